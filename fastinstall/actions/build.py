@@ -1,0 +1,79 @@
+"""Bring what a build needs, and make the wheel, or take it from the cache or the wheelhouse."""
+
+from pathlib import Path
+
+from fastinstall.actions.workshop import Workshop
+from fastinstall.build.pipeline import build_wheel
+from fastinstall.build.request import BuildRequest, BuildResult
+from fastinstall.errors import RefusedError
+from fastinstall.installers.pip import argv_for, pip_environment
+from fastinstall.installers.private_headers import include_directories, unpack_headers
+from fastinstall.installers.system_packages import install_packages
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.event import Started
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.plan import Build, Plan, PrivateHeaders, SystemPackages
+from fastinstall.probes.compiler import observe_compiler
+from fastinstall.rules.flags import probed_flags
+from fastinstall.system import files
+
+
+def bring_headers(plan: Plan, workshop: Workshop) -> tuple[Path, ...]:
+    """Install system packages and unpack private headers, as the plan says.
+
+    Returns:
+        Include directories to look in first.
+    """
+    found: list[Path] = []
+    for step in plan.steps:
+        if isinstance(step, SystemPackages):
+            workshop.emit(Started(stage="packages", message=f"installing {' '.join(step.packages)}"))
+            install_packages(step.manager, step.packages, workshop.emit)
+        elif isinstance(step, PrivateHeaders):
+            workshop.emit(Started(stage="headers", message=f"fetching headers: {' '.join(step.packages)}"))
+            root = unpack_headers(step.manager, step.packages, workshop.cache, workshop.emit)
+            found += include_directories(root)
+    return tuple(found)
+
+
+def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...], workshop: Workshop) -> BuildResult:
+    """The wheel of a plan.
+
+    Raises:
+        FailedError: it could not be fetched or built.
+        RefusedError: there is no compiler.
+    """
+    if step.prebuilt is not None:
+        return taken(step.prebuilt, workshop)
+    if step.source is None:
+        raise RefusedError(
+            "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
+        )
+    compiler = observe_compiler(probed_flags(workshop.recipe), workshop.variables)
+    if compiler is None:
+        raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
+    workshop.emit(Started(stage="download", message=f"fetching {step.source.filename}"))
+    fetch = workshop.index.fetch
+    return build_wheel(
+        BuildRequest(
+            recipe=workshop.recipe,
+            step=step,
+            interpreter=interpreter,
+            source=fetch(step.source, workshop.cache, workshop.emit),
+            chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
+            include_directories=includes,
+            compiler=compiler,
+            cache=workshop.cache,
+            pip=argv_for(interpreter),
+            variables=pip_environment(workshop.variables),
+            emit=workshop.emit,
+            offline=workshop.index.offline,
+            wheelhouse=workshop.index.wheelhouse,
+        )
+    )
+
+
+def taken(wheel: Artefact, workshop: Workshop) -> BuildResult:
+    """A wheel that is ready, by its hash."""
+    path = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
+    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)

@@ -1,0 +1,37 @@
+"""Make a virtual environment, and take it away again if the setup fails."""
+
+from pathlib import Path
+
+from fastinstall.errors import FailedError
+from fastinstall.model.plan import CreateEnvironment
+from fastinstall.system import files, process
+
+
+def create_environment(step: CreateEnvironment) -> None:
+    """Make it with the interpreter's own venv module, pip included.
+
+    Raises:
+        FailedError: venv failed; nothing is left.
+    """
+    prefix = Path(step.prefix)
+    existed = prefix.exists()
+    try:
+        process.run((step.python, "-m", "venv", prefix), timeout=300)
+    except process.CommandError as error:
+        undo_creation(step, existed=existed)
+        raise FailedError(
+            f"{step.python} could not make a virtual environment in {prefix}",
+            hint="on Debian and Ubuntu: apt-get install python3-venv",
+            details=error.details,
+        ) from error
+    except BaseException:
+        undo_creation(step, existed=existed)
+        raise
+
+
+def undo_creation(step: CreateEnvironment, *, existed: bool = False) -> None:
+    """Remove the environment that we have made; an empty directory that was there stays."""
+    prefix = Path(step.prefix)
+    files.discard(prefix)
+    if existed:
+        prefix.mkdir()

@@ -1,0 +1,49 @@
+"""Time the staged build against what it replaces; measured once for the same two builds on the same CPU."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from fastinstall.actions.workshop import Workshop
+from fastinstall.bench.measure import Circumstances, Contender, Effort, measure
+from fastinstall.errors import DocumentError, FailedError
+from fastinstall.model.codec import document, dump, open_document
+from fastinstall.model.event import Noted, Started
+from fastinstall.model.receipt import SpeedTable
+from fastinstall.system import files
+
+
+def measured(before: Contender, after: Contender, identity: str, cpu: str, workshop: Workshop) -> SpeedTable | None:
+    """A speed table of two stacks.
+
+    Args:
+        before: what is replaced.
+        after: what replaces it.
+        identity: what tells these two builds from all others.
+        cpu: name of the CPU.
+        workshop: tools.
+
+    Returns:
+        None where "before" cannot be measured, which is no reason not to replace it.
+    """
+    key = hashlib.sha256(f"{identity} {cpu} {before.label} {after.label}".encode()).hexdigest()
+    kept = workshop.cache / "speed" / f"{key}.json"
+    known = _read(kept)
+    if known is not None:
+        return known
+    workshop.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
+    circumstances = Circumstances(cpu=cpu, measured_at=workshop.now.isoformat(timespec="seconds"), emit=workshop.emit)
+    try:
+        table = measure(before, after, Effort(), circumstances)
+    except FailedError as error:
+        workshop.emit(Noted(message=f"not timed: {error.message}", warning=True))
+        return None
+    files.write_text(kept, dump(document("bench", table)))
+    return table
+
+
+def _read(path: Path) -> SpeedTable | None:
+    try:
+        return open_document(SpeedTable, "bench", json.loads(path.read_text(encoding="utf-8")), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None  # not there, or of another time: it is measured again

@@ -1,0 +1,105 @@
+"""Run real operations on a staged tree, and hold their pixels and features against what they must be."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastinstall.actions.workshop import Workshop
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.event import Started
+from fastinstall.model.facts import Interpreter, Runtime
+from fastinstall.probes.pixels import PixelDifference, compare_pixels
+from fastinstall.probes.runtime import observe_runtime
+from fastinstall.system import files
+
+_HEADERS_ONLY = {"zlib_ng"}
+"""What `PIL.features` says of the header that was compiled against: the official wheels say it and load the
+host's zlib all the same (measured on Pillow 13.0.0), so nothing is lost with it."""
+
+
+def prove(stage: Path, reference: Artefact | None, interpreter: Interpreter, workshop: Workshop) -> Runtime:
+    """Import the staged PIL in the target's interpreter and use it.
+
+    Args:
+        stage: the staged tree.
+        reference: the official wheel whose pixels are the standard; None: only that everything runs.
+        interpreter: the target's.
+        workshop: tools.
+
+    Returns:
+        What happened, all of it well.
+
+    Raises:
+        FailedError: an operation failed, died, or gave other pixels than the reference.
+    """
+    workshop.emit(Started(stage="prove", message="running real operations on the staged build"))
+    with files.temporary_directory("proof", within=workshop.cache / "tmp") as scratch:
+        ours = scratch / "ours"
+        runtime = observe_runtime(
+            Path(interpreter.executable), stage=stage, pixels=ours, environment=workshop.variables
+        )
+        _refuse_failures(runtime)
+        if reference is not None:
+            theirs = scratch / "reference"
+            official = unpacked(reference, workshop)
+            observe_runtime(Path(interpreter.executable), stage=official, pixels=theirs, environment=workshop.variables)
+            _refuse_differences(ours, theirs, reference)
+    return runtime
+
+
+def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *, allowed: bool) -> None:
+    """Raise where a feature of the replaced Pillow is gone, unless that risk is allowed.
+
+    Raises:
+        RefusedError: names what would be lost.
+    """
+    lost = sorted(set(before) - set(after) - _HEADERS_ONLY)
+    if lost and not allowed:
+        raise RefusedError(
+            f"the build lacks {', '.join(lost)}, which the Pillow in place has",
+            hint="accept it with --allow feature-loss, or ask for the libraries with --require",
+        )
+
+
+def unpacked(wheel: Artefact, workshop: Workshop) -> Path:
+    """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
+    target = workshop.cache / "unpacked" / (wheel.sha256 or wheel.filename)
+    if target.is_dir():
+        return target
+    archive = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with files.temporary_directory("unpack", within=workshop.cache / "tmp") as scratch:
+        from fastinstall.build.wheel import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
+
+        tree = scratch / "tree"
+        unpack_wheel(archive, tree)
+        if not target.exists():
+            files.rename(tree, target)
+    return target
+
+
+def _refuse_failures(runtime: Runtime) -> None:
+    if runtime.signal:
+        raise FailedError(
+            f"the build dies of {runtime.signal} in {runtime.during or 'the import'}",
+            hint="the CPU may lack what the level needs: try --level x86-64-v2",
+        )
+    if not runtime.imported:
+        raise FailedError(f"the build cannot be imported: {runtime.error}")
+    failed = [f"{operation.name}: {operation.error}" for operation in runtime.operations if not operation.ok]
+    if failed:
+        raise FailedError(f"{len(failed)} operations fail on the build", details=tuple(failed))
+
+
+def _refuse_differences(ours: Path, theirs: Path, reference: Artefact) -> None:
+    wrong = [difference for difference in compare_pixels(ours, theirs) if not difference.is_tolerable]
+    if wrong:
+        raise FailedError(
+            f"{len(wrong)} operations give other pixels than {reference.filename}",
+            hint="report this build: it is not installed",
+            details=tuple(_difference_text(item) for item in wrong),
+        )
+
+
+def _difference_text(item: PixelDifference) -> str:
+    return f"{item.operation}: {item.problem or f'differs by {item.largest:g}, allowed {item.tolerance:g}'}"

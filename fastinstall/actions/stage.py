@@ -1,0 +1,95 @@
+"""Unpack a wheel into a staging directory as an installer would, with bytecode for the target."""
+
+import re
+from pathlib import Path
+
+from fastinstall.binary.core import read_core
+from fastinstall.errors import FailedError
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.receipt import BuiltCore
+from fastinstall.system import process
+
+INSTALLER = b"fastinstall\n"
+_STRIPS_PATHS = (3, 9)
+
+
+def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
+    """Install a wheel into `stage` instead of site-packages.
+
+    Args:
+        wheel: the file.
+        stage: an empty directory on the target's filesystem.
+        interpreter: whose bytecode is compiled.
+
+    Returns:
+        The name of its `.dist-info` directory.
+
+    Raises:
+        FailedError: the wheel is not whole: its RECORD does not match.
+    """
+    from installer import install  # noqa: PLC0415 (only a setup stages)
+    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415
+    from installer.exceptions import InstallerError  # noqa: PLC0415
+    from installer.sources import WheelFile  # noqa: PLC0415
+
+    places = {"purelib": stage, "platlib": stage, "scripts": stage / ".scripts", "headers": stage / ".headers"}
+    destination = SchemeDictionaryDestination(
+        {**{name: str(path) for name, path in places.items()}, "data": str(stage / ".data")},
+        interpreter=str(interpreter.executable),
+        script_kind="posix",
+    )
+    try:
+        with WheelFile.open(wheel) as source:
+            source.validate_record(validate_contents=True)
+            install(source, destination, additional_metadata={"INSTALLER": INSTALLER})
+            metadata = source.dist_info_dir
+    except InstallerError as error:
+        raise FailedError(
+            f"{wheel}: not a whole wheel: {error}", hint="remove it and run the same command again"
+        ) from error
+    compile_bytecode(stage, interpreter)
+    return metadata
+
+
+def compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
+    """Write bytecode as the target's interpreter would, with the paths that it will have there."""
+    compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", "0")
+    minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
+    paths = (
+        ("-s", stage, "-p", interpreter.site_packages) if minor >= _STRIPS_PATHS else ("-d", interpreter.site_packages)
+    )
+    process.run((*compiler, *map(str, paths), str(stage)), timeout=120)
+
+
+def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
+    """The imaging core of a staged tree.
+
+    Raises:
+        FailedError: there is none for this interpreter, or it cannot be read.
+    """
+    relative = f"PIL/_imaging{interpreter.extension_suffix}"
+    if not (stage / relative).is_file():
+        raise FailedError(f"the wheel has no {relative}", hint="it was built for another Python")
+    core = read_core(stage / relative, symbols, main=Path(interpreter.executable), hwcaps=())
+    if not core.readable:
+        raise FailedError(f"{relative}: {core.problem}")
+    return BuiltCore(
+        path=relative,
+        size=core.size,
+        mtime_ns=core.mtime_ns,
+        sha256=core.sha256,
+        simd_symbols=core.simd_symbols,
+    )
+
+
+def stack_version(stage: Path) -> str:
+    """What `PIL/_version.py` of a staged tree says.
+
+    Raises:
+        FailedError: it says nothing.
+    """
+    text = (stage / "PIL" / "_version.py").read_text(encoding="utf-8")
+    found = re.search(r"""^__version__ = ["'](.+?)["']""", text, re.MULTILINE)
+    if found is None:
+        raise FailedError("PIL/_version.py of the wheel names no version")
+    return found[1]

@@ -1,0 +1,31 @@
+"""What the actions work with: tools, places and listeners, gathered in one value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from fastinstall.installers.index import PackageIndex
+from fastinstall.model.event import Emit
+from fastinstall.model.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """The means of a setup.
+
+    Attributes:
+        recipe: what is built.
+        index: where files come from.
+        cache: root of our cache.
+        variables: environment variables for subprocesses.
+        emit: listens to events.
+        now: when this run began, UTC.
+    """
+
+    recipe: Recipe
+    index: PackageIndex
+    cache: Path
+    variables: Mapping[str, str]
+    emit: Emit
+    now: datetime

@@ -1,0 +1,60 @@
+"""Facts about a target, and the recipe that gives them meaning."""
+
+from pathlib import Path
+
+from fastinstall.api.session import Session
+from fastinstall.guard.status import observe_guard
+from fastinstall.journal.store import Store
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Core, Facts, GuardState, Interpreter
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.probes.facts import ObservationRequest, observe
+from fastinstall.probes.recipes import load_recipe
+
+
+def recipe_named(session: Session, name: str) -> Recipe:
+    """The recipe of that name.
+
+    Raises:
+        UsageError: there is none.
+        DocumentError: it is malformed.
+    """
+    return load_recipe(name, session.recipe_directories)
+
+
+def receipt_of(environment: Environment) -> Receipt | None:
+    """What an earlier setup left there."""
+    return Store(Path(environment.prefix)).read_receipt()
+
+
+def facts_of(
+    session: Session, environment: Environment, recipe: Recipe, *, runtime: bool = False, toolchain: bool = False
+) -> Facts:
+    """Observe a target.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        recipe: which names, symbols and libraries to look for.
+        runtime: also import and use PIL there, in a subprocess.
+        toolchain: also look for a compiler and libraries.
+    """
+    request = ObservationRequest(recipe=recipe, runtime=runtime, toolchain=toolchain)
+    return observe(
+        environment,
+        request,
+        variables=session.variables,
+        tool_prefix=session.tool_prefix,
+        guard=_guard,
+        interrupted=_interrupted,
+    )
+
+
+def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:
+    return observe_guard(Path(interpreter.site_packages), core)
+
+
+def _interrupted(prefix: Path) -> str | None:
+    unfinished = Store(prefix).unfinished()
+    return unfinished.id if unfinished else None

@@ -1,0 +1,138 @@
+"""From a wish to a plan; nothing is changed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.session import Session
+from fastinstall.api.target import Target, base_python, creation, find, predicted, relocated
+from fastinstall.errors import RefusedError, UndeterminedError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import pip_settings
+from fastinstall.model.artefact import Releases
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.event import Started
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.plan import Build, CreateEnvironment, Plan, PrivateHeaders, SystemPackages
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import Wish
+from fastinstall.probes.environment import active_prefixes
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.rules.digest import facts_digest
+from fastinstall.rules.planner import Situation, make_plan, nothing_to_do
+
+
+def plan(session: Session, target: Target, wish: Wish) -> Plan:
+    """Decide what a setup would do.
+
+    Raises:
+        FastinstallError: as planner, probes and index say.
+    """
+    recipe = recipe_named(session, wish.recipe)
+    made = creation(session, target)
+    if made is not None:
+        return _plan_new(session, recipe, wish, made)
+    environment = find(session, target)
+    receipt = receipt_of(environment)
+    facts = facts_of(session, environment, recipe)
+    done = nothing_to_do(facts, recipe, wish, receipt)
+    if done is not None:
+        return done
+    return _plan_existing(session, recipe, wish, environment, receipt)
+
+
+def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
+    """Decide how to put back what a receipt says, at its very version."""
+    recipe = recipe_named(session, receipt.recipe)
+    facts = facts_of(session, environment, recipe, toolchain=True)
+    return make_plan(
+        Situation(facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True)
+    )
+
+
+def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Interpreter]:
+    """Decide a build alone: nothing is known or asked of the environment but its interpreter.
+
+    Returns:
+        A plan with the steps that make the wheel, and the interpreter that it is for.
+    """
+    recipe = recipe_named(session, wish.recipe)
+    python = target.python or _python_of(session, target)
+    interpreter = observe_interpreter(python)
+    elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
+    create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
+    made = _plan_new(session, recipe, wish, (create, relocated(interpreter, elsewhere)))
+    steps = tuple(step for step in made.steps if isinstance(step, SystemPackages | PrivateHeaders | Build))
+    environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
+    return replace(made, steps=steps, environment=environment), interpreter
+
+
+def refuse_if_stale(session: Session, saved: Plan) -> None:
+    """Raise where the facts that a plan was made from have changed.
+
+    Raises:
+        RefusedError: they have.
+    """
+    if current_digest(session, saved) != saved.facts_digest:
+        raise RefusedError(
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made",
+            hint="make it again: fastinstall plan -o FILE",
+        )
+
+
+def current_digest(session: Session, saved: Plan) -> str:
+    """The digest of the facts as they are now, for the environment of a plan."""
+    recipe = recipe_named(session, saved.wish.recipe)
+    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
+    if create is None:
+        return facts_digest(facts_of(session, saved.environment, recipe))
+    made = creation(session, Target(new=Path(create.prefix), python=Path(create.python)))
+    if made is None:
+        raise UndeterminedError(f"{create.prefix} could not be observed")
+    return facts_digest(_facts_before_creation(session, recipe, made))
+
+
+def index_for(session: Session, wish: Wish, python: Path) -> PackageIndex:
+    """The package index, as the target's pip is configured, or the wheelhouse."""
+    return PackageIndex(
+        settings=pip_settings(python, session.variables),
+        wheelhouse=Path(wish.wheelhouse) if wish.wheelhouse else None,
+        offline=wish.offline,
+        cache=session.directories.cache,
+    )
+
+
+def _python_of(session: Session, target: Target) -> Path:
+    nothing_named = target.prefix is None and not active_prefixes(session.variables)
+    return base_python(session) if nothing_named else Path(find(session, target).python)
+
+
+def _plan_existing(
+    session: Session, recipe: Recipe, wish: Wish, environment: Environment, receipt: Receipt | None
+) -> Plan:
+    facts = facts_of(session, environment, recipe, runtime=True, toolchain=True)
+    releases = _releases(session, recipe, wish, facts.interpreter)
+    return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt))
+
+
+def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter]) -> Plan:
+    create, interpreter = made
+    facts = _facts_before_creation(session, recipe, made)
+    releases = _releases(session, recipe, wish, interpreter, python=Path(create.python))
+    return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create))
+
+
+def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
+    create, interpreter = made
+    base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
+    observed = facts_of(session, base, recipe, toolchain=True)
+    return predicted(observed, Path(create.prefix), interpreter)
+
+
+def _releases(
+    session: Session, recipe: Recipe, wish: Wish, interpreter: Interpreter, *, python: Path | None = None
+) -> Releases:
+    session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} and {recipe.source.chassis}"))
+    index = index_for(session, wish, python or Path(interpreter.executable))
+    return index.releases(recipe, interpreter)

@@ -1,0 +1,55 @@
+"""What every verb needs from the outside world, in one value."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fastinstall.model.event import Emit, ignore
+from fastinstall.system.directories import Directories, user_directories
+from fastinstall.system.resources import recipes_directory
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The outside world of one run.
+
+    Attributes:
+        variables: environment variables.
+        directories: where our cache, state and settings are.
+        recipe_directories: where recipes are, the first one wins.
+        tool_prefix: `sys.prefix` of fastinstall itself.
+        tool_python: the interpreter that runs fastinstall.
+        emit: listens to events.
+        now: the clock.
+    """
+
+    variables: Mapping[str, str]
+    directories: Directories
+    recipe_directories: tuple[Path, ...]
+    tool_prefix: Path
+    tool_python: Path
+    emit: Emit = ignore
+    now: Callable[[], datetime] = _now
+
+    def listening(self, emit: Emit) -> "Session":
+        """The same session with another listener."""
+        return replace(self, emit=emit)
+
+
+def open_session(variables: Mapping[str, str]) -> Session:
+    """The session of this process; FASTINSTALL_RECIPES adds a directory of recipes in front."""
+    added = variables.get("FASTINSTALL_RECIPES")
+    directories = (Path(added), recipes_directory()) if added else (recipes_directory(),)
+    return Session(
+        variables=variables,
+        directories=user_directories(variables),
+        recipe_directories=directories,
+        tool_prefix=Path(sys.prefix),
+        tool_python=Path(sys.executable),
+    )

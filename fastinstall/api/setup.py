@@ -1,0 +1,79 @@
+"""Carry out a plan that was consented to."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.actions.workshop import Workshop
+from fastinstall.api.doctor import judge
+from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.planning import index_for
+from fastinstall.api.session import Session
+from fastinstall.errors import RefusedError
+from fastinstall.model.event import Noted
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Report
+from fastinstall.model.plan import CreateEnvironment, Plan
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.transaction import Observers, execute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a plan.
+
+    Attributes:
+        receipt: of the setup that now holds.
+        report: of the checks that verified it; None where there was nothing to do.
+    """
+
+    receipt: Receipt
+    report: Report | None
+
+
+def carry_out(session: Session, plan: Plan) -> Outcome:
+    """Carry out a plan; the caller has consent, and has accepted its hazards.
+
+    Raises:
+        FailedError: something failed; the environment is as it was.
+        RefusedError: locked, or something foreign is in the way; as it was.
+        DamagedError: something failed, and could not be undone.
+    """
+    if not plan.steps:
+        return _unchanged(plan)
+    recipe = recipe_named(session, plan.wish.recipe)
+    workshop = workshop_for(session, plan, recipe)
+    done = execute(plan, workshop, _observers(session, plan, recipe))
+    session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
+    return Outcome(receipt=done.receipt, report=done.report)
+
+
+def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
+    """The tools for a plan."""
+    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
+    python = Path(create.python if create is not None else plan.environment.python)
+    return Workshop(
+        recipe=recipe,
+        index=index_for(session, plan.wish, python),
+        cache=session.directories.cache,
+        variables=session.variables,
+        emit=session.emit,
+        now=session.now(),
+    )
+
+
+def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
+    def facts() -> Facts:
+        return facts_of(session, plan.environment, recipe, runtime=True)
+
+    def examine(receipt: Receipt, checks: tuple[str, ...]) -> Report:
+        return judge(session, facts(), receipt, recipe, checks)
+
+    return Observers(facts=facts, examine=examine)
+
+
+def _unchanged(plan: Plan) -> Outcome:
+    receipt = receipt_of(plan.environment)
+    if receipt is None:
+        raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")
+    return Outcome(receipt=receipt, report=None)

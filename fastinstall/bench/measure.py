@@ -1,0 +1,150 @@
+"""Two stacks, operation by operation, in turn: A B A B, the best of each, as a table of ratios."""
+
+import json
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastinstall.errors import FailedError
+from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.system import process
+
+SHORT: tuple[str, ...] = (
+    "decode-256-224 500 px",
+    "decode-256-224 1080p",
+    "jpeg decode 1080p",
+    "resize 1080p-256 RGB bilinear",
+    "resize 1080p-256 RGB bicubic",
+    "resize 1080p-256 RGB lanczos",
+    "resize 1080p-256 L lanczos",
+    "reduce(4) RGB",
+    "filter 3x3 RGB",
+    "gaussian r5 RGB",
+    "alpha_composite",
+    "colour LUT 17",
+    "convert RGB-L",
+    "enhance Color",
+    "chops add",
+)
+_WORKER = Path(__file__).with_name("_worker.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One PIL to measure.
+
+    Attributes:
+        label: for the table ("pillow 13.0.0").
+        python: the interpreter that runs it.
+        stage: a directory that goes in front of its path; None for what is installed.
+    """
+
+    label: str
+    python: Path
+    stage: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long to measure.
+
+    Attributes:
+        operations: names; empty for every one that there is.
+        rounds: how often the two take turns.
+        seconds: for each operation, contender and round.
+        photo: a picture to work on; None for a generated one.
+    """
+
+    operations: tuple[str, ...] = SHORT
+    rounds: int = 3
+    seconds: float = 0.02
+    photo: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What a table says of where and when: name of the CPU, time (ISO 8601), and who listens."""
+
+    cpu: str
+    measured_at: str
+    emit: Emit
+
+
+def measure(before: Contender, after: Contender, effort: Effort, circumstances: Circumstances) -> SpeedTable:
+    """Measure two stacks.
+
+    Raises:
+        FailedError: one of them cannot even be imported, or they share no operation.
+    """
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_open(contender, effort.photo)) for contender in (before, after)]
+        for worker, contender in zip(workers, (before, after), strict=True):
+            _greet(worker, contender)
+        names = effort.operations or _common_names(workers)
+        timings = _take_turns(workers, names, effort, circumstances.emit)
+    rows = tuple(_row(name, times) for name, times in timings.items() if all(math.isfinite(best) for best in times))
+    if not rows:
+        raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
+    return SpeedTable(
+        baseline=before.label,
+        candidate=after.label,
+        cpu=circumstances.cpu,
+        measured_at=circumstances.measured_at,
+        geomean=round(geometric_mean([row.before_ms / row.after_ms for row in rows]), 3),
+        rows=rows,
+    )
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean of positive numbers."""
+    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+
+
+def _open(contender: Contender, photo: Path | None) -> AbstractContextManager[process.Conversation]:
+    options: list[str | Path] = []
+    if contender.stage is not None:
+        options += ["--stage", contender.stage]
+    if photo is not None:
+        options += ["--photo", photo]
+    return process.conversation((contender.python, "-I", _WORKER, *options))
+
+
+def _greet(worker: process.Conversation, contender: Contender) -> None:
+    try:
+        worker.listen()
+    except FailedError as error:
+        raise FailedError(f"{contender.label} cannot be measured: {error.message}", details=error.details) from error
+
+
+def _common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
+    known = [_ask(worker, {"operation": "?", "seconds": 0})["names"] for worker in workers]
+    return tuple(name for name in known[0] if name in known[1])
+
+
+def _take_turns(
+    workers: Sequence[process.Conversation], names: Sequence[str], effort: Effort, emit: Emit
+) -> dict[str, tuple[float, ...]]:
+    timings: dict[str, tuple[float, ...]] = {}
+    for number, name in enumerate(names, start=1):
+        best = [math.inf for _ in workers]
+        for _ in range(effort.rounds):
+            for index, worker in enumerate(workers):
+                answer = _ask(worker, {"operation": name, "seconds": effort.seconds})
+                best[index] = min(best[index], answer.get("ms", math.inf))
+        timings[name] = tuple(best)
+        emit(Progressed(stage="measure", done=number, total=len(names)))
+    return timings
+
+
+def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any]:
+    answer = json.loads(worker.ask(json.dumps(request)))
+    return answer if isinstance(answer, dict) else {}
+
+
+def _row(name: str, times: Sequence[float]) -> SpeedRow:
+    before, after = times
+    return SpeedRow(operation=name, before_ms=round(before, 4), after_ms=round(after, 4))

@@ -1,0 +1,157 @@
+"""What an ELF file tells the dynamic loader: what it needs, where to look, for which CPU. Not what that resolves to."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.binary.image import (
+    DYNAMIC,
+    GNU_PROPERTY,
+    INTERP,
+    NOTE,
+    ElfError,
+    ElfImage,
+    ForeignElfError,
+    open_image,
+)
+
+__all__ = ["DynamicFile", "ElfError", "ForeignElfError", "dynamic_entries", "read_dynamic"]
+
+NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, RUNPATH = 1, 4, 5, 6, 10, 14, 15, 29
+GNU_HASH, FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFFB
+
+_NO_DEFAULT_DIRECTORIES = 0x800
+_BUILD_ID, _PROPERTIES = 3, 5
+_ISA_NEEDED = 0xC0008002
+_LEVELS = ("x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+_LARGEST_NOTE = 1 << 16
+_LARGEST_DYNAMIC = 1 << 20
+
+Note = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamicFile:
+    """The dynamic section of an ELF file and its notes.
+
+    Attributes:
+        machine: as the kernel names it: "x86_64", "aarch64".
+        interpreter: the loader that a program asks for (PT_INTERP); None for a library.
+        soname: its own name (DT_SONAME).
+        needed: the libraries it asks for (DT_NEEDED), in order.
+        rpath: directories to search (DT_RPATH), as written; void where `runpath` is there.
+        runpath: directories to search (DT_RUNPATH), as written.
+        default_directories: False where it was linked with `-z nodefaultlib`.
+        isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
+        build_id: hexadecimal.
+    """
+
+    machine: str
+    interpreter: str | None = None
+    soname: str | None = None
+    needed: tuple[str, ...] = ()
+    rpath: str | None = None
+    runpath: str | None = None
+    default_directories: bool = True
+    isa_needed: str | None = None
+    build_id: str | None = None
+
+
+def read_dynamic(path: Path) -> DynamicFile:
+    """Read what the dynamic loader would read, from the program headers alone.
+
+    Raises:
+        ElfError: the file is empty, truncated, malformed, or not ELF; `ForeignElfError` where it is
+            for a 32-bit or big-endian machine.
+        OSError: the file cannot be opened.
+    """
+    with open_image(path) as image:
+        entries = dynamic_entries(image)
+        names = string_table(image, entries)
+        notes = tuple(_notes(image))
+        return DynamicFile(
+            machine=image.machine,
+            interpreter=_interpreter(image),
+            soname=_last(image, names, entries, SONAME),
+            needed=tuple(image.text(names, value) for tag, value in entries if tag == NEEDED),
+            rpath=_last(image, names, entries, RPATH),
+            runpath=_last(image, names, entries, RUNPATH),
+            default_directories=not dict(entries).get(FLAGS_1, 0) & _NO_DEFAULT_DIRECTORIES,
+            isa_needed=_isa_needed(notes),
+            build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
+        )
+
+
+def dynamic_entries(image: ElfImage) -> tuple[tuple[int, int], ...]:
+    """Tags and values of the dynamic section up to DT_NULL; empty where there is none."""
+    entries = []
+    for segment in image.of_kind(DYNAMIC)[:1]:
+        size = segment.size - segment.size % 16
+        if size > _LARGEST_DYNAMIC:
+            raise ElfError(image.path, f"malformed: a dynamic section of {segment.size} bytes")
+        for tag, value in struct.iter_unpack("<QQ", image.read(segment.offset, size)):
+            if tag == 0:
+                break
+            entries.append((tag, value))
+    return tuple(entries)
+
+
+def string_table(image: ElfImage, entries: tuple[tuple[int, int], ...]) -> bytes:
+    """The strings that the dynamic section refers to; empty where it has none."""
+    values = dict(entries)
+    if STRTAB not in values:
+        return b""
+    return image.read_at(values[STRTAB], values.get(STRSZ, 0))
+
+
+def _last(image: ElfImage, names: bytes, entries: tuple[tuple[int, int], ...], wanted: int) -> str | None:
+    """The loader keeps the last entry of a tag."""
+    values = [value for tag, value in entries if tag == wanted]
+    return image.text(names, values[-1]) if values else None
+
+
+def _interpreter(image: ElfImage) -> str | None:
+    for segment in image.of_kind(INTERP):
+        return image.text(image.read(segment.offset, segment.size) + b"\0", 0)
+    return None
+
+
+def _notes(image: ElfImage) -> Iterator[Note]:
+    """Types and contents of the GNU notes; a malformed one ends its segment, as it does for the loader."""
+    for segment in (*image.of_kind(NOTE), *image.of_kind(GNU_PROPERTY)):
+        content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
+        yield from _split_notes(content, 8 if segment.alignment == 8 else 4)  # noqa: PLR2004 (p_align of ELF-64 notes)
+
+
+def _split_notes(content: bytes, alignment: int) -> Iterator[Note]:
+    offset = 0
+    while offset + 12 <= len(content):
+        name_size, size, kind = struct.unpack_from("<III", content, offset)
+        start = offset + _round_up(12 + name_size, alignment)
+        if start + size > len(content):
+            return
+        if content[offset + 12 : offset + 12 + name_size] == b"GNU\0":
+            yield kind, content[start : start + size]
+        offset = start + _round_up(size, alignment)
+
+
+def _isa_needed(notes: tuple[Note, ...]) -> str | None:
+    """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
+    for kind, content in notes:
+        offset = 0
+        while kind == _PROPERTIES and offset + 8 <= len(content):
+            name, size = struct.unpack_from("<II", content, offset)
+            if name == _ISA_NEEDED and size == 4 and offset + 12 <= len(content):  # noqa: PLR2004 (a 32-bit word)
+                return _highest_level(content[offset + 8])
+            offset += 8 + _round_up(size, 8)
+    return None
+
+
+def _highest_level(bits: int) -> str | None:
+    levels = [level for number, level in enumerate(_LEVELS) if bits & 1 << number]
+    return levels[-1] if levels else None
+
+
+def _round_up(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment

@@ -1,0 +1,216 @@
+"""An open ELF file, read piece by piece with every bound checked: nothing of it is mapped, loaded or run.
+
+Read, not mapped: a mapped file that another process truncates kills its reader with SIGBUS. Only
+what the loader itself goes by is looked at here, the file header and the program headers.
+Source: elf(5) and the System V ABI, chapters 4 and 5.
+"""
+
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
+EXECUTABLE, WRITABLE = 1, 2
+
+_MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+_HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
+_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+_FIRST_PAGE = 4096
+_LARGEST_READ = 1 << 28
+_LOADABLE = (2, 3)
+
+
+class ElfError(ValueError):
+    """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
+
+    Args:
+        path: the file.
+        problem: what is wrong with it, in words.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class ForeignElfError(ElfError):
+    """An ELF file for 32-bit or big-endian machines: the loader passes it over and searches on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One program header.
+
+    Attributes:
+        kind: `p_type`.
+        flags: `p_flags`, of `EXECUTABLE`, `WRITABLE` and readable.
+        offset: of its bytes in the file.
+        address: where the loader puts them.
+        size: of its bytes in the file.
+        alignment: `p_align`.
+    """
+
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    size: int
+    alignment: int
+
+
+class ElfImage:
+    """The headers of an open ELF file, and bounded reads from it.
+
+    Attributes:
+        path: the file.
+        size: of the file, in bytes.
+        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
+        segments: its program headers, in order.
+        section_headers: offset, size of one, count, and index of their names' section.
+    """
+
+    __slots__ = ("_descriptor", "_start", "machine", "path", "section_headers", "segments", "size")
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ElfError(path, "not a regular file")
+        self.path = path
+        self.size = status.st_size
+        self._descriptor = descriptor
+        self._start = os.pread(descriptor, _FIRST_PAGE, 0)
+        _check_identity(path, self._start)
+        kind, machine, _, _, table, sections, _, _, one, count, section, number, names = _HEADER.unpack_from(
+            self._start
+        )
+        if kind not in _LOADABLE:
+            raise ElfError(path, "neither a program nor a shared library")
+        self.machine = _MACHINES.get(machine, f"machine {machine}")
+        self.section_headers = (sections, section, number, names)
+        self.segments = self._read_segments(table, one, count)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at an offset of the file, all of them.
+
+        Raises:
+            ElfError: the file does not hold them, or they are implausibly many.
+        """
+        end = offset + size
+        if end > self.size:
+            raise ElfError(self.path, f"truncated: {self.size} bytes, where its headers speak of {end}")
+        if end <= len(self._start):
+            return self._start[offset:end]
+        if size > _LARGEST_READ:
+            raise ElfError(self.path, f"malformed: a part of {size} bytes")
+        content = os.pread(self._descriptor, size, offset)
+        if len(content) != size:
+            raise ElfError(self.path, "changed while it was read")
+        return content
+
+    def read_at(self, address: int, size: int) -> bytes:
+        """The bytes that the loader puts at an address.
+
+        Raises:
+            ElfError: no segment holds them.
+        """
+        segment = self._holder(address)
+        if address + size > segment.address + segment.size:
+            raise ElfError(self.path, f"malformed: {size} bytes at address {address:#x} cross a segment's end")
+        return self.read(segment.offset + address - segment.address, size)
+
+    def rest_at(self, address: int) -> bytes:
+        """The bytes from an address to the end of the segment that holds it."""
+        segment = self._holder(address)
+        return self.read_at(address, segment.address + segment.size - address)
+
+    def of_kind(self, kind: int) -> tuple[Segment, ...]:
+        """The segments of one `p_type`, in order."""
+        return tuple(segment for segment in self.segments if segment.kind == kind)
+
+    def constants(self) -> bytes:
+        """What the loader maps for reading alone; where the linker put constants beside the code, that too."""
+        fixed = [segment for segment in self.of_kind(LOAD) if not segment.flags & WRITABLE]
+        apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
+        first_code = min((segment.address for segment in fixed if segment.flags & EXECUTABLE), default=0)
+        chosen = apart if any(segment.address > first_code for segment in apart) else fixed
+        return b"\0".join(self.read(segment.offset, segment.size) for segment in chosen)
+
+    def text(self, table: bytes, offset: int) -> str:
+        """The string at an offset of a string table.
+
+        Raises:
+            ElfError: it begins or ends outside the table.
+        """
+        end = table.find(b"\0", offset)
+        if end < 0 or offset < 0:
+            raise ElfError(self.path, f"malformed: no string at offset {offset} of a table of {len(table)} bytes")
+        return os.fsdecode(table[offset:end])
+
+    def _holder(self, address: int) -> Segment:
+        for segment in self.segments:
+            if segment.kind == LOAD and segment.address <= address < segment.address + segment.size:
+                return segment
+        raise ElfError(self.path, f"malformed: no segment holds address {address:#x}")
+
+    def _read_segments(self, table: int, one: int, count: int) -> tuple[Segment, ...]:
+        if count and one != _PROGRAM_HEADER.size:
+            raise ElfError(self.path, f"malformed: program headers of {one} bytes")
+        content = self.read(table, count * one)
+        segments = tuple(
+            Segment(kind=kind, flags=flags, offset=offset, address=address, size=size, alignment=alignment)
+            for kind, flags, offset, address, _, size, _, alignment in _PROGRAM_HEADER.iter_unpack(content)
+        )
+        end = max((segment.offset + segment.size for segment in segments if segment.kind == LOAD), default=0)
+        if end > self.size:
+            raise ElfError(self.path, f"truncated: {self.size} bytes, where its segments need {end}")
+        return segments
+
+
+@contextmanager
+def open_image(path: Path) -> Iterator[ElfImage]:
+    """Open an ELF file for reading; a FIFO or a device is refused instead of waited for.
+
+    Raises:
+        ElfError: it is none that we can read.
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        yield ElfImage(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a file, for a scan of its bytes.
+
+    Raises:
+        ElfError: it is no regular file, or implausibly large for a library.
+        OSError: it cannot be read.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ElfError(path, "not a regular file")
+    if status.st_size > _LARGEST_READ:
+        raise ElfError(path, f"implausibly large: {status.st_size} bytes")
+    return path.read_bytes()
+
+
+def _check_identity(path: Path, start: bytes) -> None:
+    if not start:
+        raise ElfError(path, "empty file")
+    if not start.startswith(b"\x7fELF"[: len(start)]):
+        raise ElfError(path, "not an ELF file")
+    if start[4:5] == b"\x01":
+        raise ForeignElfError(path, "an ELF file for a 32-bit machine")
+    if start[5:6] == b"\x02":
+        raise ForeignElfError(path, "an ELF file for a big-endian machine")
+    if len(start) < _HEADER.size:
+        raise ElfError(path, f"truncated: {len(start)} bytes, where the header alone has {_HEADER.size}")
+    if start[4:6] != b"\x02\x01":
+        raise ElfError(path, "malformed: an ELF file of no known class")

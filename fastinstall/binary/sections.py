@@ -1,0 +1,64 @@
+"""The section headers of an ELF file: what the linker left for tools.
+
+The loader never looks at them, and they may have been stripped: nothing about loading is decided here.
+"""
+
+import struct
+from dataclasses import dataclass
+
+from fastinstall.binary.image import ElfError, ElfImage
+
+STATIC_SYMBOLS = 2
+COMPRESSED = 0x800
+
+_NO_BITS = 8
+_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One section header.
+
+    Attributes:
+        name: ".rodata", ".symtab".
+        kind: `sh_type`.
+        flags: `sh_flags`.
+        offset: of its bytes in the file.
+        size: of its bytes in the file; 0 where it has none there.
+        link: `sh_link`: for a symbol table, the index of its strings.
+    """
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_sections(image: ElfImage) -> tuple[Section, ...]:
+    """The section headers, in order; empty where they were stripped.
+
+    Raises:
+        ElfError: they, or the names they refer to, are malformed or not in the file.
+    """
+    offset, one, count, names_index = image.section_headers
+    if not offset or not count:
+        return ()
+    if one != _SECTION_HEADER.size:
+        raise ElfError(image.path, f"malformed: section headers of {one} bytes")
+    headers = list(_SECTION_HEADER.iter_unpack(image.read(offset, one * count)))
+    if names_index >= count:
+        raise ElfError(image.path, f"malformed: no section {names_index} for the sections' names")
+    names = image.read(headers[names_index][4], headers[names_index][5])
+    return tuple(
+        Section(
+            name=image.text(names, name),
+            kind=kind,
+            flags=flags,
+            offset=start,
+            size=0 if kind == _NO_BITS else size,
+            link=link,
+        )
+        for name, kind, flags, _, start, size, link, _, _, _ in headers
+    )

@@ -1,0 +1,1 @@
+"""The command line: the only place that talks to a person, reads the environment, or knows colours."""

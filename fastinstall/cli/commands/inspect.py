@@ -1,0 +1,31 @@
+"""`fastinstall inspect`: the facts."""
+
+from argparse import Namespace
+from pathlib import PurePath
+
+from fastinstall.api.observing import facts_of, recipe_named
+from fastinstall.api.target import find
+from fastinstall.cli.common import session_of, target_of
+from fastinstall.cli.main import Context
+from fastinstall.errors import ExitCode
+from fastinstall.model.wish import Wish
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Observe everything and print it."""
+    session = session_of(context)
+    recipe = recipe_named(session, Wish().recipe)
+    facts = facts_of(session, find(session, target_of(arguments)), recipe, runtime=True, toolchain=True)
+    if arguments.redact:
+        from fastinstall.rules.redact import redact  # noqa: PLC0415 (only on request)
+
+        facts = redact(facts, home=PurePath(context.variables.get("HOME", "/")), user=context.variables.get("USER", ""))
+    if context.console.json:
+        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
+
+        context.console.data(dump(document("facts", facts)))
+    else:
+        from fastinstall.cli.render import facts_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(facts_text(facts))
+    return ExitCode.OK

@@ -1,0 +1,68 @@
+"""`fastinstall recipes list|show|check`."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from fastinstall.api.catalogue import all_recipes, check_recipe
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.session import Session
+from fastinstall.cli.common import session_of
+from fastinstall.cli.main import Context
+from fastinstall.errors import ExitCode, UsageError
+from fastinstall.model.codec import dump, encode
+from fastinstall.model.recipe import Recipe
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Dispatch on the action."""
+    session = session_of(context)
+    action = {"list": _list, "show": _show, "check": _check}[arguments.action]
+    return action(session, arguments, context)
+
+
+def _list(session: Session, _arguments: Namespace, context: Context) -> int:
+    recipes = all_recipes(session)
+    if context.console.json:
+        context.console.data(
+            dump({"schema": "fastinstall.recipes/1", "recipes": [encode(recipe) for recipe in recipes]})
+        )
+        return ExitCode.OK
+    width = max(len(recipe.name) for recipe in recipes)
+    context.console.data("\n".join(f"{recipe.name:<{width}}  {recipe.summary}" for recipe in recipes))
+    return ExitCode.OK
+
+
+def _show(session: Session, arguments: Namespace, context: Context) -> int:
+    if not arguments.names:
+        raise UsageError("recipes show: name a recipe", hint="fastinstall recipes list")
+    for name in arguments.names:
+        recipe = recipe_named(session, name)
+        context.console.data(dump(encode(recipe)) if context.console.json else _recipe_text(recipe))
+    return ExitCode.OK
+
+
+def _check(session: Session, arguments: Namespace, context: Context) -> int:
+    if not arguments.names:
+        for recipe in all_recipes(session):
+            context.console.talk(f"ok: {recipe.name}")
+        return ExitCode.OK
+    for name in arguments.names:
+        recipe = check_recipe(session, Path(name)) if name.endswith(".toml") else recipe_named(session, name)
+        context.console.talk(f"ok: {recipe.name}")
+    return ExitCode.OK
+
+
+def _recipe_text(recipe: Recipe) -> str:
+    lines = [
+        f"{recipe.name}: {recipe.summary}",
+        f"  source     {recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}",
+        f"  replaces   {', '.join(recipe.replaces)}",
+        f"  flags      {' '.join(recipe.base_cflags)}",
+        f"  levels     {', '.join(level.name for level in recipe.levels)}",
+        f"  libraries  {', '.join(recipe.libraries)}",
+        f"  advisories {len(recipe.advisories)}",
+    ]
+    for advisory in recipe.advisories:
+        lines.append(f"    {advisory.id} ({advisory.severity}, Pillow {advisory.affects}): {advisory.summary}")
+        lines.append(f"      {advisory.source}, as of {advisory.dated}")
+    return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""`fastinstall setup`: plan, consent, carry out; a wizard where a person sits at a terminal."""
+
+from argparse import Namespace
+
+from fastinstall.api.planning import plan
+from fastinstall.api.setup import Outcome, carry_out
+from fastinstall.cli.common import (
+    equivalent_command,
+    progress_for,
+    refuse_unaccepted,
+    session_of,
+    target_of,
+    wish_of,
+)
+from fastinstall.cli.main import Context
+from fastinstall.cli.render import plan_text, report_text, speed_text
+from fastinstall.errors import ExitCode, RefusedError
+from fastinstall.model.codec import document, dump
+from fastinstall.model.plan import Plan
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Set up the fast stack."""
+    session = session_of(context).listening(progress_for(context))
+    target, wish = target_of(arguments), wish_of(arguments, context, session)
+    if _is_for_a_person(arguments, context):
+        from fastinstall.cli.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
+
+        agreed = ask_for_plan(session, target, wish, context.console)
+    else:
+        agreed = plan(session, target, wish)
+        if arguments.dry_run:
+            return show_plan(agreed, context)
+        _refuse_without_consent(agreed, arguments, context)
+    return finish(agreed, carry_out(session, agreed), context, wizard=not arguments.yes)
+
+
+def show_plan(agreed: Plan, context: Context) -> int:
+    """Print a plan and do nothing."""
+    context.console.data(dump(document("plan", agreed)) if context.console.json else plan_text(agreed, context.console))
+    return ExitCode.OK
+
+
+def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) -> int:
+    """Print what came of a plan: the receipt as JSON, or the report and the speed table."""
+    console = context.console
+    if console.json:
+        console.data(dump(document("receipt", outcome.receipt)))
+        return ExitCode.OK
+    if not agreed.steps:
+        console.data(agreed.summary)
+        return ExitCode.OK
+    if outcome.report is not None:
+        console.data(report_text(outcome.report, console))
+    if outcome.receipt.speed is not None:
+        console.data(speed_text(outcome.receipt.speed))
+    console.data(f"done: {agreed.summary}")
+    if wizard:
+        console.data(f"the same again, without questions:\n  {equivalent_command(agreed)}")
+    console.data(f"undo: fastinstall rollback --prefix {agreed.environment.prefix}")
+    return ExitCode.OK
+
+
+def _is_for_a_person(arguments: Namespace, context: Context) -> bool:
+    return context.console.interactive and not (arguments.yes or arguments.dry_run or context.console.json)
+
+
+def _refuse_without_consent(agreed: Plan, arguments: Namespace, context: Context) -> None:
+    if not agreed.steps:
+        return
+    if not arguments.yes:
+        context.console.talk(plan_text(agreed, context.console))
+        raise RefusedError("nobody can be asked here, and --yes was not given", hint=equivalent_command(agreed))
+    if not context.console.json:
+        context.console.talk(plan_text(agreed, context.console))
+    refuse_unaccepted(agreed)

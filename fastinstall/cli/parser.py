@@ -1,0 +1,165 @@
+"""The verbs and their flags, as argparse sees them."""
+
+import argparse
+from collections.abc import Mapping
+from typing import NoReturn, TypeAlias
+
+from fastinstall import __version__
+from fastinstall.cli.options import add_wishes
+from fastinstall.errors import UsageError
+
+_EXAMPLES = """examples:
+  fastinstall setup                                      plan, ask, build, prove, swap (a wizard)
+  fastinstall setup --yes --new-env ./fast-env           the same in a script, in an environment of its own
+  fastinstall doctor                                     is it fast, whole and still ours?
+  fastinstall rollback                                   the state before, to the byte
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def build_parser(variables: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The parser of the whole command line.
+
+    Args:
+        variables: FASTINSTALL_* among them are the defaults of the flags that are no wishes.
+    """
+    parser = _Parser(
+        prog="fastinstall",
+        description="Build, prove and guard the fast Python image stack: Pillow with SIMD kernels.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
+    for add in (_setup, _plan, _apply, _doctor, _rollback, _guard, _build, _bench, _inspect, _recipes):
+        verb = add(verbs)
+        _common(verb)
+        _defaults_from(variables, verb)
+    return parser
+
+
+def _defaults_from(variables: Mapping[str, str], parser: argparse.ArgumentParser) -> None:
+    for action in parser._actions:  # noqa: SLF001 (argparse has no other way to list them)
+        flag = next((name for name in action.option_strings if name.startswith("--")), None)
+        value = variables.get("FASTINSTALL_" + flag[2:].replace("-", "_").upper()) if flag else None
+        if value is None or action.dest.startswith("wish_") or action.dest == "help":
+            continue
+        if action.nargs == 0:
+            parser.set_defaults(**{action.dest: value.lower() not in ("", "0", "false", "no", "off")})
+        else:
+            parser.set_defaults(**{action.dest: value})
+
+
+Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 (argparse names it no other way)
+
+
+def _setup(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "setup", "plan, build, prove and swap in the fast stack")
+    _target(parser, creates=True)
+    add_wishes(parser)
+    _consent(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and stop")
+    return parser
+
+
+def _plan(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "plan", "show or save what setup would do")
+    _target(parser, creates=True)
+    add_wishes(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
+    parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print it")
+    return parser
+
+
+def _apply(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "apply", "carry out a saved plan, unless the facts have changed")
+    parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
+    _consent(parser)
+    return parser
+
+
+def _doctor(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "doctor", "check an environment")
+    parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
+    _target(parser)
+    parser.add_argument("--list", action="store_true", help="name the checks")
+    parser.add_argument("--quick", action="store_true", help="from files alone; run nothing in the target")
+    parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
+    parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
+    _consent(parser)
+    return parser
+
+
+def _rollback(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "rollback", "the state before a setup, offline, to the byte")
+    _target(parser)
+    parser.add_argument("--list", action="store_true", help="list what can be undone")
+    parser.add_argument("--to", metavar="ID", help="undo everything back to before this transaction")
+    parser.add_argument("--allow", metavar="RISK,...", default="", help="force-remove: move aside what has replaced it")
+    _consent(parser)
+    return parser
+
+
+def _guard(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "guard", "the start-up hook that notices a swap")
+    parser.add_argument("action", choices=("install", "status", "remove"))
+    _target(parser)
+    _consent(parser)
+    return parser
+
+
+def _build(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "build", "the wheel alone")
+    _target(parser)
+    add_wishes(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel goes")
+    return parser
+
+
+def _bench(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "bench", "measure the stack in place against the newest official wheel")
+    _target(parser)
+    return parser
+
+
+def _inspect(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "inspect", "the facts, for a bug report")
+    _target(parser)
+    parser.add_argument("--redact", action="store_true", help="without home directory, user name and credentials")
+    return parser
+
+
+def _recipes(verbs: Verbs) -> argparse.ArgumentParser:
+    parser = _verb(verbs, "recipes", "what can be built")
+    parser.add_argument("action", choices=("list", "show", "check"))
+    parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
+    return parser
+
+
+def _verb(verbs: Verbs, name: str, summary: str) -> argparse.ArgumentParser:
+    return verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False)
+
+
+def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
+    group = parser.add_argument_group("target (default: the active environment)")
+    group.add_argument("--prefix", metavar="DIR", help="the environment")
+    group.add_argument("--python", metavar="EXE", help="the environment of this interpreter")
+    if creates:
+        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment there, with --python if given")
+
+
+def _consent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    group.add_argument("--quiet", action="store_true", help="only results and errors")
+    group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
+    group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")

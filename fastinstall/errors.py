@@ -1,0 +1,94 @@
+"""Every failure that we can explain, with its exit code.
+
+Not for diagnoses: what a check finds is a `Finding`, a value. An exception here means that the
+run cannot go on.
+"""
+
+from enum import IntEnum
+from pathlib import PurePath
+
+
+class ExitCode(IntEnum):
+    """The exit codes of the command line; a contract with scripts."""
+
+    OK = 0
+    BUG = 1
+    USAGE = 2
+    FINDINGS = 3
+    UNDETERMINED = 4
+    REFUSED = 5
+    FAILED_UNCHANGED = 6
+    FAILED_CHANGED = 7
+    INTERRUPTED = 130
+
+
+class FastinstallError(Exception):
+    """A failure with a message for a person, a hint, and an exit code.
+
+    Args:
+        message: what happened and where; names the file, the key or the flag.
+        hint: what to do about it, with a command that can be pasted where there is one.
+        details: further lines (the end of a build log, what was tried), printed below.
+    """
+
+    exit_code: ExitCode = ExitCode.BUG
+
+    def __init__(self, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+
+class UsageError(FastinstallError):
+    """An unknown flag, recipe, check or value on the command line or in the settings."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DocumentError(UsageError):
+    """A malformed recipe, plan, receipt or settings file.
+
+    Args:
+        file: the file that is malformed.
+        key: the dotted path of the key inside it; empty for the file as a whole.
+        problem: what is wrong there.
+        hint: what to do about it.
+    """
+
+    def __init__(self, file: PurePath | str, key: str, problem: str, *, hint: str | None = None) -> None:
+        where = f"{file}: {key}" if key else str(file)
+        super().__init__(f"{where}: {problem}", hint=hint)
+        self.file = file
+        self.key = key
+        self.problem = problem
+
+
+class UndeterminedError(FastinstallError):
+    """The target could not be observed."""
+
+    exit_code = ExitCode.UNDETERMINED
+
+
+class RefusedError(FastinstallError):
+    """We could, but must not: consent, protection, unsupported platform, stale plan, foreign file."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class FailedError(FastinstallError):
+    """Something failed, and the environment is as it was before."""
+
+    exit_code = ExitCode.FAILED_UNCHANGED
+
+
+class DamagedError(FastinstallError):
+    """Something failed, and the environment is not as it was: says what is where and what to do."""
+
+    exit_code = ExitCode.FAILED_CHANGED
+
+
+class InterruptedRunError(FastinstallError):
+    """The user interrupted, and the environment is as it was before."""
+
+    exit_code = ExitCode.INTERRUPTED

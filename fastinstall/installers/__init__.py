@@ -1,0 +1,1 @@
+"""Drivers of other programs and of the package index: pip, apt and dnf, indexes, wheelhouses."""

@@ -1,0 +1,126 @@
+"""What can be had for a recipe, and the files themselves: from the package index, a wheelhouse, our cache.
+
+Not a resolver: which of the offered versions is built is the planner's choice.
+"""
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fastinstall.errors import FailedError
+from fastinstall.installers.pip import PipSettings
+from fastinstall.installers.urls import local_path, without_credentials
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
+
+_FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageIndex:
+    """Where files come from.
+
+    Attributes:
+        settings: pip's, so that a company's mirror is honoured.
+        wheelhouse: a directory of sdists and wheels; its files go before those of an index.
+        offline: ask no index; then the wheelhouse and `cache` must do.
+        timeout: seconds to wait for each answer of a server.
+        cache: our cache directory, whose downloads are on offer when offline.
+    """
+
+    settings: PipSettings
+    wheelhouse: Path | None = None
+    offline: bool = False
+    timeout: float = 15.0
+    cache: Path | None = None
+
+    def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
+        """What there is to build from, and what is official, for a recipe and a target.
+
+        Raises:
+            DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
+            FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there
+                is nothing to build from.
+            RefusedError: an index is neither encrypted nor trusted.
+        """
+        from fastinstall.installers import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+
+        tags = selection.supported_tags(interpreter)
+        wanted = partial(selection.fits, names=selection.names_of(recipe), tags=tags)
+        offered = (*self._local(wanted), *(() if self.offline else self._indexed(recipe, wanted)))
+        found = selection.select(offered, recipe, tags, origin=self._origin())
+        if not found.sources and not found.prebuilt:
+            raise self._nothing(recipe)
+        return found
+
+    def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
+        """Bring a file into our cache, unless it is there; its hash is verified either way.
+
+        Raises:
+            FailedError: it cannot be had, its hash is wrong, or the cache cannot be written.
+            RefusedError: its server is neither encrypted nor trusted.
+        """
+        from fastinstall.installers import downloads  # noqa: PLC0415 (like `releases`)
+
+        ready = downloads.stored(cache, artefact)
+        if ready is not None:
+            return ready
+        nearby = self._nearby(artefact)
+        if nearby is not None:
+            return downloads.store(cache, artefact, downloads.copy(nearby))
+        if self.offline:
+            place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
+            raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
+        return downloads.store(cache, artefact, partial(self._download, artefact, emit))
+
+    def _local(self, wanted: partial[bool]) -> Iterable[Artefact]:
+        from fastinstall.installers.downloads import stored_files  # noqa: PLC0415 (like `releases`)
+        from fastinstall.installers.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
+
+        if self.wheelhouse is not None:
+            yield from read_wheelhouse(self.wheelhouse, wanted)
+        if self.offline and self.cache is not None:
+            yield from (describe_file(path) for path in stored_files(self.cache) if wanted(path.name))
+
+    def _indexed(self, recipe: Recipe, wanted: partial[bool]) -> tuple[Artefact, ...]:
+        from fastinstall.installers import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+
+        names = tuple(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
+        return lookup.ask(self.settings, names, wanted, timeout=self.timeout)
+
+    def _nearby(self, artefact: Artefact) -> Path | None:
+        from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases`)
+
+        if artefact.url.startswith("file:"):
+            return local_path(artefact.url)
+        path = self.wheelhouse / artefact.filename if self.wheelhouse else None
+        return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
+
+    def _download(self, artefact: Artefact, emit: Emit, path: Path) -> None:
+        from fastinstall.installers.web import Web  # noqa: PLC0415 (the HTTP client, only when it is needed)
+
+        def report(done: int, total: int) -> None:
+            emit(Progressed(stage="download", done=done, total=total))
+
+        with closing(Web(self.settings, self.timeout)) as web:
+            web.download(artefact.url, path, report)
+
+    def _origin(self) -> str:
+        places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
+        places += [] if self.offline else ["the package index"]
+        places += ["the download cache"] if self.offline and self.cache else []
+        return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
+
+    def _nothing(self, recipe: Recipe) -> FailedError:
+        names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
+        urls = (self.settings.index_url, *self.settings.extra_index_urls, *self.settings.find_links)
+        asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in urls if url)
+        return FailedError(
+            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
+            hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
+            details=asked,
+        )

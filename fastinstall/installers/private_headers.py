@@ -1,0 +1,173 @@
+"""C headers out of the system's packages into our cache: without root, and with the system as it was.
+
+apt only. The packages come through apt's own verification of signatures and hashes; where the
+system's package lists are missing or stale, a private set of lists is kept beside the headers.
+Only what is asked for is unpacked, and where that is a transitional package, what it stands for:
+a `lib*.so` among the files may be a dangling link, as the library's own package is not unpacked.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.installers.system_packages import install_command
+from fastinstall.model.event import Emit, Noted
+from fastinstall.system import files
+from fastinstall.system.process import CommandError, run
+
+_OURS = ("-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1")
+_PATIENT = ("-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=20", "-o", "Acquire::https::Timeout=20")
+_SECONDS = 300.0
+_URI = re.compile(r"^'[^']+' (?P<file>\S+\.deb) \d+ (?P<hash>\S*)$")
+_DEPENDS = re.compile(r"^\s*(?:Pre)?Depends: (?P<name>[a-z0-9][a-z0-9+.-]*-dev)$")
+_ARCHITECTURE = re.compile(r"\w+-linux-\w+")
+_DEPTH = 3  # libjpeg-dev -> libjpeg8-dev -> libjpeg-turbo8-dev is the longest chain known
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """One way to look at the package archive: options for every apt command."""
+
+    options: tuple[str, ...]
+
+    def apt(self, program: str, *words: str, directory: Path | None = None) -> str:
+        argv = ("env", "LC_ALL=C.UTF-8", program, *_OURS, *_PATIENT, *self.options, *words)
+        return run(argv, directory=directory, timeout=_SECONDS).stdout
+
+
+def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: Emit) -> Path:
+    """Unpack development packages below our cache, once for each set of versions.
+
+    Args:
+        manager: "apt".
+        packages: names of packages, like "libtiff-dev".
+        cache: our cache directory.
+        emit: told when something is downloaded.
+
+    Returns:
+        The root of the unpacked tree; `include_directories` tells where its headers lie.
+
+    Raises:
+        FailedError: apt does not know a package, or cannot get it.
+        RefusedError: another manager than apt.
+    """
+    if manager != "apt":
+        raise RefusedError(
+            f"headers can be unpacked from apt's packages only, not from {manager}'s",
+            hint=install_command(manager, packages) if manager == "dnf" else f"install {' '.join(packages)}",
+        )
+    home = cache / "headers"
+    failure: CommandError | None = None
+    for view in _views(home, emit):
+        try:
+            return _unpack(view, packages, home, emit)
+        except CommandError as error:
+            failure = error
+    raise _failed(packages, failure)
+
+
+def include_directories(root: Path) -> tuple[Path, ...]:
+    """Where the headers of an unpacked tree lie: `usr/include`, and that of each architecture."""
+    include = root / "usr" / "include"
+    if not include.is_dir():
+        return ()
+    own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
+    return (include, *own)
+
+
+def _views(home: Path, emit: Emit) -> Iterator[_View]:
+    private = home / "apt"
+    lists, archives = private / "lists", private / "archives"
+    for directory in (lists / "partial", archives / "archives" / "partial"):
+        directory.mkdir(parents=True, exist_ok=True)
+    yield _View(_parsed(private / "system.bin"))
+    view = _View(("-o", f"Dir::State::lists={lists}/", "-o", f"Dir::Cache={archives}/", *_parsed(private / "own.bin")))
+    if any(lists.glob("*_Packages*")):
+        yield view
+    emit(Noted(message="fetching the system's package lists into the cache of fastinstall"))
+    _update(view)
+    yield view
+
+
+def _parsed(path: Path) -> tuple[str, ...]:
+    """Have apt keep its parsed lists with us: a container's system is often set to keep none, at 0.5 s a command."""
+    return ("-o", f"Dir::Cache::pkgcache={path}", "-o", "Dir::Cache::srcpkgcache=")
+
+
+def _update(view: _View) -> None:
+    try:
+        view.apt("apt-get", "update")
+    except CommandError as error:
+        raise FailedError(
+            f"the system's package lists cannot be fetched: {error.message}",
+            hint="check the network and /etc/apt; or, as root: apt-get update",
+            details=error.details,
+        ) from error
+
+
+def _unpack(view: _View, packages: tuple[str, ...], home: Path, emit: Emit) -> Path:
+    versions = _versions(view, (*packages, *_depends(view, packages)))
+    tree = home / _key(packages, versions)
+    if tree.is_dir():
+        return tree
+    emit(Noted(message=f"unpacking headers of {', '.join(packages)} into the cache of fastinstall"))
+    with files.temporary_directory("headers", within=home) as directory:
+        fresh = directory / "root"
+        fresh.mkdir()
+        _extract_all(view, packages, fresh)
+        _keep(fresh, tree)
+    return tree
+
+
+def _extract_all(view: _View, packages: tuple[str, ...], root: Path) -> None:
+    for depth in range(_DEPTH):
+        with files.temporary_directory("packages", within=root.parent) as directory:
+            view.apt("apt-get", "download", *packages, directory=directory)
+            transitional = tuple(
+                path.name.partition("_")[0] for path in directory.iterdir() if not _extract(path, root)
+            )
+        packages = _depends(view, transitional) if transitional and depth + 1 < _DEPTH else ()
+        if not packages:
+            return
+
+
+def _extract(archive: Path, root: Path) -> bool:
+    """Unpack one package; whether there was a header in it."""
+    listing = run(("dpkg-deb", "--contents", archive), timeout=_SECONDS).stdout
+    run(("dpkg-deb", "--extract", archive, root), timeout=_SECONDS)
+    return " ./usr/include/" in listing
+
+
+def _depends(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+    listing = view.apt("apt-cache", "depends", *packages)
+    matches = (_DEPENDS.match(line) for line in listing.splitlines())
+    return tuple(dict.fromkeys(match["name"] for match in matches if match))
+
+
+def _versions(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+    listing = view.apt("apt-get", "download", "--print-uris", *dict.fromkeys(packages))
+    matches = (_URI.match(line) for line in listing.splitlines())
+    return tuple(f"{match['file']} {match['hash']}" for match in matches if match)
+
+
+def _key(packages: tuple[str, ...], versions: tuple[str, ...]) -> str:
+    text = "\n".join((*sorted(packages), *sorted(versions)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _keep(fresh: Path, tree: Path) -> None:
+    try:
+        files.rename(fresh, tree)
+    except FileExistsError:
+        return  # another run of ours was faster, with the same content
+
+
+def _failed(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:
+    return FailedError(
+        f"apt cannot give the headers of {', '.join(packages)}",
+        hint=install_command("apt", packages),
+        details=failure.details if failure else (),
+    )

@@ -1,0 +1,221 @@
+"""The client of package indexes: pages of links, and files, with retries and a bounded wait.
+
+Not a resolver, and not a cache. What it raises names the URL without credentials.
+"""
+
+import logging
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar, cast
+
+import httpx2
+from unearth.auth import MultiDomainBasicAuth
+from unearth.collector import IndexPage, is_secure_origin, parse_html_page, parse_json_response
+from unearth.fetchers import Fetcher
+from unearth.fetchers.sync import PyPIClient
+from unearth.link import Link
+
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.installers.pip import PipSettings
+from fastinstall.installers.urls import without_credentials
+
+T = TypeVar("T")
+
+OFFLINE_HINT = (
+    "check the network, the proxy and `python -m pip config list`; "
+    "or bring the files along: fastinstall setup --offline --wheelhouse DIR"
+)
+ATTEMPTS = 3
+_PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
+_CONNECT_SECONDS = 5.0
+_CHUNK = 1 << 16
+_NOT_FOUND = 404
+_UNAUTHORISED = 401
+_FORBIDDEN = 403
+_ABSENT = (_NOT_FOUND, 410)
+_BUSY = (429, 500, 502, 503, 504, 520, 527)
+_ACCEPT = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"  # PEP 691
+)
+_JSON = "application/vnd.pypi.simple.v1+json"
+_PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", _JSON)
+
+logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
+
+
+class _BusyError(Exception):
+    """A server that may answer when asked again."""
+
+
+class Web:
+    """A client for the indexes that pip's settings name; close it after use.
+
+    Args:
+        settings: where credentials, certificates, proxy and trusted hosts come from.
+        timeout: seconds to wait for each answer of a server.
+    """
+
+    def __init__(self, settings: PipSettings, timeout: float) -> None:
+        self._timeout = timeout
+        self._client = _client(settings, timeout)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+    def links(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[Link, ...]:
+        """The links of an index page; empty where the index does not have it.
+
+        Args:
+            url: of the page; may bear credentials.
+            forbidden_is_absent: read "403 Forbidden" as "not there", as some stores of files mean it.
+
+        Raises:
+            FailedError: no answer, or none that is an index page.
+            RefusedError: the index is neither encrypted nor trusted.
+        """
+        self._require_secure(url)
+        response = self._patiently(url, lambda: self._page(url))
+        absent = (*_ABSENT, _FORBIDDEN) if forbidden_is_absent else _ABSENT
+        if response.status_code in absent:
+            return ()
+        _require_success(url, response)
+        return _parse(url, response)
+
+    def download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
+        """Write what a URL gives to a file, byte for byte as it is stored there.
+
+        Args:
+            url: of a file; credentials are taken from the settings.
+            path: of the file to write.
+            report: called with the bytes done, and all of them (0 if unknown).
+
+        Raises:
+            FailedError: no answer, a broken one, or a refusal.
+            RefusedError: the server is neither encrypted nor trusted.
+        """
+        self._require_secure(url)
+        self._patiently(url, lambda: self._stream(url, path, report))
+
+    def _require_secure(self, url: str) -> None:
+        try:
+            secure = is_secure_origin(cast("Fetcher", self._client), Link(url))
+        except ValueError as error:
+            raise _unreachable(url, error, self._timeout) from error
+        if not secure:
+            raise _insecure(url)
+
+    def _page(self, url: str) -> httpx2.Response:
+        return _unless_busy(self._client.get(url, headers={"Accept": _ACCEPT}))
+
+    def _stream(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
+        headers = {"Accept-Encoding": "identity"}
+        with self._client.get_stream(url, headers=headers) as response, path.open("wb") as stream:
+            _require_success(url, _unless_busy(response))
+            length = response.headers.get("Content-Length", "")
+            total = int(length) if length.isdecimal() else 0
+            for chunk in response.iter_raw(_CHUNK):
+                stream.write(chunk)
+                report(stream.tell(), total)
+
+    def _patiently(self, url: str, act: Callable[[], T]) -> T:
+        for pause in (*(_PAUSE * 2**step for step in range(ATTEMPTS - 1)), None):
+            try:
+                return act()
+            except (httpx2.TransportError, _BusyError) as error:
+                if pause is None:
+                    raise _unreachable(url, error, self._timeout) from error
+                time.sleep(pause)
+            except (httpx2.InvalidURL, httpx2.TooManyRedirects) as error:
+                raise _unreachable(url, error, self._timeout) from error
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+@contextmanager
+def _explained(what: str, hint: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        raise FailedError(f"{what}: {_reason(error)}", hint=hint) from error
+
+
+def _client(settings: PipSettings, timeout: float) -> PyPIClient:
+    with _explained(f"the certificates {settings.certificate} cannot be used", "python -m pip config debug"):
+        verify = _trust(settings.certificate)
+    proxy = without_credentials(settings.proxy)
+    with _explained(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used", "python -m pip config debug"):
+        return PyPIClient(
+            trusted_hosts=settings.trusted_hosts,
+            verify=verify,
+            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            follow_redirects=True,
+            proxy=settings.proxy or None,
+            auth=MultiDomainBasicAuth(prompting=False, index_urls=_remote(settings)),
+        )
+
+
+def _trust(certificate: Path | None) -> ssl.SSLContext | bool:
+    if certificate is None:
+        return True  # the system's own store
+    if certificate.is_dir():
+        return ssl.create_default_context(capath=str(certificate))
+    return ssl.create_default_context(cafile=str(certificate))
+
+
+def _remote(settings: PipSettings) -> tuple[str, ...]:
+    urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
+    return tuple(url for url in urls if url.startswith(("http://", "https://")))
+
+
+def _unless_busy(response: httpx2.Response) -> httpx2.Response:
+    if response.status_code in _BUSY:
+        raise _BusyError(_status(response))
+    return response
+
+
+def _require_success(url: str, response: httpx2.Response) -> None:
+    if response.is_success:
+        return
+    login = response.status_code in (_UNAUTHORISED, _FORBIDDEN)
+    hint = "put the index's user and password into ~/.netrc or pip's index-url" if login else OFFLINE_HINT
+    raise FailedError(f"{without_credentials(url)}: the server answers {_status(response)}", hint=hint)
+
+
+def _parse(url: str, response: httpx2.Response) -> tuple[Link, ...]:
+    content_type = response.headers.get("Content-Type", "")
+    page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
+    if not content_type.lower().startswith(_PAGES):
+        raise FailedError(f"{without_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
+    try:
+        return tuple((parse_json_response if content_type.lower().startswith(_JSON) else parse_html_page)(page))
+    except (ValueError, LookupError) as error:
+        raise FailedError(f"{without_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
+
+
+def _status(response: httpx2.Response) -> str:
+    return f"{response.status_code} {response.reason_phrase}".rstrip()
+
+
+def _insecure(url: str) -> RefusedError:
+    host = without_credentials(url).partition("://")[2].partition("/")[0]
+    return RefusedError(
+        f"{without_credentials(url)}: neither encrypted nor trusted",
+        hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
+    )
+
+
+def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
+    shown = without_credentials(url)
+    reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _reason(error)
+    return FailedError(
+        f"the package index cannot be reached: {shown}: {reason}",
+        hint=OFFLINE_HINT,
+        details=(f"tried up to {ATTEMPTS} times: {shown} ({type(error).__name__})",),
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,81 @@
+"""What a batch of moves will do, looked at before the first of them: possible, and nothing foreign in the way."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.journal import directories
+from fastinstall.journal.entries import Begun, Moving
+from fastinstall.journal.fingerprint import fingerprint
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.system import files
+
+
+def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun) -> Moving:
+    """Check the moves, make what comes in durable, and describe all of it for the journal.
+
+    Raises:
+        RefusedError: something foreign stands where a move would put something.
+        FailedError: what a move would take is not there, or its paths are not of the agreed form.
+    """
+    _check(planned, prefix, work)
+    coming = [move for move in planned if move.kind is not MoveKind.OUT]
+    for move in coming:
+        files.sync_tree(work / move.kept)
+    remembered = {directory.path for directory in begun.directories}
+    parents = (PurePath(move.live).parent.as_posix() for move in planned)
+    return Moving(
+        moves=tuple(planned),
+        inodes=tuple(_inode(prefix / move.live) for move in planned),
+        created=_missing_parents(prefix, planned),
+        directories=directories.remember(prefix, (path for path in parents if path not in remembered)),
+        manifest={path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()},
+    )
+
+
+def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
+    """Follows the moves in thought, since one may make room for the next."""
+    there: dict[Path, bool] = {}
+    for move in planned:
+        _check_form(move)
+        live, kept = prefix / move.live, work / move.kept
+        present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
+        for path, expected in zip((live, kept), _before(move.kind), strict=True):
+            if present[path] and not expected:
+                raise _in_the_way(path, prefix)
+            if expected and not present[path]:
+                raise FailedError(f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {path}")
+        there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
+
+
+def _before(kind: MoveKind) -> tuple[bool, bool]:
+    """Whether something must stand at `live` and at `kept` before a move."""
+    match kind:
+        case MoveKind.OUT:
+            return True, False
+        case MoveKind.IN:
+            return False, True
+        case MoveKind.EXCHANGE:
+            return True, True
+
+
+def _check_form(move: Move) -> None:
+    live, kept = PurePath(move.live), PurePath(move.kept)
+    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
+    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
+        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
+
+
+def _in_the_way(path: Path, prefix: Path) -> RefusedError:
+    hint = f"see whose it is, and move it away: ls -ld {path}; then: fastinstall setup --prefix {prefix}"
+    return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
+
+
+def _inode(path: Path) -> int:
+    return path.lstat().st_ino if os.path.lexists(path) else 0
+
+
+def _missing_parents(prefix: Path, planned: Iterable[Move]) -> tuple[str, ...]:
+    parents = (parent for move in planned for parent in reversed(PurePath(move.live).parents))
+    return tuple(dict.fromkeys(path.as_posix() for path in parents if not (prefix / path).is_dir()))

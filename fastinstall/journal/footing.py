@@ -1,0 +1,156 @@
+"""The directories that a transaction stands on: made, and taken away without a trace.
+
+One file carries both through a kill at any moment: the journal itself. Before the first directory
+is made, and before the first one goes, it lies as `.fastinstall-<id>.jsonl` in a directory that
+outlives them. While it lies there, the transaction does not exist, and `sweep` removes what its
+first line names.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+
+from fastinstall.errors import DocumentError, RefusedError
+from fastinstall.journal import directories
+from fastinstall.journal.entries import Begun, Directory, Log, State
+from fastinstall.journal.journal import Journal
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import ROOT, SHARE, TRANSACTIONS, Store
+from fastinstall.model import codec
+from fastinstall.system import files
+
+_LOOSE = re.compile(r"\.fastinstall-[0-9]{8}T[0-9]{6}Z-[0-9a-f]+\.jsonl")
+
+
+def lay(store: Store, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[str, object]) -> Begun:
+    """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
+
+    Raises:
+        RefusedError: site-packages lies outside of the environment.
+        OSError: as the kernel says; what had been made is removed.
+    """
+    begun = _foresee(store, stamp, _inside(store, site_packages))
+    loose = Journal(_loose_file(store, begun))
+    try:
+        loose.append(begun)
+        _build(store, begun, codec.dump(plan))
+        files.rename(loose.file, store.journal(begun.id).file)
+        _settle(loose.file.parent, store.directory(begun.id))
+    except BaseException:
+        _dismantle(store, loose, Log(entries=(begun,)))
+        raise
+    return begun
+
+
+def lift(store: Store, begun: Begun) -> None:
+    """Take a transaction's directories away, once nothing in them is needed any more."""
+    loose = _loose_file(store, begun)
+    log = store.journal(begun.id).read()
+    files.rename(store.journal(begun.id).file, loose)
+    _settle(loose.parent)
+    _dismantle(store, Journal(loose), log)
+
+
+def sweep(store: Store) -> None:
+    """Bring every interrupted `lay` and `lift` to its end: what they left behind goes away."""
+    for file in tuple(_loose_files(store)):
+        _dismantle(store, Journal(file), _readable(file))
+
+
+def _inside(store: Store, site_packages: PurePath) -> str:
+    prefix = os.path.realpath(store.prefix)
+    relative = os.path.relpath(os.path.realpath(site_packages), prefix)
+    if PurePath(relative).parts[:1] == ("..",):
+        hint = f"fastinstall doctor environment --prefix {store.prefix}"
+        raise RefusedError(f"{site_packages}: lies outside of the environment {store.prefix}", hint=hint)
+    return relative
+
+
+def _foresee(store: Store, stamp: Stamp, site_packages: str) -> Begun:
+    own = f"{TRANSACTIONS}/{stamp.id}"
+    chain = (SHARE, ROOT, TRANSACTIONS, own)
+    created = tuple(path for path in chain if not (store.prefix / path).is_dir())
+    ground = store.prefix / next((path for path in reversed(chain) if path not in created), ".")
+    beside = f"{site_packages}/.fastinstall-{stamp.id}"
+    return Begun(
+        id=stamp.id,
+        at=stamp.at,
+        sequence=1 + max((info.sequence for info in store.transactions()), default=0),
+        work=own if _one_mount(ground, store.prefix / site_packages) else beside,
+        created=created,
+        directories=directories.remember(store.prefix, (".", *chain, site_packages)),
+    )
+
+
+def _one_mount(one: Path, other: Path) -> bool:
+    """Whether a rename can go from one directory to another: same filesystem, same mount of it."""
+    return _mount(one) == _mount(other)
+
+
+def _mount(directory: Path) -> tuple[int, str]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
+        mount = next((line for line in text.splitlines() if line.startswith("mnt_id:")), "")
+        return os.fstat(descriptor).st_dev, mount
+    finally:
+        os.close(descriptor)
+
+
+def _build(store: Store, begun: Begun, plan: str) -> None:
+    _settle(_loose_file(store, begun).parent)
+    made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
+    for path in made:
+        (store.prefix / path).mkdir()
+    files.write_text(store.directory(begun.id) / "plan.json", plan)
+    _settle(*((store.prefix / path).parent for path in made))
+
+
+def _settle(*paths: Path) -> None:
+    for directory in dict.fromkeys(paths):
+        files.sync_directory(directory)
+
+
+def _readable(file: Path) -> Log:
+    try:
+        return Journal(file).read()
+    except DocumentError:  # the process died in its first line: nothing had been made yet
+        return Log(entries=())
+
+
+def _dismantle(store: Store, loose: Journal, log: Log) -> None:
+    begun = log.begun
+    remembered = _remembered(log) if log.state is not State.COMMITTED else ()
+    if begun is not None:
+        _remove(store, begun)
+    directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
+    loose.file.unlink(missing_ok=True)
+    directories.restore(store.prefix, remembered)
+
+
+def _remove(store: Store, begun: Begun) -> None:
+    files.discard(store.prefix / begun.work)
+    files.discard(store.directory(begun.id))
+    for path in reversed(begun.created):
+        with contextlib.suppress(OSError):  # somebody else's entries are in it by now, or it is gone
+            (store.prefix / path).rmdir()
+
+
+def _remembered(log: Log) -> tuple[Directory, ...]:
+    earlier = log.begun.directories if log.begun is not None else ()
+    return (*earlier, *(directory for batch in log.batches for directory in batch.directories))
+
+
+def _loose_file(store: Store, begun: Begun) -> Path:
+    """Beside the outermost directory that is ours to remove, but never inside `tx`."""
+    outermost = begun.created[0]
+    return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"
+
+
+def _loose_files(store: Store) -> Iterator[Path]:
+    for path in (".", SHARE, ROOT):
+        directory = store.prefix / path
+        if directory.is_dir():
+            yield from (path for path in directory.iterdir() if _LOOSE.fullmatch(path.name))

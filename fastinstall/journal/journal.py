@@ -1,0 +1,48 @@
+"""A journal on the disk: lines are only ever appended, each of them durable before its act."""
+
+import os
+from pathlib import Path
+
+from fastinstall.errors import DocumentError
+from fastinstall.journal.entries import Entry, Log, to_line, to_log
+from fastinstall.system import files
+
+
+class Journal:
+    """The log of one transaction.
+
+    Args:
+        file: where it lies.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def append(self, entry: Entry) -> None:
+        """Write one line and force it to the disk.
+
+        Raises:
+            OSError: it could not be written; the journal reads as if it had not been tried.
+        """
+        self._cut_torn_line()
+        files.append_line(self.file, to_line(entry))
+
+    def read(self) -> Log:
+        """All whole lines.
+
+        Raises:
+            DocumentError: the file is missing or one of its lines is malformed.
+        """
+        try:
+            text = self.file.read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise DocumentError(self.file, "", f"cannot be read: {error.strerror}") from error
+        return to_log(text, file=self.file)
+
+    def _cut_torn_line(self) -> None:
+        if not self.file.exists():
+            return
+        content = self.file.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.file, whole)

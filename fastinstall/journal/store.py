@@ -1,0 +1,148 @@
+"""Our directory inside an environment: where everything lies, and what can be read from it.
+
+    <prefix>/share/fastinstall/
+        receipt.json                    of the setup that holds
+        tx/<id>/plan.json               what a transaction set out to do
+        tx/<id>/journal.jsonl           what it did
+        tx/<id>/{stage,aside}/          what it brings in, what it moved aside
+        tx/<id>/previous-receipt.json   the receipt that it replaced
+        kept/<id>/                      foreign content that a forced rollback moved out of the way
+
+Reading takes no lock and changes nothing.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.errors import DocumentError
+from fastinstall.journal.entries import Begun, Log, State
+from fastinstall.journal.journal import Journal
+from fastinstall.model.codec import open_document
+from fastinstall.model.receipt import Receipt
+
+SHARE = "share"
+ROOT = "share/fastinstall"
+TRANSACTIONS = "share/fastinstall/tx"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionInfo:
+    """A transaction as its directory tells it.
+
+    Attributes:
+        id: sorts by time.
+        at: when it began, ISO 8601, UTC.
+        sequence: its number in this environment; undoing goes from the highest down.
+        state: open, committed, or being undone.
+        committed: whether it ever held.
+        entries: what it moved, relative to the prefix.
+        directory: of its journal.
+        work: of its stage and of what it moved aside.
+    """
+
+    id: str
+    at: str
+    sequence: int
+    state: State
+    committed: bool
+    entries: tuple[str, ...]
+    directory: Path
+    work: Path
+
+    @property
+    def held_bytes(self) -> int:
+        """Disk space of what is moved aside; walks the tree."""
+        return sum(_size(self.work / name) for name in ("stage", "aside"))
+
+
+class Store:
+    """What we keep in one environment.
+
+    Args:
+        prefix: of the environment, absolute.
+    """
+
+    def __init__(self, prefix: Path) -> None:
+        self.prefix = prefix
+        self.root = prefix / ROOT
+        self.receipt_file = self.root / "receipt.json"
+        self.transactions_directory = prefix / TRANSACTIONS
+
+    def read_receipt(self) -> Receipt | None:
+        """The receipt of the setup that holds; None where there is none.
+
+        Raises:
+            DocumentError: it is malformed; names the file and the key.
+        """
+        try:
+            text = self.receipt_file.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise DocumentError(self.receipt_file, "", f"cannot be read: {error}") from error
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise DocumentError(self.receipt_file, "", f"not JSON: {error}") from None
+        return open_document(Receipt, "receipt", data, file=self.receipt_file)
+
+    def transactions(self) -> tuple[TransactionInfo, ...]:
+        """All transactions, newest first.
+
+        Raises:
+            DocumentError: a journal is malformed; names the file, the line and the key.
+        """
+        return tuple(sorted(self._read_all(), key=lambda info: info.sequence, reverse=True))
+
+    def unfinished(self) -> TransactionInfo | None:
+        """The transaction that neither committed nor was undone to its end, if there is one.
+
+        Raises:
+            DocumentError: a journal is malformed; names the file, the line and the key.
+        """
+        return next((info for info in self.transactions() if info.state is not State.COMMITTED), None)
+
+    def directory(self, identifier: str) -> Path:
+        """Where a transaction keeps its journal."""
+        return self.transactions_directory / identifier
+
+    def journal(self, identifier: str) -> Journal:
+        """The journal of a transaction."""
+        return Journal(self.directory(identifier) / "journal.jsonl")
+
+    def relative(self, path: Path) -> str:
+        """A path of this environment, relative to its prefix."""
+        return path.relative_to(self.prefix).as_posix()
+
+    def _read_all(self) -> Iterator[TransactionInfo]:
+        if not self.transactions_directory.is_dir():
+            return
+        for directory in self.transactions_directory.iterdir():
+            journal = self.journal(directory.name)
+            if journal.file.is_file():
+                yield self._info(journal.read(), journal.file)
+
+    def _info(self, log: Log, file: Path) -> TransactionInfo:
+        begun = log.begun
+        if not isinstance(begun, Begun):
+            raise DocumentError(f"{file}:1", "event", "expected 'begun'")
+        return TransactionInfo(
+            id=begun.id,
+            at=begun.at,
+            sequence=begun.sequence,
+            state=log.state,
+            committed=log.committed,
+            entries=tuple(dict.fromkeys(move.live for batch in log.batches for move in batch.moves)),
+            directory=file.parent,
+            work=self.prefix / begun.work,
+        )
+
+
+def _size(path: Path) -> int:
+    if path.is_dir() and not path.is_symlink():
+        with os.scandir(path) as entries:
+            return sum(_size(Path(entry.path)) for entry in entries)
+    return path.lstat().st_blocks * 512 if os.path.lexists(path) else 0

@@ -1,0 +1,148 @@
+"""A transaction: stage beside the target, write down what will move, move it, and hold or undo.
+
+The caller holds the environment's lock (`system.lock.locked`) and has called `recover` before.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from types import TracebackType
+from typing import Self
+
+from fastinstall.errors import DamagedError, FailedError, RefusedError
+from fastinstall.journal import footing, moves
+from fastinstall.journal.announce import announce
+from fastinstall.journal.entries import Begun, Committed, Committing, Log, Moved
+from fastinstall.journal.relocate import Mover
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.undo import Terms, undo
+from fastinstall.model import codec
+from fastinstall.model.receipt import Move, Receipt
+from fastinstall.system import files
+
+
+def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp) -> "Transaction":
+    """Open a transaction; nothing that Python looks at has changed yet.
+
+    Args:
+        store: of the environment.
+        plan_document: what will be done, as JSON-ready data; kept for people and for doctor.
+        site_packages: where the moves will happen; stage and aside lie on its filesystem.
+        stamp: the transaction's identity (`fresh_stamp()`).
+
+    Raises:
+        RefusedError: another one is unfinished, or site-packages lies outside of the environment.
+        FailedError: its directories cannot be made; nothing has changed.
+    """
+    unfinished = store.unfinished()
+    if unfinished is not None:
+        hint = f"fastinstall rollback --prefix {store.prefix}"
+        raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
+    try:
+        begun = footing.lay(store, stamp, site_packages=site_packages, plan=plan_document)
+    except OSError as error:
+        message = f"{error.filename or store.prefix}: {error.strerror or error}"
+        raise FailedError(f"{message}: no transaction could be begun", hint=f"df -h {store.prefix}") from error
+    return Transaction(store, begun)
+
+
+class Transaction:
+    """An open transaction. As a context manager it is undone where the block fails or does not commit.
+
+    Args:
+        store: of the environment.
+        begun: its first entry.
+
+    Attributes:
+        id: its identifier.
+        work: holds `stage` and `aside`; `Move.kept` is relative to it.
+        stage: where what comes in is prepared.
+        aside: where what goes out is kept.
+        window_ns: how long the moves have taken in all, nanoseconds.
+    """
+
+    def __init__(self, store: Store, begun: Begun) -> None:
+        self.id = begun.id
+        self.work = store.prefix / begun.work
+        self.stage = self.work / "stage"
+        self.aside = self.work / "aside"
+        self.window_ns = 0
+        self._store = store
+        self._begun = begun
+        self._journal = store.journal(begun.id)
+        self._over = False
+
+    def perform(self, planned: Sequence[Move]) -> None:
+        """Announce the moves, make what comes in durable, then move, one right after the other.
+
+        Raises:
+            RefusedError: something foreign stands in the way; nothing of this call has happened.
+            FailedError: a move failed; the caller undoes.
+        """
+        moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
+        self._journal.append(moving)
+        for path in moving.created:
+            (self._store.prefix / path).mkdir()
+        items = moves.placed(Log(entries=(moving,)), self._store.prefix, self.work)
+        window_ns = self._move(items)
+        for directory in moves.parents(items):
+            files.sync_directory(directory)
+        self._journal.append(Moved(window_ns=window_ns))
+        self.window_ns += window_ns
+
+    def commit(self, receipt: Receipt) -> None:
+        """Put the receipt in place; from here on only a rollback undoes this transaction.
+
+        Raises:
+            OSError: as the kernel says; the caller undoes.
+        """
+        own = self._store.directory(self.id)
+        current = self._store.receipt_file
+        files.write_text(own / "next-receipt.json", codec.dump(codec.document("receipt", receipt)))
+        self._journal.append(Committing(replaces=current.exists()))
+        if current.exists():
+            files.rename(current, own / "previous-receipt.json")
+        files.rename(own / "next-receipt.json", current)
+        files.sync_directory(own)
+        files.sync_directory(current.parent)
+        self._journal.append(Committed(at=receipt.created_at))
+        self._over = True
+
+    def undo(self, reason: str) -> None:
+        """Bring everything back to what it was, and discard the stage.
+
+        Raises:
+            DamagedError: it could not be; says what is where and what to do.
+        """
+        self._over = True
+        try:
+            undo(self._store, self.id, Terms(reason=reason))
+        except RefusedError as error:
+            raise DamagedError(error.message, hint=error.hint, details=error.details) from error
+
+    def __enter__(self) -> Self:
+        """The transaction itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """A block that fails after its commit is undone too: it ended with an error, so it is as before."""
+        undone = self._over and not self._journal.file.exists()
+        if undone or (kind is None and self._over):
+            return
+        self.undo(f"{type(error).__name__}: {error}" if error is not None else "not committed")
+
+    def _move(self, items: tuple[moves.Placed, ...]) -> int:
+        mover = Mover(self._store, self._journal)
+        start = time.perf_counter_ns()
+        for item in items:
+            try:
+                moves.do(item, mover)
+            except OSError as error:
+                raise FailedError(
+                    f"{item.live}: {error.strerror or error}: could not be moved ({item.move.kind})",
+                    hint=f"ls -ld {item.live} {item.kept}",
+                ) from error
+        return time.perf_counter_ns() - start

@@ -1,0 +1,162 @@
+"""Undo a transaction from its journal alone: newest move first, as often as it takes, nothing foreign destroyed."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from fastinstall.errors import DamagedError, DocumentError, RefusedError
+from fastinstall.journal import footing, moves
+from fastinstall.journal.entries import Begun, Log, State, Undoing
+from fastinstall.journal.journal import Journal
+from fastinstall.journal.relocate import Mover
+from fastinstall.journal.store import ROOT, Store
+from fastinstall.system import files, signals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """On what terms to undo.
+
+    Attributes:
+        reason: why, for the journal and for people.
+        force: move foreign content out of the way instead of refusing.
+        intruders: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
+            directory of another Pillow) and would contradict what comes back.
+    """
+
+    reason: str
+    force: bool = False
+    intruders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What undoing could not simply put back.
+
+    Attributes:
+        kept: where foreign content lies now.
+        lost: what stood there before and had been removed by somebody since, relative to the prefix.
+    """
+
+    kept: tuple[PurePath, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def undo(store: Store, identifier: str, terms: Terms) -> Undone:
+    """Bring an environment back to what it was before a transaction, and take its directories away.
+
+    Raises:
+        RefusedError: foreign content stands where something has to return; nothing has changed.
+        DamagedError: a step failed; the next call goes on where this one stopped.
+        DocumentError: the journal is malformed.
+    """
+    with signals.deferred():
+        journal = store.journal(identifier)
+        try:
+            return _undo(store, journal, terms)
+        except OSError as error:
+            raise _stuck(store, identifier, error) from error
+
+
+def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
+    log = journal.read()
+    begun = _begun(log, journal)
+    mover = Mover(store, journal)
+    mover.complete(log)
+    items = moves.placed(log, store.prefix, store.prefix / begun.work)
+    foreign = _foreign(store, items, log, terms)
+    if foreign and not terms.force:
+        raise _refusal(store, foreign)
+    _announce(journal, log, terms.reason)
+    kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
+    lost = tuple(item.move.live for item in items if moves.is_lost(item))
+    _return_receipt(store, begun.id, log)
+    _return_entries(store, items, log, mover)
+    footing.lift(store, begun)
+    return Undone(kept=kept, lost=lost)
+
+
+def _begun(log: Log, journal: Journal) -> Begun:
+    if log.begun is None:
+        raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
+    return log.begun
+
+
+def _foreign(store: Store, items: Sequence[moves.Placed], log: Log, terms: Terms) -> tuple[str, ...]:
+    blocked = [item.move.live for item in items if moves.blocks(item, log.manifest)]
+    returning = {item.move.live for item in items}  # what the journal knows of is judged by `blocks` alone
+    intruding = [path for path in terms.intruders if path not in returning and os.path.lexists(store.prefix / path)]
+    return tuple(dict.fromkeys((*blocked, *intruding)))
+
+
+def _announce(journal: Journal, log: Log, reason: str) -> None:
+    """Needed where the transaction had committed; else a full disk must not keep us from undoing."""
+    if log.state is State.COMMITTED:
+        journal.append(Undoing(reason=reason))
+    elif log.state is State.OPEN:
+        with contextlib.suppress(OSError):
+            journal.append(Undoing(reason=reason))
+
+
+def _put_away(store: Store, begun: Begun, path: str, mover: Mover) -> Path:
+    own = (store.directory(begun.id), store.root / "kept" / begun.id)
+    beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
+    kept = own[1] if own[0] == beside[0] else beside[1]
+    target = _vacant(kept / path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mover.move(store.prefix / path, target)
+    files.sync_directory(target.parent)
+    return target
+
+
+def _vacant(path: Path) -> Path:
+    """A forced undoing that was cut off may have kept something under this name already."""
+    number = 1
+    candidate = path
+    while os.path.lexists(candidate):
+        number += 1
+        candidate = path.with_name(f"{path.name}.{number}")
+    return candidate
+
+
+def _return_receipt(store: Store, identifier: str, log: Log) -> None:
+    """The two renames of a commit, backwards; each of them only if it had happened."""
+    if log.committing is None:
+        return
+    upcoming = store.directory(identifier) / "next-receipt.json"
+    previous = store.directory(identifier) / "previous-receipt.json"
+    placed = store.receipt_file.exists() and not upcoming.exists()
+    if placed and (previous.exists() or not log.committing.replaces):
+        files.rename(store.receipt_file, upcoming)
+    if previous.exists():
+        files.rename(previous, store.receipt_file)
+    files.sync_directory(store.root)
+
+
+def _return_entries(store: Store, items: tuple[moves.Placed, ...], log: Log, mover: Mover) -> None:
+    for item in reversed(items):
+        moves.undo(item, mover, log.manifest)
+    for directory in moves.parents(items):
+        files.sync_directory(directory)
+    for path in (path for batch in reversed(log.batches) for path in reversed(batch.created)):
+        with contextlib.suppress(OSError):  # somebody else's entries are in it by now, or it is gone
+            (store.prefix / path).rmdir()
+
+
+def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
+    return RefusedError(
+        f"{store.prefix}: {', '.join(foreign)}: not what fastinstall put there, and it stands in the way",
+        hint=f"fastinstall rollback --force --prefix {store.prefix}",
+        details=(f"with --force it is moved to {store.prefix / ROOT}/kept, not deleted",),
+    )
+
+
+def _stuck(store: Store, identifier: str, error: OSError) -> DamagedError:
+    where = " -> ".join(str(name) for name in (error.filename, error.filename2) if name)
+    return DamagedError(
+        f"{where or store.prefix}: {error.strerror or error}: the environment is not back to what it was",
+        hint=f"remove the cause, then: fastinstall rollback --prefix {store.prefix}",
+        details=(f"what was moved, and where to, stands in the journal of transaction {identifier}",),
+    )

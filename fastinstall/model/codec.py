@@ -1,0 +1,284 @@
+"""Values to JSON-ready data and back, and their JSON Schemas, from the dataclasses themselves.
+
+Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names
+the file and the dotted path of the key. A union of dataclasses is told apart by the key "kind",
+which holds the class's name in kebab case.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+import types
+import typing
+from datetime import date
+from enum import Enum
+from functools import cache
+from pathlib import PurePath, PurePosixPath
+from typing import Any, TypeVar
+
+from fastinstall.errors import DocumentError
+
+T = TypeVar("T")
+
+
+def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; one return for each of its kinds)
+    """Turn a value of the model into dicts, lists, strings and numbers."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _encode_fields(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    return value
+
+
+def document(name: str, value: object) -> dict[str, Any]:
+    """Encode `value` as a document of ours, with `schema: "fastinstall.NAME/1"` in front."""
+    return {"schema": f"fastinstall.{name}/1", **encode(value)}
+
+
+def dump(data: object) -> str:
+    """JSON as we write it: two spaces, keys in the order of the fields, a final newline."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def digest(value: object) -> str:
+    """A sha256 over the canonical JSON of a value."""
+    canonical = json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def decode(cls: type[T], data: object, *, file: PurePath | str, key: str = "") -> T:
+    """Read a value of type `cls` from parsed JSON or TOML.
+
+    Args:
+        cls: a dataclass of the model.
+        data: what the parser gave.
+        file: where it came from, for messages.
+        key: path of `data` inside the file, for messages.
+
+    Raises:
+        DocumentError: an unknown or missing key, or a value of the wrong type.
+    """
+    return typing.cast("T", _decode(cls, data, _Place(file, key)))
+
+
+def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
+    """Read what `document` wrote; another schema or another number of it is a `DocumentError`."""
+    if not isinstance(data, dict):
+        raise DocumentError(file, "", "expected a table of keys at the top")
+    expected = f"fastinstall.{name}/1"
+    if data.get("schema") != expected:
+        raise DocumentError(file, "schema", f"expected {expected!r}, found {data.get('schema')!r}")
+    return decode(cls, {key: item for key, item in data.items() if key != "schema"}, file=file)
+
+
+def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a dataclass; with `name`, of its document."""
+    definitions: dict[str, Any] = {}
+    reference = _schema(cls, definitions)
+    if name is not None:
+        own = definitions[cls.__name__]
+        own["properties"] = {"schema": {"const": f"fastinstall.{name}/1"}, **own["properties"]}
+        own["required"] = ["schema", *own["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **reference, "$defs": definitions}
+
+
+def kind_of(cls: type) -> str:
+    """The tag of a class in a union: `SystemPackages` is "system-packages"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
+
+@cache
+def _unions_of_tagged_classes() -> frozenset[type]:
+    from fastinstall.model import event, plan  # noqa: PLC0415 (the unions live above this module)
+
+    return frozenset(typing.get_args(plan.Step) + typing.get_args(event.Event))
+
+
+def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if type(value) in _unions_of_tagged_classes():
+        return {"kind": kind_of(type(value)), **fields}
+    return fields
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    file: PurePath | str
+    key: str
+
+    def below(self, name: object) -> "_Place":
+        part = f"[{name}]" if isinstance(name, int) else str(name)
+        joined = self.key + part if isinstance(name, int) or not self.key else f"{self.key}.{part}"
+        return _Place(self.file, joined)
+
+    def wrong(self, problem: str) -> DocumentError:
+        return DocumentError(self.file, self.key, problem)
+
+
+def _decode(annotation: Any, data: object, place: _Place) -> object:  # noqa: ANN401
+    origin = typing.get_origin(annotation)
+    if origin in (types.UnionType, typing.Union):
+        return _decode_union(typing.get_args(annotation), data, place)
+    if origin is tuple:
+        return _decode_tuple(typing.get_args(annotation)[0], data, place)
+    if origin is dict:
+        return _decode_dict(typing.get_args(annotation)[1], data, place)
+    if dataclasses.is_dataclass(annotation):
+        return _decode_dataclass(typing.cast("type", annotation), data, place)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _decode_enum(annotation, data, place)
+    return _decode_scalar(annotation, data, place)
+
+
+def _decode_union(members: tuple[Any, ...], data: object, place: _Place) -> object:
+    rest = [member for member in members if member is not type(None)]
+    if data is None and len(rest) < len(members):
+        return None
+    if len(rest) == 1:
+        return _decode(rest[0], data, place)
+    by_kind = {kind_of(member): member for member in rest}
+    if not isinstance(data, dict) or data.get("kind") not in by_kind:
+        raise place.below("kind").wrong(f"expected one of {', '.join(sorted(by_kind))}")
+    fields = {key: item for key, item in data.items() if key != "kind"}
+    return _decode_dataclass(by_kind[data["kind"]], fields, place)
+
+
+def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:  # noqa: ANN401
+    if not isinstance(data, list | tuple):
+        raise place.wrong(f"expected a list, found {_kind(data)}")
+    return tuple(_decode(item, entry, place.below(index)) for index, entry in enumerate(data))
+
+
+def _decode_dict(item: Any, data: object, place: _Place) -> dict[str, object]:  # noqa: ANN401
+    if not isinstance(data, dict):
+        raise place.wrong(f"expected a table, found {_kind(data)}")
+    return {str(key): _decode(item, entry, place.below(key)) for key, entry in data.items()}
+
+
+def _decode_dataclass(cls: type, data: object, place: _Place) -> object:
+    if not isinstance(data, dict):
+        raise place.wrong(f"expected a table, found {_kind(data)}")
+    hints = _hints(cls)
+    for key in data:
+        if key not in hints:
+            raise place.below(key).wrong(f"unknown key; known here: {', '.join(hints)}")
+    values = {name: _decode(hint, data[name], place.below(name)) for name, hint in hints.items() if name in data}
+    for field in dataclasses.fields(cls):
+        if field.name not in values and _is_required(field):
+            raise place.below(field.name).wrong("missing")
+    return cls(**values)
+
+
+def _decode_enum(cls: type[Enum], data: object, place: _Place) -> Enum:
+    try:
+        return cls(data)
+    except ValueError:
+        known = ", ".join(str(member.value) for member in cls)
+        raise place.wrong(f"{data!r} is not one of {known}") from None
+
+
+def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # noqa: ANN401
+    if annotation is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if annotation is PurePath and isinstance(data, str):
+        return PurePosixPath(data)
+    if annotation is date and isinstance(data, str):
+        return _decode_date(data, place)
+    expected = annotation if isinstance(annotation, type) else object
+    if not isinstance(data, expected) or (annotation is int and isinstance(data, bool)):
+        raise place.wrong(f"expected {_NAMES.get(expected, expected.__name__)}, found {_kind(data)}")
+    return data
+
+
+def _decode_date(data: str, place: _Place) -> date:
+    try:
+        return date.fromisoformat(data)
+    except ValueError:
+        raise place.wrong(f"expected a date like 2026-11-21, found {data!r}") from None
+
+
+_NAMES: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+    date: "a date",
+    type(None): "nothing",
+}
+
+
+def _kind(data: object) -> str:
+    return _NAMES.get(type(data), type(data).__name__)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def _is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _schema(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if origin in (types.UnionType, typing.Union):
+        return {"anyOf": [_member_schema(member, arguments, definitions) for member in arguments]}
+    if origin is tuple:
+        return {"type": "array", "items": _schema(arguments[0], definitions)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(arguments[1], definitions)}
+    if dataclasses.is_dataclass(annotation):
+        return _dataclass_schema(typing.cast("type", annotation), definitions)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return {"enum": [member.value for member in annotation]}
+    return dict(_SCALARS[annotation])
+
+
+def _member_schema(member: Any, members: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    if member is type(None):
+        return {"type": "null"}
+    tagged = len([other for other in members if other is not type(None)]) > 1
+    schema = _schema(member, definitions)
+    if tagged:
+        return {"allOf": [schema], "properties": {"kind": {"const": kind_of(member)}}, "required": ["kind"]}
+    return schema
+
+
+def _dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    name = cls.__name__
+    if name not in definitions:
+        definitions[name] = {}
+        tagged = cls in _unions_of_tagged_classes()
+        properties = {key: _schema(hint, definitions) for key, hint in _hints(cls).items()}
+        definitions[name] = {
+            "type": "object",
+            "description": (cls.__doc__ or "").partition("\n")[0],
+            "properties": {"kind": {"const": kind_of(cls)}, **properties} if tagged else properties,
+            "required": [field.name for field in dataclasses.fields(cls) if _is_required(field)],
+            "additionalProperties": False,
+        }
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_SCALARS: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    date: {"type": "string", "format": "date"},
+    PurePath: {"type": "string"},
+}

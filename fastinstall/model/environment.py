@@ -1,0 +1,28 @@
+"""The environment that is worked on: where it is and of what kind."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+
+class EnvironmentKind(StrEnum):
+    """Who made and manages an environment."""
+
+    VENV = "venv"
+    CONDA = "conda"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The target of a run.
+
+    Attributes:
+        prefix: `sys.prefix` of the target, absolute.
+        kind: who manages it.
+        python: the interpreter to run inside it (not resolved: a venv's symlink is its identity).
+    """
+
+    prefix: PurePath
+    kind: EnvironmentKind
+    python: PurePath

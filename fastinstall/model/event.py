@@ -1,0 +1,51 @@
+"""What the core tells whoever listens while it works. Rendered by cli/, ignored by libraries."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A stage began.
+
+    Attributes:
+        stage: stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
+        message: for people.
+    """
+
+    stage: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progressed:
+    """A stage went on: `done` of `total` units (`total` 0 if unknown)."""
+
+    stage: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A stage ended, after `seconds`."""
+
+    stage: str
+    message: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Something that the user should read."""
+
+    message: str
+    warning: bool = False
+
+
+Event = Started | Progressed | Finished | Noted
+Emit = Callable[[Event], None]
+
+
+def ignore(_event: Event) -> None:
+    """An `Emit` for callers that do not listen."""

@@ -1,0 +1,364 @@
+"""What was observed of a target and of the machine; never what is wished.
+
+A field that is None (or an empty tuple, where the docstring says so) was not there or could not be
+seen. `Runtime` is None where nothing was executed: the static facts stand without it.
+"""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from fastinstall.model.environment import Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cpu:
+    """The processor as programs on this machine see it.
+
+    Attributes:
+        architecture: as the kernel names it: "x86_64", "aarch64".
+        vendor: "AuthenticAMD", "GenuineIntel"; empty if unknown.
+        name: the marketing name; empty if unknown.
+        flags: feature names in the kernel's spelling (/proc/cpuinfo).
+        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None elsewhere.
+        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
+        masked: features of the next level that a CPU with these others usually has, hidden by a
+            virtual machine or the kernel; empty when nothing seems hidden.
+        hypervisor: True inside a virtual machine.
+        cores: logical CPUs that this process may run on.
+        quota: CPUs granted by the control group, None if unlimited.
+    """
+
+    architecture: str
+    vendor: str = ""
+    name: str = ""
+    flags: tuple[str, ...] = ()
+    level: str | None = None
+    level_source: str = ""
+    masked: tuple[str, ...] = ()
+    hypervisor: bool = False
+    cores: int = 1
+    quota: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """The target's Python, as it answered itself.
+
+    Attributes:
+        executable: `sys.executable` of the target.
+        implementation: "cpython", "pypy".
+        version: "3.11.7".
+        abi: the ABI tag of its extension modules (PEP 425): "cp311", "cp313t".
+        platform: `sysconfig.get_platform()`: "linux-x86_64".
+        libc: "glibc" or "musl"; empty if unknown.
+        libc_version: "2.36"; empty if unknown.
+        free_threaded: built without the global interpreter lock (PEP 703).
+        extension_suffix: ".cpython-311-x86_64-linux-gnu.so".
+        prefix: `sys.prefix`.
+        base_prefix: `sys.base_prefix`; differs from `prefix` in a virtual environment.
+        site_packages: the directory that platform-dependent distributions are installed to.
+        include: the directory that should hold Python.h.
+        has_headers: whether Python.h is there.
+        cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
+        externally_managed: the marker file of PEP 668, where it applies to this target.
+        pip_version: of the pip inside the target; None where it has none.
+    """
+
+    executable: PurePath
+    implementation: str
+    version: str
+    abi: str
+    platform: str
+    libc: str
+    libc_version: str
+    free_threaded: bool
+    extension_suffix: str
+    prefix: PurePath
+    base_prefix: PurePath
+    site_packages: PurePath
+    include: PurePath
+    has_headers: bool
+    cflags: str = ""
+    externally_managed: PurePath | None = None
+    pip_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """An installed distribution, by its metadata directory.
+
+    Attributes:
+        name: normalised (PEP 503).
+        version: as its METADATA says.
+        metadata: the name of its `.dist-info` directory in site-packages.
+        installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
+    """
+
+    name: str
+    version: str
+    metadata: str
+    installer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A distribution that claims files below `PIL/`.
+
+    Attributes:
+        distribution: which one.
+        installed_at: when its metadata was written, ISO 8601 in UTC, to the second.
+        has_record: False where RECORD is missing; then nothing can be compared.
+        recorded_core: the digest that RECORD gives for `PIL/_imaging*.so` ("sha256=..."), if any.
+        entries: the top-level names in site-packages that hold its files ("PIL", "pillow.libs", ...),
+            its own `.dist-info` included.
+        outside: recorded files that lie outside site-packages (scripts), relative to it.
+        files: how many files it records.
+        mismatched: recorded files whose size or hash differs on disk.
+        missing: recorded files that are not on disk (bytecode aside).
+    """
+
+    distribution: Distribution
+    installed_at: str
+    has_record: bool
+    recorded_core: str | None
+    entries: tuple[str, ...]
+    outside: tuple[str, ...] = ()
+    files: int = 0
+    mismatched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependant:
+    """An installed distribution that requires one that we would replace.
+
+    Attributes:
+        name: the distribution that requires it.
+        requirement: its requirement, as written in its metadata ("pillow>=8.3.2").
+    """
+
+    name: str
+    requirement: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """A shared library as the loader would find it for the imaging core.
+
+    Attributes:
+        soname: the name asked for (DT_NEEDED).
+        path: where it resolves to; None where it would not be found.
+        implementation: for a libjpeg: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; empty if not identified.
+        version: of the implementation; empty if unknown.
+        simd: whether the library contains SIMD code of its own; None if it cannot be told.
+        sha256: of the file.
+    """
+
+    soname: str
+    path: PurePath | None
+    implementation: str = ""
+    version: str = ""
+    simd: bool | None = None
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
+
+    Attributes:
+        path: the file.
+        size: in bytes.
+        mtime_ns: modification time in nanoseconds since the epoch.
+        sha256: hexadecimal.
+        readable: False where the file is empty, truncated or not an ELF file for this machine.
+        problem: why it is not readable; empty if it is.
+        version: the Pillow version compiled into it.
+        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        unoptimised_share: share of its functions that begin with the frame set-up of an -O0 build,
+            0.0 to 1.0 (FACTS: 1.0 at -O0, at most 0.03 at -O3); None if it cannot be told.
+        isa_note: the x86 level that the file declares to need ("x86-64-v3"), if any.
+        switches: recorded compiler switches (-frecord-gcc-switches), if any.
+        libraries: what its DT_NEEDED entries resolve to.
+    """
+
+    path: PurePath
+    size: int
+    mtime_ns: int
+    sha256: str
+    readable: bool
+    problem: str = ""
+    version: str = ""
+    simd_symbols: tuple[str, ...] = ()
+    unoptimised_share: float | None = None
+    isa_note: str | None = None
+    switches: tuple[str, ...] = ()
+    libraries: tuple[Library, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """PIL as it lies in site-packages, from files alone.
+
+    Attributes:
+        directory: `site-packages/PIL`; None where there is none.
+        has_init: whether `PIL/__init__.py` is there (else PIL is a namespace package).
+        version: what `PIL/_version.py` says; None if it is missing or unreadable.
+        core: the imaging core for this interpreter's ABI; None where it is missing.
+        foreign_cores: `_imaging` files of another ABI.
+        owners: distributions that claim files of PIL.
+        unclaimed: files below `PIL/` that no RECORD names (bytecode aside).
+        debris: left-overs of an interrupted installer (`~IL`, `~illow-...`).
+        dependants: who requires what we would replace.
+    """
+
+    directory: PurePath | None
+    has_init: bool = False
+    version: str | None = None
+    core: Core | None = None
+    foreign_cores: tuple[str, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    unclaimed: tuple[str, ...] = ()
+    debris: tuple[str, ...] = ()
+    dependants: tuple[Dependant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationResult:
+    """What one real operation did in a subprocess of the target.
+
+    Attributes:
+        name: "resize-lanczos-RGB", "jpeg-round-trip", ...
+        ok: whether it ran.
+        error: its exception, if it did not.
+    """
+
+    name: str
+    ok: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What happened when the target's own interpreter imported and used PIL.
+
+    Attributes:
+        imported: whether `PIL.Image` could be imported.
+        error: the exception of the import; empty if it worked.
+        signal: the signal that killed the subprocess ("SIGILL"); empty if none did.
+        during: the operation that was running when it died or failed; empty if none.
+        version: `PIL.__version__`.
+        location: `PIL.__file__`.
+        features: what `PIL.features` says was compiled in: name to version ("" where it has none).
+        operations: each operation's result, in order.
+    """
+
+    imported: bool
+    error: str = ""
+    signal: str = ""
+    during: str = ""
+    version: str = ""
+    location: str = ""
+    features: dict[str, str]
+    operations: tuple[OperationResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiler:
+    """The C compiler that would build.
+
+    Attributes:
+        command: argv prefix ("cc").
+        version: its first line of `--version`.
+        accepts: the probed flags that it accepts.
+    """
+
+    command: tuple[str, ...]
+    version: str
+    accepts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeLibrary:
+    """A C library of this machine that a build could use.
+
+    Attributes:
+        name: the recipe's name for it: "jpeg", "tiff".
+        include: the directory that holds its header; None where the header is missing.
+        library: the file for the linker; None where it is missing.
+        version: as pkg-config or the header says; empty if unknown.
+        implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
+    """
+
+    name: str
+    include: PurePath | None
+    library: PurePath | None
+    version: str = ""
+    implementation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolchain:
+    """What this machine could build with.
+
+    Attributes:
+        compiler: None where there is none.
+        libraries: those that the recipes name, found or not.
+        package_manager: "apt" or "dnf"; None where neither is there.
+        may_install: whether this user may install system packages.
+    """
+
+    compiler: Compiler | None
+    libraries: tuple[NativeLibrary, ...] = ()
+    package_manager: str | None = None
+    may_install: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardState:
+    """The start-up guard as it lies in site-packages.
+
+    Attributes:
+        installed: whether any of its files is there.
+        version: of the hook; empty if unknown.
+        problems: what is wrong with it (missing, altered, not compiled, outdated, state differs).
+    """
+
+    installed: bool
+    version: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything that a decision or a check may look at.
+
+    Attributes:
+        environment: the target.
+        active: the prefixes that the shell says are active, by variable (VIRTUAL_ENV, CONDA_PREFIX).
+        tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
+        writable: whether this user may write to the target's site-packages.
+        frozen: `conda-meta/frozen`, where the environment is protected by it.
+        cpu: the processor.
+        interpreter: the target's Python.
+        distributions: everything installed there.
+        stack: PIL in place.
+        guard: the start-up guard.
+        interrupted: the identifier of a transaction of ours that neither finished nor was undone.
+        runtime: None where nothing was executed.
+        toolchain: None where it was not asked for.
+    """
+
+    environment: Environment
+    active: dict[str, PurePath]
+    tool_prefix: PurePath
+    writable: bool
+    frozen: PurePath | None = None
+    cpu: Cpu
+    interpreter: Interpreter
+    distributions: tuple[Distribution, ...]
+    stack: Stack
+    guard: GuardState
+    interrupted: str | None = None
+    runtime: Runtime | None = None
+    toolchain: Toolchain | None = None

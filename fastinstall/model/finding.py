@@ -1,0 +1,79 @@
+"""What a check found: a value, rendered elsewhere."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fastinstall.model.environment import Environment
+from fastinstall.model.wish import Risk
+
+
+class Status(StrEnum):
+    """A verdict. The first four rise in gravity; the others stand beside them."""
+
+    OK = "ok"
+    HINT = "hint"
+    WARNING = "warning"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    UNKNOWN = "unknown"
+    CRASHED = "crashed"
+
+    @property
+    def gravity(self) -> int:
+        """0 for ok to 3 for error; a crashed check weighs as an error, an unknown one as a warning."""
+        return {"ok": 0, "skipped": 0, "hint": 1, "warning": 2, "unknown": 2, "error": 3, "crashed": 3}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What to do about a finding.
+
+    Attributes:
+        text: in words.
+        command: one that can be pasted; None where there is none.
+        risk: the named risk that it takes, if any.
+    """
+
+    text: str
+    command: str | None = None
+    risk: Risk | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One verdict of one check.
+
+    Attributes:
+        check: stable name of the check.
+        status: the verdict.
+        message: one sentence, whose meaning survives without colour.
+        evidence: lines that a person can verify.
+        expected: what should be.
+        observed: what is.
+        remedy: what to do; None where nothing is to be done.
+        link: a page that explains.
+    """
+
+    check: str
+    status: Status
+    message: str
+    evidence: tuple[str, ...] = ()
+    expected: str = ""
+    observed: str = ""
+    remedy: Remedy | None = None
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All findings on one environment.
+
+    Attributes:
+        environment: what was examined.
+        status: the gravest of the findings'.
+        findings: in the order of the checks.
+    """
+
+    environment: Environment
+    status: Status
+    findings: tuple[Finding, ...]

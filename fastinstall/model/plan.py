@@ -1,0 +1,197 @@
+"""A plan: what will be done, in which order and why; data that can be saved, read and refused."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.environment import Environment
+from fastinstall.model.wish import LinkMode, Risk, Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateEnvironment:
+    """Make a virtual environment.
+
+    Attributes:
+        prefix: where; must not exist.
+        python: the interpreter that makes it.
+        reason: why.
+    """
+
+    prefix: PurePath
+    python: PurePath
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPackages:
+    """Install packages of the operating system.
+
+    Attributes:
+        manager: "apt" or "dnf".
+        packages: their names.
+        reason: why.
+    """
+
+    manager: str
+    packages: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateHeaders:
+    """Unpack C headers of the operating system's packages into our cache; the system stays as it is.
+
+    Attributes:
+        manager: "apt" or "dnf".
+        packages: their names.
+        libraries: the recipe's names of the libraries that they serve.
+        reason: why.
+    """
+
+    manager: str
+    packages: tuple[str, ...]
+    libraries: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
+
+    Attributes:
+        recipe: name of the recipe.
+        source: the sdist; None when `prebuilt` is given.
+        chassis: the official wheel that carries the core; None: build all and repair, or link in place.
+        prebuilt: a wheel of ours from the wheelhouse, taken as it is.
+        distribution: name of the distribution that is made.
+        version: its version, with the local label ("12.1.1+simd.v3").
+        level: name of the level.
+        cflags: the full flags.
+        ldflags: linker flags that mark the binary.
+        link: which native libraries the core uses.
+        libraries: libraries that the build enables, by the recipe's names.
+        jobs: parallel compile jobs.
+        reason: why this version, level and link mode.
+    """
+
+    recipe: str
+    source: Artefact | None
+    chassis: Artefact | None
+    prebuilt: Artefact | None = None
+    distribution: str
+    version: str
+    level: str
+    cflags: tuple[str, ...]
+    ldflags: tuple[str, ...]
+    link: LinkMode
+    libraries: tuple[str, ...]
+    jobs: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prove:
+    """Stage the wheel beside the target, run real operations on it, compare and time it.
+
+    Attributes:
+        reference: the official wheel whose pixels are the standard; None: no comparison possible.
+        baseline: the official wheel that speed is compared with; None: with the stack in place.
+        timed: whether speed is measured; a repair puts back what has been measured before.
+        reason: why.
+    """
+
+    reference: Artefact | None
+    baseline: Artefact | None = None
+    timed: bool = True
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """Put the staged tree in place of what is there; nothing is deleted.
+
+    Attributes:
+        removes: metadata directories of the distributions that make room ("pillow-13.0.0.dist-info").
+        entries: top-level names in site-packages that are moved aside.
+        installs: metadata directory of what comes in.
+        reason: why.
+    """
+
+    removes: tuple[str, ...]
+    entries: tuple[str, ...]
+    installs: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallGuard:
+    """Install the start-up guard."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """Observe again and run doctor's checks; an error undoes the swap.
+
+    Attributes:
+        checks: names of the checks that must not report an error.
+        reason: why.
+    """
+
+    checks: tuple[str, ...]
+    reason: str
+
+
+Step = CreateEnvironment | SystemPackages | PrivateHeaders | Build | Prove | Swap | InstallGuard | Verify
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A step that is not needed, and why."""
+
+    step: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazard:
+    """A named risk that this plan takes.
+
+    Attributes:
+        risk: its name, for `--allow`.
+        summary: what it means here, in one sentence.
+        items: the particulars (advisories that come back, features that go).
+        allowed: whether the wish allows it.
+    """
+
+    risk: Risk
+    summary: str
+    items: tuple[str, ...] = ()
+    allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be done to an environment.
+
+    Attributes:
+        environment: the target.
+        facts_digest: of the facts that it was made from; `apply` refuses when they have changed.
+        wish: what it answers.
+        steps: in order; empty: nothing to do.
+        skipped: what was not needed, and why.
+        hazards: named risks.
+        warnings: what the user should know before consenting (advisories, weaknesses).
+        summary: one sentence.
+    """
+
+    environment: Environment
+    facts_digest: str
+    wish: Wish
+    steps: tuple[Step, ...]
+    skipped: tuple[Skipped, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    warnings: tuple[str, ...] = ()
+    summary: str

@@ -1,0 +1,139 @@
+"""What remains of a finished setup, read by doctor and rollback; and the journal of a running one."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Library
+from fastinstall.model.wish import LinkMode, Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltCore:
+    """The imaging core that we put in place.
+
+    Attributes:
+        path: relative to site-packages.
+        size: in bytes.
+        mtime_ns: nanoseconds since the epoch.
+        sha256: hexadecimal.
+        simd_symbols: the recipe's symbols that it defines.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    simd_symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedRow:
+    """One line of a speed table.
+
+    Attributes:
+        operation: what was timed.
+        before_ms: milliseconds with the stack that was replaced.
+        after_ms: milliseconds with ours.
+    """
+
+    operation: str
+    before_ms: float
+    after_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedTable:
+    """Before and after, measured interleaved on this machine.
+
+    Attributes:
+        baseline: what "before" is ("pillow 13.0.0 (wheel)").
+        candidate: what "after" is ("pillow 12.1.1+simd.v3").
+        cpu: name of the CPU.
+        measured_at: ISO 8601, UTC.
+        geomean: geometric mean of before/after over all rows.
+        rows: each operation.
+    """
+
+    baseline: str
+    candidate: str
+    cpu: str
+    measured_at: str
+    geomean: float
+    rows: tuple[SpeedRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a finished setup left in an environment.
+
+    Attributes:
+        id: of its transaction (sortable by time).
+        created_at: ISO 8601, UTC.
+        tool_version: of fastinstall.
+        environment: the target.
+        wish: what was asked for, so that a repair asks for the same.
+        recipe: name.
+        source_version: of the source distribution ("12.1.1.post0").
+        distribution: name of the installed distribution.
+        version: its version.
+        metadata: its `.dist-info` directory.
+        level: CPU level.
+        link: which native libraries the core uses.
+        wheel: file name of the wheel.
+        wheel_sha256: hexadecimal.
+        python_version: of the target, "3.11.7".
+        core: the imaging core.
+        stack_version: what `PIL/_version.py` says.
+        features: of `PIL.features`, name to version.
+        jpeg: the libjpeg that the core resolves to.
+        speed: the table measured, if it was.
+        previous: what was replaced, for people ("pillow 13.0.0 (pip)"); empty if nothing was.
+    """
+
+    id: str
+    created_at: str
+    tool_version: str
+    environment: Environment
+    wish: Wish
+    recipe: str
+    source_version: str
+    distribution: str
+    version: str
+    metadata: str
+    level: str
+    link: LinkMode
+    wheel: str
+    wheel_sha256: str
+    python_version: str
+    core: BuiltCore
+    stack_version: str
+    features: dict[str, str]
+    jpeg: Library | None = None
+    speed: SpeedTable | None = None
+    previous: str = ""
+
+
+class MoveKind(StrEnum):
+    """How one entry changes place."""
+
+    OUT = "out"
+    IN = "in"
+    EXCHANGE = "exchange"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One rename of a transaction, inside one filesystem.
+
+    OUT moves `live` to `kept`; IN moves `kept` to `live`; EXCHANGE swaps the two.
+
+    Attributes:
+        kind: which of them.
+        live: path relative to the environment's prefix, where Python looks.
+        kept: path relative to the transaction's directory, where we keep.
+    """
+
+    kind: MoveKind
+    live: str
+    kept: str

@@ -1,0 +1,30 @@
+"""The JSON Schemas that are published in docs/reference/schemas/, from the dataclasses themselves.
+
+Nothing is written here; `docs/reference/write_schemas.py` does that.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fastinstall.model.codec import dump, json_schema
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Report
+from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt, SpeedTable
+from fastinstall.model.recipe import AdvisoryList, Recipe
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "recipe": partial(json_schema, Recipe),
+    "advisories": partial(json_schema, AdvisoryList),
+    "facts": partial(json_schema, Facts, name="facts"),
+    "plan": partial(json_schema, Plan, name="plan"),
+    "doctor": partial(json_schema, Report, name="doctor"),
+    "receipt": partial(json_schema, Receipt, name="receipt"),
+    "bench": partial(json_schema, SpeedTable, name="bench"),
+}
+
+
+def schema_files() -> dict[str, str]:
+    """File name to content of every published schema."""
+    return {f"{name}.json": dump(make()) for name, make in SCHEMAS.items()}

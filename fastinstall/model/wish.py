@@ -1,0 +1,58 @@
+"""What the user asked for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+
+class LinkMode(StrEnum):
+    """Which native libraries the built core uses."""
+
+    BUNDLE = "bundle"
+    ENV = "env"
+    SYSTEM = "system"
+
+
+class Risk(StrEnum):
+    """What a script must allow by name; `--yes` grants none of them."""
+
+    FORCE_REMOVE = "force-remove"
+    VULNERABLE = "vulnerable"
+    FEATURE_LOSS = "feature-loss"
+    DOWNGRADE = "downgrade"
+    UNVERIFIED_CPU = "unverified-cpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Everything that flags, variables and settings can ask of setup, plan and build.
+
+    Attributes:
+        recipe: name of the recipe.
+        version: of the source distribution; None for the newest that fits.
+        level: "auto" or the name of a level of the recipe.
+        require: names of libraries that the build must have.
+        link: which native libraries the core uses.
+        dist_name: name of the distribution that is made: "pillow" or "pillow-simd".
+        jobs: parallel compile jobs; None for the CPUs granted.
+        offline: never touch the network.
+        wheelhouse: a directory of sdists and wheels to use.
+        with_system_deps: install missing system packages.
+        guard: install the start-up guard.
+        upgrade: look for a later version even if the environment is healthy.
+        allow: risks that the user accepts.
+    """
+
+    recipe: str = "pillow-simd"
+    version: str | None = None
+    level: str = "auto"
+    require: tuple[str, ...] = ()
+    link: LinkMode = LinkMode.BUNDLE
+    dist_name: str = "pillow"
+    jobs: int | None = None
+    offline: bool = False
+    wheelhouse: PurePath | None = None
+    with_system_deps: bool = False
+    guard: bool = True
+    upgrade: bool = False
+    allow: tuple[Risk, ...] = ()

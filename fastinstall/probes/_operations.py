@@ -1,0 +1,236 @@
+"""Import PIL and do real work with it. Runs inside the target, never in the tool: what it imports may kill it.
+
+One line of JSON on stdout before each operation and one after it, so that a death by signal names
+its operation. Standard library only, for Python 3.7 to 3.14. No operation here is one where
+Pillow-SIMD is known to compute something else than Pillow by a defect of its own.
+
+    python _operations.py [--quick] [--stage DIR] [--pixels FILE]
+
+--quick: a few operations only, for a look at health.
+--stage DIR: look for PIL in DIR first.
+--pixels FILE: also write the pixels that each operation made, in a zip file with one member
+  "NAME/MODE" each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Image = Any  # of whichever Pillow is found
+WIDTH, HEIGHT = 163, 117
+MODES = {"L": 1, "RGB": 3, "RGBA": 4}
+CONVERSIONS = (("RGB", "L"), ("RGBA", "L"), ("L", "RGB"), ("RGB", "YCbCr"), ("RGB", "CMYK"), ("RGBA", "RGBa"))
+QUICK = frozenset(
+    {
+        "resize-lanczos-RGB",
+        "resize-bicubic-RGBA",
+        "filter-3x3-RGB",
+        "gaussian-blur-RGB",
+        "alpha-composite",
+        "convert-RGB-L",
+        "jpeg-round-trip",
+        "png-round-trip",
+    }
+)
+
+
+def main(arguments: list[str]) -> None:
+    """Do what the arguments ask for and report every step."""
+    stage, pixels = _option(arguments, "--stage"), _option(arguments, "--pixels")
+    if stage:
+        sys.path.insert(0, stage)
+    report(event="begin", name="import")
+    try:
+        package = _package(stage)
+        _module("Image")
+    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
+        report(event="failed", error=_describe(error))
+        return
+    report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
+    quick = "--quick" in arguments
+    made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
+    if pixels:
+        write_pixels(pixels, made)
+    report_features()
+
+
+def _package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
+    """Import PIL; with a stage, from nowhere else: one without `__init__.py` would give way to an installed one."""
+    package = importlib.import_module("PIL")
+    if stage and not (package.__file__ or "").startswith(stage + os.sep):
+        raise ImportError(f"PIL comes from {package.__file__}, not from {stage}")
+    return package
+
+
+def report(**values: object) -> None:
+    """Print one line, at once: what comes next may kill this process."""
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+def report_features() -> None:
+    """Report what `PIL.features` says was compiled in, with versions; tkinter aside, which is not Pillow's."""
+    report(event="begin", name="features")
+    features = _module("features")
+    names = (*features.modules, *features.codecs, *features.features)
+    found = [name for name in names if name not in ("pil", "tkinter") and _has(name)]
+    report(event="features", features={name: features.version(name) or "" for name in found})
+
+
+def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str, Image]]:
+    """Run operations one by one and keep what they make."""
+    made = []
+    for name, operation in chosen:
+        report(event="begin", name=name)
+        try:
+            made.append((name, operation()))
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is this operation's result)
+            report(event="end", name=name, error=_describe(error))
+        else:
+            report(event="end", name=name, error="")
+    return made
+
+
+def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
+    """Write the samples of every result, uncompressed; the file is complete or not there."""
+    import zipfile  # noqa: PLC0415 (only where pixels are asked for)
+
+    with zipfile.ZipFile(path + ".part", "w") as archive:
+        for name, image in made:
+            archive.writestr(f"{name}/{image.mode}", image.tobytes())
+    os.replace(path + ".part", path)
+
+
+def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
+    """Every operation by name, each of them a function without arguments that makes an image."""
+    pictures = {mode: picture(mode) for mode in MODES}
+    for mode in MODES:
+        yield from _resizes(mode, pictures[mode])
+        yield from _filters(mode, pictures[mode])
+    yield from _colours(pictures)
+    yield from _codecs(pictures)
+
+
+def picture(mode: str) -> Image:
+    """Make a picture with slopes, edges and noise, the same on every machine."""
+    module = _module("Image")
+    bands = [module.frombytes("L", (WIDTH, HEIGHT), _samples(number)) for number in range(MODES[mode])]
+    return module.merge(mode, bands) if len(bands) > 1 else bands[0]
+
+
+def _samples(number: int) -> bytes:
+    """Slopes with edges on the left, noise on the right."""
+    half, step = WIDTH // 2, number + 2
+    slope = bytes(value % 251 for value in range(251 + half * step))
+    noise = hashlib.shake_128(b"fastinstall %d" % number).digest(WIDTH * HEIGHT)
+    starts = [3 * row % 251 for row in range(HEIGHT)]
+    return b"".join(
+        slope[start : start + half * step : step] + noise[row * WIDTH + half : (row + 1) * WIDTH]
+        for row, start in enumerate(starts)
+    )
+
+
+def _resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
+    module = _module("Image")
+    constants = getattr(module, "Resampling", module)
+    for name in ("lanczos", "bicubic", "bilinear", "box", "hamming"):
+        resample = getattr(constants, name.upper())
+        yield f"resize-{name}-{mode}", _call(source.resize, (61, 47), resample)
+        yield f"enlarge-{name}-{mode}", _call(source.resize, (211, 149), resample)
+    for factor in (2, 3, 4):
+        yield f"reduce-{factor}-{mode}", _call(source.reduce, factor)
+    yield f"rotate-90-{mode}", _call(source.transpose, getattr(module, "Transpose", module).ROTATE_90)
+
+
+def _filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
+    filters = _module("ImageFilter")
+    yield f"filter-3x3-{mode}", _call(source.filter, filters.SHARPEN)
+    yield f"filter-5x5-{mode}", _call(source.filter, filters.BLUR)
+    yield f"gaussian-blur-{mode}", _call(source.filter, filters.GaussianBlur(3))
+    yield f"box-blur-{mode}", _call(source.filter, filters.BoxBlur(2))
+    yield f"median-{mode}", _call(source.filter, filters.MedianFilter(3))
+    if mode == "RGB":
+        table = filters.Color3DLUT.generate(9, lambda red, green, blue: (green, blue * blue, red))
+        yield "colour-table-RGB", _call(source.filter, table)
+
+
+def _colours(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
+    module = _module("Image")
+    front, opaque = pictures["RGBA"], pictures["RGB"]
+    yield "alpha-composite", _call(module.alpha_composite, front.transpose(0), front)
+    yield "blend-RGB", _call(module.blend, opaque.transpose(0), opaque, 0.3)
+    for source, target in CONVERSIONS:
+        yield f"convert-{source}-{target}", _call(pictures[source].convert, target)
+    yield "split-merge-RGBA", _call(module.merge, "RGBA", front.split()[::-1])
+
+
+def _codecs(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
+    source = pictures["RGB"]
+    if _has("jpg"):
+        yield "jpeg-round-trip", lambda: _reopened(source, "JPEG", quality=90)
+        yield "jpeg-progressive", lambda: _reopened(source, "JPEG", quality=80, progressive=True)
+        yield "jpeg-draft", lambda: _drafted(source)
+    if _has("zlib"):
+        yield "png-round-trip", lambda: _reopened(pictures["RGBA"], "PNG")
+    yield "tiff-round-trip", lambda: _reopened(source, "TIFF")
+    if _has("libtiff"):
+        yield "tiff-lzw-round-trip", lambda: _reopened(source, "TIFF", compression="tiff_lzw")
+    if _has("webp"):
+        yield "webp-round-trip", lambda: _reopened(source, "WEBP", lossless=True)
+
+
+def _has(feature: str) -> bool:
+    """Whether a feature is there; asking loads its extension module, which may kill this process."""
+    report(event="begin", name="feature " + feature)
+    there = bool(_module("features").check(feature))
+    report(event="loaded", name="feature " + feature)
+    return there
+
+
+def _call(function: Callable[..., Image], *arguments: object) -> Callable[[], Image]:
+    return lambda: function(*arguments)
+
+
+def _encoded(source: Image, kind: str, **options: object) -> Image:
+    stream = io.BytesIO()
+    source.save(stream, kind, **options)
+    stream.seek(0)
+    return _module("Image").open(stream)
+
+
+def _reopened(source: Image, kind: str, **options: object) -> Image:
+    opened = _encoded(source, kind, **options)
+    opened.load()
+    return opened
+
+
+def _drafted(source: Image) -> Image:
+    opened = _encoded(source, "JPEG", quality=90)
+    opened.draft("RGB", (WIDTH // 2, HEIGHT // 2))
+    opened.load()
+    return opened
+
+
+def _module(name: str) -> Any:  # noqa: ANN401 (a module of whichever Pillow is found)
+    return importlib.import_module("PIL." + name)
+
+
+def _option(arguments: list[str], name: str) -> str:
+    return arguments[arguments.index(name) + 1] if name in arguments else ""
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,78 @@
+"""The C compiler that would build, and which flags it accepts: found out by giving them to it."""
+
+import shlex
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fastinstall.model.facts import Compiler
+from fastinstall.system.files import temporary_directory
+from fastinstall.system.process import CommandError, Completed, run
+
+_USUAL = ("cc", "gcc", "clang")
+_TIMEOUT = 20.0
+
+
+def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
+    """The compiler that CC names, else the first of cc, gcc and clang on PATH; None where there is none.
+
+    Args:
+        flags: which ones to try; those that begin with "-Wl," are tried on the linker.
+        variables: environment variables, of which CC and PATH decide.
+    """
+    command = _command(variables)
+    if command is None:
+        return None
+    version = _run((*command, "--version"), variables)
+    if version is None or version.exit_code != 0:
+        return None
+    return Compiler(
+        command=command,
+        version=version.stdout.partition("\n")[0].strip(),
+        accepts=_accepted(command, tuple(dict.fromkeys(flags)), variables),
+    )
+
+
+def _command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
+    named = shlex.split(variables.get("CC", ""))
+    candidates = [named] if named else [[name] for name in _USUAL]
+    found = (words for words in candidates if shutil.which(words[0], path=variables.get("PATH")))
+    return next((tuple(words) for words in found), None)
+
+
+def _accepted(command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The flags that are accepted: all at once where that works, else one by one."""
+    with temporary_directory("probe") as scratch:
+        compiling = tuple(flag for flag in flags if not flag.startswith("-Wl,"))
+        linking = tuple(flag for flag in flags if flag.startswith("-Wl,"))
+        front = (*command, "-Werror")
+        accepted = {
+            *_tried(compiling, lambda some: _succeeds((*front, *some, "-E", "-x", "c", "/dev/null"), variables)),
+            *_tried(linking, lambda some: _succeeds(_link(command, some, scratch), variables)),
+        }
+    return tuple(flag for flag in flags if flag in accepted)
+
+
+def _tried(flags: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
+    if not flags or accepts(flags):
+        return flags
+    return tuple(flag for flag in flags if accepts((flag,)))
+
+
+def _link(command: tuple[str, ...], flags: tuple[str, ...], scratch: Path) -> tuple[str, ...]:
+    """Link an empty shared object; the linker only warns about a `-z` that it does not know."""
+    return (*command, "-shared", "-nostdlib", *flags, "-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
+
+
+def _succeeds(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
+    completed = _run(argv, variables)
+    return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
+
+
+def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
+    """What a command said, in English; None where it cannot be started."""
+    program = shutil.which(argv[0], path=variables.get("PATH")) or argv[0]
+    try:
+        return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)
+    except CommandError:
+        return None

@@ -1,0 +1,34 @@
+"""Run a probe that waits for a subprocess beside the others."""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Running(Generic[T]):
+    """A probe under way.
+
+    Its thread is no daemon: whatever goes wrong meanwhile, its subprocess is waited for and never orphaned.
+    """
+
+    def __init__(self, probe: Callable[[], T]) -> None:
+        self._probe = probe
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def result(self) -> T:
+        """What the probe answered; its exception is raised here."""
+        self._thread.join()
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+    def _work(self) -> None:
+        try:
+            self._results.append(self._probe())
+        except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)
+            self._errors.append(error)

@@ -1,0 +1,134 @@
+"""Observe a target whole: every probe, those that wait for a subprocess at the same time as the others.
+
+The probes that read files are imported only when the subprocesses are on their way: importing them
+takes as long as running them, and doctor is used at every turn.
+"""
+
+# ruff: noqa: PLC0415 (for that reason)
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Core, Cpu, Facts, GuardState, Interpreter, Runtime, Toolchain
+from fastinstall.model.recipe import Recipe
+from fastinstall.probes.concurrently import Running
+from fastinstall.probes.interpreter import observe_interpreter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationRequest:
+    """What to look at.
+
+    Attributes:
+        recipe: which names, symbols, flags and libraries to look for.
+        runtime: also import and use PIL, in a subprocess of the target.
+        toolchain: also look for compiler, libraries and package manager.
+        include_roots: include directories that the toolchain's libraries may stand in, before the system's.
+    """
+
+    recipe: Recipe
+    runtime: bool = False
+    toolchain: bool = False
+    include_roots: tuple[Path, ...] = ()
+
+
+def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
+    environment: Environment,
+    request: ObservationRequest,
+    variables: Mapping[str, str],
+    tool_prefix: Path,
+    *,
+    guard: Callable[[Interpreter, Core | None], GuardState],
+    interrupted: Callable[[Path], str | None],
+) -> Facts:
+    """Everything that a decision or a check may look at.
+
+    Args:
+        environment: the target.
+        request: what to look at.
+        variables: the shell's environment variables.
+        tool_prefix: `sys.prefix` of fastinstall itself.
+        guard: looks at the start-up guard.
+        interrupted: tells the unfinished transaction of a prefix.
+
+    Raises:
+        UndeterminedError: the target's interpreter does not answer.
+    """
+    runtime = Running(lambda: _runtime(environment, variables)) if request.runtime else None
+    answer = Running(lambda: observe_interpreter(Path(environment.python)))
+    toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
+    from fastinstall.probes.cpu import observe_cpu
+    from fastinstall.probes.distributions import observe_distributions
+    from fastinstall.probes.environment import active_prefixes
+    from fastinstall.probes.stack import Loader, observe_stack
+
+    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
+    loader = Loader(hwcaps=_hwcaps(cpu), library_path=_library_path(variables))
+    interpreter = answer.result()
+    site_packages = Path(interpreter.site_packages)
+    distributions = observe_distributions(site_packages)
+    symbols = request.recipe.expect.symbols
+    stack = observe_stack(interpreter, _replaced(request.recipe), symbols, distributions, loader=loader)
+    prefix = Path(environment.prefix)
+    return Facts(
+        environment=environment,
+        active=active_prefixes(variables),
+        tool_prefix=tool_prefix,
+        writable=_is_writable(site_packages),
+        frozen=_existing(prefix / "conda-meta" / "frozen"),
+        cpu=cpu,
+        interpreter=interpreter,
+        distributions=distributions,
+        stack=stack,
+        guard=guard(interpreter, stack.core),
+        interrupted=interrupted(prefix),
+        runtime=runtime.result() if runtime is not None else None,
+        toolchain=toolchain.result() if toolchain is not None else None,
+    )
+
+
+def _runtime(environment: Environment, variables: Mapping[str, str]) -> Runtime:
+    from fastinstall.probes.runtime import observe_runtime
+
+    return observe_runtime(Path(environment.python), environment=variables, quick=True)
+
+
+def _toolchain(request: ObservationRequest, variables: Mapping[str, str]) -> Toolchain:
+    from fastinstall.probes.toolchain import observe_toolchain
+    from fastinstall.rules.flags import probed_flags
+
+    recipe, roots = request.recipe, request.include_roots
+    return observe_toolchain(recipe.libraries, probed_flags(recipe), include_roots=roots, variables=variables)
+
+
+def _replaced(recipe: Recipe) -> tuple[str, ...]:
+    """Names of the distributions that provide what the recipe provides, its own included."""
+    from fastinstall.probes.distributions import normalised
+
+    names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
+    return tuple(dict.fromkeys(normalised(name) for name in names))
+
+
+def _library_path(variables: Mapping[str, str]) -> tuple[Path, ...]:
+    return tuple(Path(entry) for entry in variables.get("LD_LIBRARY_PATH", "").split(":") if entry)
+
+
+def _hwcaps(cpu: Cpu) -> tuple[str, ...]:
+    """The subdirectories of glibc-hwcaps that the loader searches, the best first; the baseline has none."""
+    from fastinstall.rules.levels import LEVELS
+
+    levels = list(LEVELS)
+    return tuple(reversed(levels[1 : levels.index(cpu.level) + 1])) if cpu.level is not None else ()
+
+
+def _is_writable(directory: Path) -> bool:
+    """Whether this user may write there, or to the nearest ancestor that exists."""
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    return os.access(existing, os.W_OK | os.X_OK)
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None

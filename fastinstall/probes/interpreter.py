@@ -1,0 +1,89 @@
+"""Ask an interpreter what it is, from inside and without running its `site`; nothing is imported there."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from fastinstall.errors import UndeterminedError
+from fastinstall.model.codec import decode
+from fastinstall.model.facts import Interpreter
+from fastinstall.system.process import CommandError, Completed, run
+
+_TIMEOUT = 20.0
+_INSIDE = Path(__file__).with_name("_inside.py")
+_SCHEMA = "fastinstall.interpreter/1"
+_OLD = "import sys; sys.stdout.write('.'.join(map(str, sys.version_info[:3])))"
+_HINT = "name another interpreter with --python EXE, or another environment with --prefix DIR"
+
+
+def observe_interpreter(python: Path) -> Interpreter:
+    """What the interpreter `python` says about itself (about 20 ms).
+
+    Args:
+        python: its path; a virtual environment's symlink must not be resolved.
+
+    Raises:
+        UndeterminedError: it is not there, cannot be executed, is no Python (or too old to answer),
+            crashes, or does not answer within 20 seconds.
+    """
+    _check_file(python)
+    completed = _ask(python, "-I", "-S", "-B", str(_INSIDE))
+    answer = _parse(completed.stdout)
+    if answer is None:
+        raise _no_answer(python, completed)
+    return decode(Interpreter, answer, file=PurePath(python))
+
+
+def _check_file(python: Path) -> None:
+    if not python.is_file():
+        raise UndeterminedError(f"{python}: {_absence(python)}, so no interpreter to observe", hint=_HINT)
+    if not os.access(python, os.X_OK):
+        raise UndeterminedError(f"{python}: not executable, so no interpreter to observe", hint=_HINT)
+
+
+def _absence(python: Path) -> str:
+    if python.is_dir():
+        return "is a directory"
+    if python.is_symlink():
+        return f"points to {python.readlink()}, which is gone"
+    return "no such file"
+
+
+def _ask(python: Path, *arguments: str) -> Completed:
+    try:
+        return run((python, *arguments), timeout=_TIMEOUT, check=False)
+    except CommandError as error:
+        raise UndeterminedError(error.message, hint=_HINT, details=error.details) from error
+
+
+def _parse(stdout: str) -> Mapping[str, Any] | None:
+    """The answer of the script; None where what ran is not a Python that could give one."""
+    last = stdout.strip().rpartition("\n")[2]
+    try:
+        document = json.loads(last)
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
+        return None
+    answer = document.get("interpreter")
+    return answer if isinstance(answer, dict) else None
+
+
+def _no_answer(python: Path, completed: Completed) -> UndeterminedError:
+    details = tuple(line for line in completed.stderr.strip().splitlines()[-4:] if line.strip())
+    if completed.signal_name:
+        return UndeterminedError(f"{python}: killed by {completed.signal_name} when asked", hint=_HINT, details=details)
+    version = _old_version(python)
+    if version:
+        message = f"{python}: Python {version} is too old to be observed; 3.7 is the oldest that can answer"
+        return UndeterminedError(message, hint=_HINT)
+    return UndeterminedError(f"{python}: does not answer like a Python interpreter", hint=_HINT, details=details)
+
+
+def _old_version(python: Path) -> str:
+    """The version of a Python too old for our script; empty if this is none."""
+    answer = _ask(python, "-c", _OLD).stdout.strip()
+    parts = answer.split(".")
+    return answer if len(parts) == 3 and all(part.isdigit() for part in parts) else ""  # noqa: PLR2004 (X.Y.Z)

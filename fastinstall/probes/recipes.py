@@ -1,0 +1,87 @@
+"""Recipes and their shared advisories, read from directories; the first directory that has a name wins."""
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.errors import DocumentError, UsageError
+from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.rules.recipes import parse_advisories, parse_recipe
+from fastinstall.system.resources import recipes_directory
+
+
+def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
+    """Every recipe of the directories, by name.
+
+    Args:
+        directories: those with `NAME.toml` in them; the first one that has a name wins.
+
+    Raises:
+        DocumentError: a malformed recipe.
+        UsageError: a directory or a file that cannot be read.
+    """
+    return {name: _read(file, directories) for name, file in sorted(_files(directories).items())}
+
+
+def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
+    """The recipe of that name; the others are not read.
+
+    Raises:
+        UsageError: there is none of that name; the hint lists those that there are.
+        DocumentError: it is malformed.
+    """
+    files = _files(directories)
+    if name not in files:
+        near = difflib.get_close_matches(name, files, n=1)
+        suggestion = f"did you mean --recipe {near[0]}? " if near else ""
+        raise UsageError(
+            f"no recipe is named {name!r}", hint=f"{suggestion}known: {', '.join(sorted(files)) or 'none'}"
+        )
+    return _read(files[name], directories)
+
+
+def load_recipe_file(file: Path) -> Recipe:
+    """The recipe of one file, wherever it lies; shared advisories are sought beside it, then among ours.
+
+    Raises:
+        UsageError: it cannot be read.
+        DocumentError: it is malformed.
+    """
+    return _read(file, (file.parent, recipes_directory()))
+
+
+def _files(directories: tuple[Path, ...]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for directory in directories:
+        if not directory.is_dir():
+            raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
+        for file in sorted(directory.glob("*.toml")):
+            found.setdefault(file.stem, file)
+    return found
+
+
+def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
+    recipe = parse_recipe(_text(file), file)
+    shared = tuple(
+        advisory
+        for index, name in enumerate(recipe.advisories_from)
+        for advisory in _shared(name, file, index, directories)
+    )
+    return replace(recipe, advisories=(*recipe.advisories, *shared))
+
+
+def _shared(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) -> tuple[Advisory, ...]:
+    for directory in directories:
+        file = directory / "advisories" / f"{name}.toml"
+        if file.is_file():
+            return parse_advisories(_text(file), file)
+    raise DocumentError(recipe, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(file, "", f"not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,33 @@
+"""What a check may look at."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from fastinstall.model.facts import Facts
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckContext:
+    """Everything that a verdict may depend on; two equal contexts give equal findings.
+
+    Attributes:
+        facts: what was observed.
+        receipt: what our last setup left there; None where fastinstall has set up nothing.
+        recipe: the receipt's recipe, or the one that a setup would follow.
+        today: the date, for the age of data.
+        tool_version: of fastinstall.
+    """
+
+    facts: Facts
+    receipt: Receipt | None
+    recipe: Recipe
+    today: date
+    tool_version: str
+
+    @property
+    def core_is_ours(self) -> bool:
+        """Whether the core in place is the very one that the receipt speaks of."""
+        core = self.facts.stack.core
+        return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256

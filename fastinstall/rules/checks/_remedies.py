@@ -1,0 +1,60 @@
+"""What to do about a finding, as a command that can be pasted, for the kind of environment it is."""
+
+import shlex
+
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.finding import Remedy
+from fastinstall.rules.checks._context import CheckContext
+
+_NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
+
+
+def command(context: CheckContext, words: str, *options: str) -> str:
+    """Word a command of ours on this environment; `words` are its verb and fixed flags."""
+    return shlex.join(("fastinstall", *words.split(), "--prefix", str(context.facts.environment.prefix), *options))
+
+
+def repair(context: CheckContext) -> Remedy:
+    """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
+    if context.receipt is not None:
+        return Remedy(text="put back what was set up here", command=command(context, "doctor --fix"))
+    if context.facts.environment.kind is not EnvironmentKind.VENV or context.facts.cpu.architecture != "x86_64":
+        return stock(context)
+    return Remedy(text="put a whole stack in its place", command=command(context, "setup"))
+
+
+def setup(context: CheckContext, text: str, *options: str) -> Remedy:
+    """Set up the fast stack here, or beside it where this environment is not ours to change."""
+    facts = context.facts
+    if facts.environment.kind is not EnvironmentKind.VENV or facts.interpreter.externally_managed is not None:
+        return Remedy(text=f"{text}, in an environment of its own", command=_NEW_ENVIRONMENT)
+    return Remedy(text=text, command=command(context, "setup", *options))
+
+
+def stock(context: CheckContext, *, upgrade: bool = False) -> Remedy:
+    """Stock Pillow, again or a later one, by whoever manages this environment."""
+    facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return Remedy(text=text, command=shlex.join(_conda(str(facts.environment.prefix), upgrade=upgrade)))
+    if facts.interpreter.externally_managed is not None:
+        return Remedy(text=f"{text}, with the operating system's package manager")
+    python = str(facts.environment.python)
+    if facts.interpreter.pip_version is None:
+        return Remedy(text=text, command=shlex.join(_uv(python, upgrade=upgrade)))
+    return Remedy(text=text, command=shlex.join(_pip(python, upgrade=upgrade)))
+
+
+def _conda(prefix: str, *, upgrade: bool) -> tuple[str, ...]:
+    if upgrade:
+        return ("conda", "update", "--prefix", prefix, "pillow")
+    return ("conda", "install", "--prefix", prefix, "--force-reinstall", "--no-deps", "pillow")
+
+
+def _pip(python: str, *, upgrade: bool) -> tuple[str, ...]:
+    how = "--upgrade" if upgrade else "--force-reinstall"
+    return (python, "-m", "pip", "install", how, "--no-deps", "pillow")
+
+
+def _uv(python: str, *, upgrade: bool) -> tuple[str, ...]:
+    how = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
+    return ("uv", "pip", "install", "--python", python, *how, "pillow")

@@ -1,0 +1,60 @@
+"""Runs checks and sums them up; a check that crashes becomes a finding."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from fastinstall.model.environment import Environment
+from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._registry import check_names, load_check
+from fastinstall.rules.checks._remedies import command
+from fastinstall.rules.checks._voice import Voice
+
+OnCrash = Callable[[str, Exception], None]
+"""Told the name of a check and what it raised, for the log."""
+
+_DEFECT = "this is a defect of fastinstall; report it with the facts"
+_RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
+
+
+def run_checks(
+    context: CheckContext, names: Iterable[str] = (), on_crash: OnCrash | None = None
+) -> tuple[Finding, ...]:
+    """Run the checks asked for (all, if none), in the order of reports.
+
+    Args:
+        context: what they look at.
+        names: of the checks.
+        on_crash: told of every check that raised, after which the next one runs.
+
+    Raises:
+        UsageError: there is no check of that name.
+    """
+    return tuple(finding for name in check_names(names) for finding in _run(context, name, on_crash))
+
+
+def report(environment: Environment, findings: Iterable[Finding]) -> Report:
+    """Sum up: the status of a report is the gravest of its findings'."""
+    found = tuple(findings)
+    gravest = max((finding.status for finding in found), key=_weight, default=Status.OK)
+    return Report(environment=environment, status=gravest, findings=found)
+
+
+def _run(context: CheckContext, name: str, on_crash: OnCrash | None) -> Iterator[Finding]:
+    try:
+        yield from load_check(name).check(context)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
+        if on_crash is not None:
+            on_crash(name, error)
+        yield _crashed(context, name, error)
+
+
+def _crashed(context: CheckContext, name: str, error: Exception) -> Finding:
+    return Voice(name).crashed(
+        f"the check itself failed: {type(error).__name__}: {error}",
+        evidence=(f"fastinstall {context.tool_version}",),
+        remedy=Remedy(text=_DEFECT, command=command(context, "inspect --redact")),
+    )
+
+
+def _weight(status: Status) -> tuple[int, bool]:
+    return status.gravity, status in _RISING

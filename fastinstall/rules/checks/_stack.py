@@ -1,0 +1,48 @@
+"""What several checks read from a stack: whose core it is, and how to name an owner."""
+
+import base64
+import binascii
+
+from fastinstall.model.facts import Core, Owner, Stack
+
+
+def describe(owner: Owner) -> str:
+    """Name an owner for a person: "pillow 13.0.0, installed by pip at 2026-11-21T10:00:00+00:00"."""
+    distribution = owner.distribution
+    tool = distribution.installer or "a tool that left no name"
+    when = f" at {owner.installed_at}" if owner.installed_at else ""
+    return f"{distribution.name} {distribution.version}, installed by {tool}{when}"
+
+
+def brought(owner: Owner, core: Core | None) -> bool:
+    """Tell whether the core on disk is the one that this owner's RECORD lists."""
+    if core is None or owner.recorded_core is None or not core.sha256:
+        return False
+    return _hexadecimal(owner.recorded_core) == core.sha256
+
+
+def readable_core(stack: Stack) -> Core | None:
+    """Give the core where its contents can be judged."""
+    return stack.core if stack.core is not None and stack.core.readable else None
+
+
+def version_conflict(stack: Stack) -> str:
+    """Say how the core and `PIL/_version.py` disagree; empty where they don't or cannot be compared."""
+    compiled = stack.core.version if stack.core is not None else ""
+    if not compiled or stack.version is None or compiled == stack.version:
+        return ""
+    return f"the core was built for {compiled}, PIL/_version.py says {stack.version}"
+
+
+def minor(version: str) -> str:
+    """The part of a Python version that its packages depend on: "3.11" of "3.11.7"."""
+    return ".".join(version.split(".")[:2])
+
+
+def _hexadecimal(recorded: str) -> str:
+    """The digest of a RECORD line (URL-safe base64 without padding) in hexadecimal."""
+    _algorithm, _, digest = recorded.partition("=")
+    try:
+        return base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex()
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,0 +1,70 @@
+"""How a check words its findings: its name and its page are filled in."""
+
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from fastinstall.model.finding import Finding, Remedy, Status
+
+PAGE = "docs/reference/checks.md"
+"""The page that explains the checks, one heading each."""
+
+_SHOWN = 6
+
+
+class Details(TypedDict, total=False):
+    """What a finding may say beside its message; see `Finding`."""
+
+    evidence: tuple[str, ...]
+    expected: str
+    observed: str
+    remedy: Remedy | None
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Speaks for one check.
+
+    Attributes:
+        check: its name.
+    """
+
+    check: str
+
+    def ok(self, message: str, **details: Unpack[Details]) -> Finding:
+        """All is as it should be."""
+        return self.say(Status.OK, message, **details)
+
+    def hint(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Nothing is wrong, but there is something to know or to gain."""
+        return self.say(Status.HINT, message, **details)
+
+    def warning(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It works, but worse than it should, or it may fail later."""
+        return self.say(Status.WARNING, message, **details)
+
+    def error(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It does not work, or it is not what it is taken for."""
+        return self.say(Status.ERROR, message, **details)
+
+    def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
+        """There was nothing to judge."""
+        return self.say(Status.SKIPPED, message, **details)
+
+    def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It could not be told."""
+        return self.say(Status.UNKNOWN, message, **details)
+
+    def crashed(self, message: str, **details: Unpack[Details]) -> Finding:
+        """The check itself failed."""
+        return self.say(Status.CRASHED, message, **details)
+
+    def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
+        """Word a verdict that was reached elsewhere."""
+        return Finding(check=self.check, status=status, message=message, link=f"{PAGE}#{self.check}", **details)
+
+
+def listing(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Shorten a long list of evidence to its first lines and a count of the rest."""
+    if len(lines) <= _SHOWN:
+        return lines
+    return (*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more")

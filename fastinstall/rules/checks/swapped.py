@@ -1,0 +1,110 @@
+"""The stack in place against the receipt of the setup: whether something replaced it.
+
+- error: it is not what was set up. The message says what replaced it, by which tool and when; or that it was
+  uninstalled, altered in place, replaced by half, or that the Python changed under it.
+
+The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`.
+Skipped where fastinstall has set up nothing.
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.finding import Finding
+from fastinstall.model.receipt import Receipt
+from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._remedies import repair
+from fastinstall.rules.checks._stack import brought, describe, minor
+from fastinstall.rules.checks._voice import Voice
+
+NAME = "swapped"
+SUMMARY = "Whether something replaced the stack that was set up: what, by which tool, and when."
+NEEDS_RUNTIME = False
+
+_SAY = Voice(NAME)
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the stack against its receipt."""
+    receipt = context.receipt
+    if receipt is None:
+        yield _SAY.skipped("no receipt: fastinstall has set up nothing here")
+        return
+    differences = tuple(_differences(context.facts, receipt))
+    if not differences:
+        yield _SAY.ok(f"{_ours(receipt)} is in place as it was set up", evidence=(f"set up: {receipt.created_at}",))
+        return
+    owners = tuple(f"{owner.distribution.metadata}: {describe(owner)}" for owner in context.facts.stack.owners)
+    yield _SAY.error(
+        _story(context.facts, receipt),
+        evidence=(*differences, *owners, f"set up: {receipt.created_at}"),
+        expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
+        observed=_observed(context.facts.stack),
+        remedy=repair(context),
+    )
+
+
+def _differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
+    stack = facts.stack
+    if _python_changed(facts, receipt):
+        yield f"Python was {receipt.python_version}, is {facts.interpreter.version}"
+    if stack.core is None:
+        yield f"{receipt.core.path} is gone"
+    elif stack.core.sha256 != receipt.core.sha256:
+        yield f"{stack.core.path} has sha256 {stack.core.sha256[:16]}, was {receipt.core.sha256[:16]}"
+    if receipt.metadata not in _metadata(stack):
+        yield f"{receipt.metadata} is gone"
+    if stack.directory is not None and stack.version != receipt.stack_version:
+        yield f"PIL/_version.py says {stack.version or 'nothing'}, said {receipt.stack_version}"
+
+
+def _story(facts: Facts, receipt: Receipt) -> str:
+    """The one cause that explains the differences best."""
+    stack, ours = facts.stack, _ours(receipt)
+    if _python_changed(facts, receipt):
+        return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
+    if stack.directory is None:
+        return f"{ours} was uninstalled, and PIL is gone"
+    if (owner := _replacement(stack, receipt)) is not None:
+        return f"{ours} was replaced by {describe(owner)}"
+    return _without_author(stack, receipt)
+
+
+def _without_author(stack: Stack, receipt: Receipt) -> str:
+    ours = _ours(receipt)
+    if stack.core is None:
+        return f"the imaging core of {ours} was removed"
+    if stack.core.sha256 != receipt.core.sha256:
+        return f"the imaging core of {ours} was altered by something that left no trace in the metadata"
+    if receipt.metadata not in _metadata(stack):
+        return f"the metadata of {ours} is gone, its files are still there"
+    return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
+
+
+def _replacement(stack: Stack, receipt: Receipt) -> Owner | None:
+    """Who brought what is there: the one whose RECORD lists this core, else the latest that is not ours."""
+    if stack.core is not None and stack.core.sha256 != receipt.core.sha256:
+        bringers = [owner for owner in stack.owners if brought(owner, stack.core)]
+        if bringers:
+            return bringers[0]
+    others = [owner for owner in stack.owners if owner.distribution.metadata != receipt.metadata]
+    return max(others, key=lambda owner: owner.installed_at, default=None)
+
+
+def _observed(stack: Stack) -> str:
+    if stack.directory is None:
+        return "no PIL"
+    core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
+    return f"PIL {stack.version or 'of unknown version'}, {core}"
+
+
+def _python_changed(facts: Facts, receipt: Receipt) -> bool:
+    return minor(facts.interpreter.version) != minor(receipt.python_version)
+
+
+def _metadata(stack: Stack) -> tuple[str, ...]:
+    return tuple(owner.distribution.metadata for owner in stack.owners)
+
+
+def _ours(receipt: Receipt) -> str:
+    return f"{receipt.distribution} {receipt.version}"

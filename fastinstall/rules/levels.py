@@ -1,0 +1,60 @@
+"""x86-64 micro-architecture levels, in the kernel's spelling of the features.
+
+Source: the x86-64 psABI, section 3.1.1. The kernel shows SSE3 as "pni" and LZCNT as "abm"; OSXSAVE
+has no name in /proc/cpuinfo, and "xsave" stands for it there.
+"""
+
+import re
+from collections.abc import Collection
+
+LEVELS: dict[str, tuple[str, ...]] = {
+    "x86-64-v1": ("lm", "cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"),
+    "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"),
+    "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+
+# Features that no CPU has without the whole of the level; where one shows, the missing ones are hidden.
+_IMPLY: dict[str, frozenset[str]] = {
+    "x86-64-v2": frozenset({"avx", "avx2", "bmi2", "avx512f"}),
+    "x86-64-v3": frozenset({"avx2", "bmi2", "avx512f"}),
+    "x86-64-v4": frozenset({"avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}),
+}
+
+# Families whose every member has the level, by marketing name.
+_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("x86-64-v4", re.compile(r"Xeon.*\b(Platinum|Gold|Silver|Bronze)\b|EPYC [49][0-9A-Z]\d\d|Ryzen \d 9\d{3}")),
+    ("x86-64-v3", re.compile(r"EPYC|Ryzen|Xeon.*E[357]-\d{4}[A-Z]* v[3-9]|Core.* i[3579]-([5-9]|1[0-4])\d{3}")),
+)
+
+
+def required_by(level: str) -> tuple[str, ...]:
+    """Every feature of a level, those of the lower ones included."""
+    names = list(LEVELS)
+    return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
+
+
+def missing_for(level: str, flags: Collection[str]) -> tuple[str, ...]:
+    """The features of `level` that are not among `flags`; empty if it is reached."""
+    return tuple(flag for flag in required_by(level) if flag not in flags)
+
+
+def level_of(flags: Collection[str]) -> str | None:
+    """The highest level whose features are all among `flags`; None if not even the first is."""
+    reached = [level for level in LEVELS if not missing_for(level, flags)]
+    return reached[-1] if reached else None
+
+
+def masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
+    """Features of the next level that such a CPU has, and that something hides from us.
+
+    Told from features that never come without the others, or from the family that `name` belongs to.
+    """
+    names = list(LEVELS)
+    following = names[names.index(level) + 1 :] if level is not None else []
+    if not following:
+        return ()
+    of_family = any(family in following for family, pattern in _FAMILIES if pattern.search(name))
+    if of_family or not _IMPLY[following[0]].isdisjoint(flags):
+        return missing_for(following[0], flags)
+    return ()

@@ -1,0 +1,23 @@
+"""Wording that several rules share: quoting for a shell, counting, and lists in a sentence. Pure."""
+
+import shlex
+from collections.abc import Iterable
+from pathlib import PurePath
+
+
+def quote(word: PurePath | str) -> str:
+    """A word as a shell would take it."""
+    return shlex.quote(str(word))
+
+
+def listing(items: Iterable[str]) -> str:
+    """Items for a sentence: "a, b and c"."""
+    words = list(items)
+    if len(words) < 2:  # noqa: PLR2004 (two words are joined by "and")
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def fix_command(prefix: PurePath) -> str:
+    """The command that repairs an environment."""
+    return f"fastinstall doctor --fix --prefix {quote(prefix)}"

@@ -1,0 +1,154 @@
+"""Which native libraries a build enables, and where their headers come from. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastinstall.errors import RefusedError, UsageError
+from fastinstall.model.facts import Facts, NativeLibrary
+from fastinstall.model.plan import Hazard, PrivateHeaders, Step, SystemPackages
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import Risk, Wish
+from fastinstall.rules.messages import listing
+
+_COMPILER = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc",)}
+_CONDA_COMPILER = ("c-compiler",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeChoice:
+    """What the build links and what must be brought for it.
+
+    Attributes:
+        enabled: libraries that the build enables, by the recipe's names.
+        steps: how missing headers and compilers come.
+        missing: libraries that the build goes without.
+        hazard: the loss that `missing` means, if any.
+    """
+
+    enabled: tuple[str, ...]
+    steps: tuple[Step, ...]
+    missing: tuple[str, ...]
+    hazard: Hazard | None = None
+
+
+def choose_libraries(recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool) -> NativeChoice:
+    """Decide about every library of the recipe.
+
+    With a chassis only the core is built, and only headers are needed: the official wheel brings the
+    libraries themselves. Without one, everything that is found is used.
+
+    Raises:
+        UsageError: `--require` names a library that the recipe does not know.
+        RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
+    """
+    _refuse_unknown(recipe, wish)
+    tools = _missing_tools(facts)
+    wanted = _wanted(recipe, wish, chassis=chassis)
+    absent = tuple(name for name in wanted if not _usable(facts, name, chassis=chassis))
+    here = tuple(
+        name
+        for name, library in recipe.libraries.items()
+        if name not in absent
+        and (name in wanted or (not chassis and _usable(facts, name, chassis=False)))
+        and (library.core or not chassis)
+    )
+    if not absent and not tools:
+        return NativeChoice(enabled=here, steps=(), missing=())
+    return _bring(_Need(recipe, facts, wish, tools, absent, here), chassis=chassis)
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    recipe: Recipe
+    facts: Facts
+    wish: Wish
+    tools: tuple[str, ...]
+    absent: tuple[str, ...]
+    here: tuple[str, ...]
+
+    @property
+    def manager(self) -> str | None:
+        return self.facts.toolchain.package_manager if self.facts.toolchain else None
+
+    def packages(self, manager: str) -> tuple[str, ...]:
+        tools = {
+            "compiler": _COMPILER.get(manager, _CONDA_COMPILER),
+            "Python.h": (_python_headers(self.facts, manager),),
+        }
+        names = [name for tool in self.tools for name in tools[tool]]
+        names += [package for name in self.absent for package in getattr(self.recipe.libraries[name], manager)]
+        return tuple(dict.fromkeys(names))
+
+
+def _refuse_unknown(recipe: Recipe, wish: Wish) -> None:
+    for name in wish.require:
+        if name not in recipe.libraries:
+            known = ", ".join(recipe.libraries)
+            raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
+
+
+def _missing_tools(facts: Facts) -> tuple[str, ...]:
+    compiler = facts.toolchain is not None and facts.toolchain.compiler is not None
+    return (() if compiler else ("compiler",)) + (() if facts.interpreter.has_headers else ("Python.h",))
+
+
+def _wanted(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str, ...]:
+    def is_wanted(name: str) -> bool:
+        library = recipe.libraries[name]
+        if chassis:
+            return library.core and (library.in_wheels or library.required or name in wish.require)
+        return library.required or name in wish.require
+
+    return tuple(name for name in recipe.libraries if is_wanted(name))
+
+
+def _usable(facts: Facts, name: str, *, chassis: bool) -> bool:
+    found = next((library for library in _observed(facts) if library.name == name), None)
+    return found is not None and found.include is not None and (chassis or found.library is not None)
+
+
+def _observed(facts: Facts) -> Iterable[NativeLibrary]:
+    return facts.toolchain.libraries if facts.toolchain else ()
+
+
+def _bring(need: _Need, *, chassis: bool) -> NativeChoice:
+    manager, wish = need.manager, need.wish
+    what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
+    may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
+    if wish.with_system_deps and manager is not None and may_install:
+        step = SystemPackages(manager=manager, packages=need.packages(manager), reason=f"missing: {what}")
+        return NativeChoice(enabled=(*need.here, *need.absent), steps=(step,), missing=())
+    if not need.tools and chassis and manager == "apt" and not wish.offline:
+        headers = PrivateHeaders(
+            manager=manager,
+            packages=need.packages(manager),
+            libraries=need.absent,
+            reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
+        )
+        return NativeChoice(enabled=(*need.here, *need.absent), steps=(headers,), missing=())
+    return _go_without(need, what)
+
+
+def _go_without(need: _Need, what: str) -> NativeChoice:
+    essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.wish.require]
+    if need.tools or essential:
+        raise RefusedError(f"missing: {what}", hint=_how_to_install(need))
+    hazard = Hazard(
+        risk=Risk.FEATURE_LOSS,
+        summary=f"without {what}, the core is built without {listing(need.absent)}, which the official wheel has",
+        items=need.absent,
+    )
+    return NativeChoice(enabled=need.here, steps=(), missing=need.absent, hazard=hazard)
+
+
+def _how_to_install(need: _Need) -> str:
+    if need.manager is not None and need.facts.toolchain is not None and need.facts.toolchain.may_install:
+        return "run again with --with-system-deps to install " + " ".join(need.packages(need.manager))
+    commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
+    chosen = [need.manager] if need.manager else list(commands)
+    return "; or ".join(f"{commands[name]} {' '.join(need.packages(name))}" for name in chosen)
+
+
+def _python_headers(facts: Facts, manager: str) -> str:
+    minor = ".".join(facts.interpreter.version.split(".")[:2])
+    return {"apt": f"python{minor}-dev", "dnf": f"python{minor}-devel"}.get(manager, "python")

@@ -1,0 +1,161 @@
+"""Text of a recipe to a `Recipe`, with everything checked that can be checked without a target. Pure."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath, PurePosixPath
+
+from fastinstall.errors import DocumentError
+from fastinstall.model.codec import decode
+from fastinstall.model.recipe import Advisory, AdvisoryList, Level, NativeRequirement, Recipe
+
+# What setup.py of Pillow and Pillow-SIMD takes as `-C OPTION=enable`.
+BUILD_OPTIONS = (
+    "jpeg",
+    "zlib",
+    "tiff",
+    "freetype",
+    "raqm",
+    "lcms",
+    "webp",
+    "jpeg2000",
+    "imagequant",
+    "xcb",
+    "avif",
+)
+
+_SCHEMA = 1
+_NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
+_LABEL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")  # a local version label, PEP 440
+_FLAG = re.compile(r"-[A-Za-z0-9_,.=+-]+")
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
+_OPTIMISED = ("-O2", "-O3")
+
+_Problem = tuple[str, str]
+
+
+def parse_recipe(text: str, file: PurePath | str) -> Recipe:
+    """Read and check one recipe; `advisories_from` is left for whoever can read files.
+
+    Args:
+        text: TOML.
+        file: where it came from: its stem must be the recipe's name.
+
+    Raises:
+        DocumentError: not TOML, an unknown or missing key, or a value that cannot be right; names
+            file and dotted key.
+    """
+    recipe = decode(Recipe, _toml(text, file), file=file)
+    _refuse(_problems(recipe, PurePath(file).stem), file)
+    return recipe
+
+
+def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
+    """Read and check a file of advisories that recipes share.
+
+    Raises:
+        DocumentError: as `parse_recipe`.
+    """
+    shared = decode(AdvisoryList, _toml(text, file), file=file)
+    _refuse(_schema_problems(shared.schema), file)
+    _refuse(_advisory_problems(shared.advisories), file)
+    return shared.advisories
+
+
+def _toml(text: str, file: PurePath | str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DocumentError(file, "", f"not valid TOML: {error}") from None
+
+
+def _refuse(problems: Iterable[_Problem], file: PurePath | str) -> None:
+    for key, problem in problems:
+        raise DocumentError(file, key, problem)
+
+
+def _problems(recipe: Recipe, stem: str) -> Iterator[_Problem]:
+    yield from _schema_problems(recipe.schema)
+    if recipe.name != stem:
+        yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
+    yield from _source_problems(recipe)
+    yield from _flag_problems(recipe.base_cflags, "base_cflags")
+    if not set(_OPTIMISED) & set(recipe.base_cflags):
+        yield "base_cflags", f"must hold {' or '.join(_OPTIMISED)}: these flags replace those of the interpreter"
+    yield from _level_problems(recipe.levels)
+    yield from _library_problems(recipe.libraries)
+    if recipe.source.pypi != recipe.source.chassis and not recipe.expect.symbols:
+        yield "expect.symbols", f"empty: nothing would tell {recipe.source.pypi} from {recipe.source.chassis}"
+    yield from _name_problems(recipe.advisories_from, "advisories_from")
+    yield from _advisory_problems(recipe.advisories)
+
+
+def _schema_problems(schema: int) -> Iterator[_Problem]:
+    if schema != _SCHEMA:
+        yield "schema", f"expected {_SCHEMA}, found {schema}"
+
+
+def _source_problems(recipe: Recipe) -> Iterator[_Problem]:
+    yield from _name_problems(recipe.replaces, "replaces")
+    for key, name in (("pypi", recipe.source.pypi), ("chassis", recipe.source.chassis)):
+        if name not in recipe.replaces:
+            yield f"source.{key}", f"{name!r} must stand in replaces too: it provides {recipe.package}"
+    if not _LABEL.fullmatch(recipe.source.label):
+        yield "source.label", f"{recipe.source.label!r} is no local version label (a-z, 0-9, dots: PEP 440)"
+    yield from _specifier_problems(recipe.source.versions, "source.versions")
+
+
+def _name_problems(names: tuple[str, ...], key: str) -> Iterator[_Problem]:
+    for index, name in enumerate(names):
+        if not _NORMALISED.fullmatch(name):
+            yield f"{key}[{index}]", f"{name!r} is not a normalised name (lower case, single dashes: PEP 503)"
+
+
+def _level_problems(levels: tuple[Level, ...]) -> Iterator[_Problem]:
+    if not any(level.automatic for level in levels):
+        yield "levels", "none of them is automatic, so that level auto could choose nothing"
+    yield from _twice([level.name for level in levels], "levels[{}].name")
+    for index, level in enumerate(levels):
+        for key in ("cflags", "fallback", "ldflags"):
+            yield from _flag_problems(getattr(level, key), f"levels[{index}].{key}")
+
+
+def _flag_problems(flags: tuple[str, ...], key: str) -> Iterator[_Problem]:
+    for index, flag in enumerate(flags):
+        if not _FLAG.fullmatch(flag):
+            yield f"{key}[{index}]", f"{flag!r} is not one flag of a compiler"
+
+
+def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[_Problem]:
+    for name, library in libraries.items():
+        key = f"libraries.{name}"
+        header = PurePosixPath(library.header)
+        if header.is_absolute() or ".." in header.parts:
+            yield f"{key}.header", f"{library.header!r} is not relative to an include directory"
+        if library.option and library.option not in BUILD_OPTIONS:
+            yield f"{key}.option", f"{library.option!r} is not one of {', '.join(BUILD_OPTIONS)}"
+        for manager in ("apt", "dnf", "conda"):
+            for index, package in enumerate(getattr(library, manager)):
+                if not _PACKAGE.fullmatch(package):
+                    yield f"{key}.{manager}[{index}]", f"{package!r} is not the name of a package"
+
+
+def _advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[_Problem]:
+    yield from _twice([advisory.id for advisory in advisories], "advisories[{}].id")
+    for index, advisory in enumerate(advisories):
+        yield from _specifier_problems(advisory.affects, f"advisories[{index}].affects")
+
+
+def _specifier_problems(text: str, key: str) -> Iterator[_Problem]:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
+
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        yield key, f"{text!r} is not a version specifier (PEP 440)"
+
+
+def _twice(names: list[str], key: str) -> Iterator[_Problem]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield key.format(index), f"{name!r} stands there twice"

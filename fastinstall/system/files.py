@@ -1,0 +1,152 @@
+"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
+
+import ctypes
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+_AT_FDCWD = -100
+
+
+def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power loss."""
+    write_bytes(path, text.encode("utf-8"), mode=mode)
+
+
+def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power loss."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line to a journal and force it to the disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        content = line.encode("utf-8") + b"\n"
+        while content:
+            content = content[os.write(descriptor, content) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(directory: Path) -> None:
+    """Force a directory's entries to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(tree: Path) -> None:
+    """Force the content of a file, or of every file and directory of a tree, to the disk."""
+    if tree.is_symlink():
+        return
+    if not tree.is_dir():
+        _sync_file(tree)
+        return
+    for path in tree.iterdir():
+        sync_tree(path)
+    sync_directory(tree)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename inside one filesystem; an existing target is an error, never overwritten.
+
+    Raises:
+        FileExistsError: the target is there.
+        OSError: as the kernel says (EXDEV across filesystems).
+    """
+    try:
+        _renameat2(source, target, _RENAME_NOREPLACE)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EINVAL):
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        os.rename(source, target)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Swap two entries of one filesystem in one step.
+
+    Returns:
+        False where kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
+    """
+    try:
+        _renameat2(one, other, _RENAME_EXCHANGE)
+    except OSError as error:
+        if error.errno in (errno.ENOSYS, errno.EINVAL):
+            return False
+        raise
+    return True
+
+
+def sha256(path: Path) -> str:
+    """The hexadecimal digest of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def discard(path: Path) -> None:
+    """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
+    """A directory of our own that goes away with the block."""
+    if within is not None:
+        within.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", dir=within) as name:
+        yield Path(name)
+
+
+def _sync_file(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _renameat2(source: Path, target: Path, flags: int) -> None:
+    function = _libc_renameat2()
+    if function is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if function(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flags) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+def _libc_renameat2() -> "ctypes._FuncPointer | None":
+    try:
+        function = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    function.restype = ctypes.c_int
+    return function

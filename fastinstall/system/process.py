@@ -1,0 +1,233 @@
+"""The one door to subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
+
+A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both
+streams. Children are killed with their whole process group on a timeout or an interruption.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.errors import FailedError
+
+_LAST_LINES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A command that ended.
+
+    Attributes:
+        argv: what ran.
+        exit_code: negative where a signal ended it (-4 for SIGILL).
+        stdout: what it printed, decoded with replacement.
+        stderr: likewise.
+    """
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def signal_name(self) -> str:
+        """The signal that ended it ("SIGILL"); empty if none did."""
+        if self.exit_code >= 0:
+            return ""
+        try:
+            return signal.Signals(-self.exit_code).name
+        except ValueError:
+            return f"signal {-self.exit_code}"
+
+
+class CommandError(FailedError):
+    """A command failed, timed out or could not be started."""
+
+    def __init__(self, message: str, completed: Completed, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint, details=_tail(completed))
+        self.completed = completed
+
+
+def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    stdin: str = "",
+    timeout: float | None = None,
+    check: bool = True,
+    on_line: Callable[[str], None] | None = None,
+) -> Completed:
+    """Run a command to its end.
+
+    Args:
+        argv: the program and its arguments; the program with a path unless the system's PATH is meant.
+        environment: the whole environment of the child; None for ours.
+        directory: its working directory.
+        stdin: what it reads.
+        timeout: seconds before its process group is killed.
+        check: raise on a non-zero exit.
+        on_line: called with each line of stdout as it comes, stderr joined to it.
+
+    Raises:
+        CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
+    """
+    words = tuple(os.fspath(word) for word in argv)
+    with (
+        _started(words, environment, directory, joined=on_line is not None) as child,
+        _killed_after(child, timeout) as expired,
+    ):
+        completed = _collect(words, child, stdin, on_line)
+    if expired.is_set():
+        raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed)
+    if check and completed.exit_code != 0:
+        raise CommandError(f"{shlex.join(words)}: {_ending(completed)}", completed)
+    return completed
+
+
+class Conversation:
+    """A running command that answers each line on its stdin with a line on its stdout."""
+
+    def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]") -> None:
+        self._words = words
+        self._child = child
+
+    def ask(self, line: str) -> str:
+        """Send one line and wait for one.
+
+        Raises:
+            CommandError: it ended instead.
+        """
+        try:
+            if self._child.stdin is not None:
+                self._child.stdin.write(line + "\n")
+                self._child.stdin.flush()
+        except OSError:
+            pass  # it went away: listen() says how
+        return self.listen()
+
+    def listen(self) -> str:
+        """Wait for one line.
+
+        Raises:
+            CommandError: it ended instead.
+        """
+        line = self._child.stdout.readline() if self._child.stdout is not None else ""
+        if line:
+            return line
+        stderr = self._child.stderr.read() if self._child.stderr is not None else ""
+        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout="", stderr=stderr)
+        raise CommandError(f"{shlex.join(self._words)}: {_ending(completed)}", completed)
+
+
+@contextmanager
+def conversation(
+    argv: Sequence[str | os.PathLike[str]], *, environment: Mapping[str, str] | None = None
+) -> Iterator[Conversation]:
+    """Start a command to talk to, line by line; killed when the block ends."""
+    words = tuple(os.fspath(word) for word in argv)
+    with _started(words, environment, None, joined=False) as child:
+        yield Conversation(words, child)
+
+
+@contextmanager
+def _started(
+    words: tuple[str, ...], environment: Mapping[str, str] | None, directory: Path | None, *, joined: bool
+) -> Iterator["subprocess.Popen[str]"]:
+    try:
+        child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
+            words,
+            env=dict(environment) if environment is not None else None,
+            cwd=directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        nothing = Completed(argv=words, exit_code=127, stdout="", stderr="")
+        raise CommandError(f"{words[0]}: cannot be started: {error.strerror or error}", nothing) from error
+    try:
+        yield child
+    finally:
+        _kill_group(child)
+        for stream in (child.stdin, child.stdout, child.stderr):
+            if stream is not None:
+                _close(stream)
+        child.wait()
+
+
+@contextmanager
+def _killed_after(child: "subprocess.Popen[str]", timeout: float | None) -> Iterator[threading.Event]:
+    expired = threading.Event()
+    if timeout is None:
+        yield expired
+        return
+
+    def expire() -> None:
+        expired.set()
+        _kill_group(child)
+
+    timer = threading.Timer(timeout, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+
+
+def _collect(
+    words: tuple[str, ...], child: "subprocess.Popen[str]", stdin: str, on_line: Callable[[str], None] | None
+) -> Completed:
+    if on_line is None:
+        stdout, stderr = child.communicate(stdin)
+        return Completed(argv=words, exit_code=child.returncode, stdout=stdout, stderr=stderr)
+    if child.stdin is not None:
+        _close(child.stdin)
+    lines: list[str] = []
+    for line in child.stdout or ():
+        lines.append(line)
+        on_line(line.rstrip("\n"))
+    return Completed(argv=words, exit_code=child.wait(), stdout="".join(lines), stderr="")
+
+
+def _close(stream: object) -> None:
+    try:
+        stream.close()  # type: ignore[attr-defined]  # any text stream
+    except OSError:
+        return  # the child went away first: nothing of ours is lost
+
+
+def _kill_group(child: "subprocess.Popen[str]") -> None:
+    if child.poll() is not None:
+        return
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _ending(completed: Completed) -> str:
+    if completed.signal_name:
+        return f"killed by {completed.signal_name}"
+    return f"exit code {completed.exit_code}"
+
+
+def _tail(completed: Completed) -> tuple[str, ...]:
+    streams = (("stdout", completed.stdout), ("stderr", completed.stderr))
+    return tuple(
+        f"{name}: {line}"
+        for name, text in streams
+        for line in text.rstrip().splitlines()[-_LAST_LINES:]
+        if line.strip()
+    )

@@ -1,0 +1,218 @@
+"""Carry out a plan: prepare everything, then touch; verify; hold or undo.
+
+The order is the promise: the environment is never without a working PIL, and whatever fails before
+or after the swap leaves it as it was.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from fastinstall import __version__
+from fastinstall.actions.build import bring_headers, make_wheel
+from fastinstall.actions.create_environment import create_environment, undo_creation
+from fastinstall.actions.measure import measured
+from fastinstall.actions.prove import prove, refuse_lost_features, unpacked
+from fastinstall.actions.stage import describe_core, stack_version, stage_wheel
+from fastinstall.actions.swap import swap_moves
+from fastinstall.actions.verify import refuse_errors
+from fastinstall.actions.workshop import Workshop
+from fastinstall.bench.measure import Contender
+from fastinstall.build.request import BuildResult
+from fastinstall.errors import FailedError
+from fastinstall.guard.install import guard_target, stage_guard
+from fastinstall.journal.stamp import Stamp, fresh_stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.codec import document, kind_of
+from fastinstall.model.event import Finished, Started
+from fastinstall.model.facts import Facts, Library, Runtime
+from fastinstall.model.finding import Report
+from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
+from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
+from fastinstall.model.wish import Risk
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.system.lock import locked
+
+S = TypeVar("S", bound=Step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observers:
+    """How to look at the target, and how to judge it; handed in from above.
+
+    Attributes:
+        facts: observes the target as it is now.
+        examine: runs doctor's checks by name, against a receipt.
+    """
+
+    facts: Callable[[], Facts]
+    examine: Callable[[Receipt, tuple[str, ...]], Report]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a carried-out plan left.
+
+    Attributes:
+        receipt: as written.
+        report: of the checks that verified it.
+        window_ns: how long the renames took, nanoseconds.
+    """
+
+    receipt: Receipt
+    report: Report
+    window_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    metadata: str
+    built: BuildResult
+    runtime: Runtime
+    core: BuiltCore
+    stack_version: str
+    speed: SpeedTable | None
+
+
+def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
+    """Carry out a plan that was consented to.
+
+    Args:
+        plan: its steps.
+        workshop: tools and places.
+        observers: eyes.
+
+    Raises:
+        FailedError: something failed; the environment is as it was.
+        RefusedError: locked by a running one, or something foreign is in the way; as it was.
+        DamagedError: something failed, and could not be undone.
+    """
+    with _created(plan), locked(Path(plan.environment.prefix)):
+        return _execute(plan, workshop, observers)
+
+
+def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
+    interpreter = observe_interpreter(Path(plan.environment.python))
+    built = make_wheel(_only(plan, Build), interpreter, bring_headers(plan, workshop), workshop)
+    store, stamp = Store(Path(plan.environment.prefix)), fresh_stamp()
+    before = observers.facts()
+    with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
+        staged = _stage(plan, built, transaction.stage, before, workshop)
+        site_packages = Path(interpreter.site_packages)
+        workshop.emit(Started(stage="swap", message="swapping it in"))
+        transaction.perform(swap_moves(store.prefix, site_packages, transaction.stage, before.stack))
+        receipt = _receipt(plan, staged, before, stamp)
+        report = _verify(plan, receipt, observers, workshop)
+        receipt = replace(receipt, jpeg=_jpeg(observers.facts()))
+        transaction.commit(receipt)
+    return Done(receipt=receipt, report=report, window_ns=transaction.window_ns)
+
+
+@contextmanager
+def _created(plan: Plan) -> Iterator[None]:
+    step = _maybe(plan, CreateEnvironment)
+    if step is None:
+        yield
+        return
+    existed = Path(step.prefix).exists()
+    create_environment(step)
+    try:
+        yield
+    except BaseException:
+        undo_creation(step, existed=existed)
+        raise
+
+
+def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: Workshop) -> _Staged:
+    interpreter = before.interpreter
+    workshop.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
+    metadata = stage_wheel(built.wheel, stage, interpreter)
+    core = describe_core(stage, interpreter, workshop.recipe.expect.symbols)
+    proof = _only(plan, Prove)
+    runtime = prove(stage, proof.reference, interpreter, workshop)
+    allowed = Risk.FEATURE_LOSS in plan.wish.allow
+    if before.runtime is not None:
+        refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
+    speed = _speed(plan, built, stage, before, workshop)
+    version = stack_version(stage)
+    if _maybe(plan, InstallGuard) is not None:
+        stage_guard(stage, guard_target(stage, core, version), Path(interpreter.executable))
+    return _Staged(metadata=metadata, built=built, runtime=runtime, core=core, stack_version=version, speed=speed)
+
+
+def _speed(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: Workshop) -> SpeedTable | None:
+    proof, python = _only(plan, Prove), Path(before.interpreter.executable)
+    if not proof.timed:
+        return None
+    after = Contender(label=_label(plan), python=python, stage=stage)
+    if proof.baseline is not None:
+        official = Contender(
+            label=f"pillow {proof.baseline.version} (wheel)", python=python, stage=unpacked(proof.baseline, workshop)
+        )
+        identity = f"{proof.baseline.sha256} {built.sha256}"
+        return measured(official, after, identity, before.cpu.name, workshop)
+    core = before.stack.core
+    if core is None or core.sha256 == "":
+        return None
+    in_place = Contender(label=f"pillow {before.stack.version} (in place)", python=python)
+    return measured(in_place, after, f"{core.sha256} {built.sha256}", before.cpu.name, workshop)
+
+
+def _verify(plan: Plan, receipt: Receipt, observers: Observers, workshop: Workshop) -> Report:
+    workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
+    report = observers.examine(receipt, _only(plan, Verify).checks)
+    refuse_errors(report.findings)
+    workshop.emit(Finished(stage="verify", message="the checks are content", seconds=0.0))
+    return report
+
+
+def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receipt:
+    step = _only(plan, Build)
+    artefact = step.source or step.prebuilt
+    owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
+    return Receipt(
+        id=stamp.id,
+        created_at=stamp.at,
+        tool_version=__version__,
+        environment=plan.environment,
+        wish=plan.wish,
+        recipe=step.recipe,
+        source_version=artefact.version if artefact is not None else "",
+        distribution=step.distribution,
+        version=step.version,
+        metadata=staged.metadata,
+        level=step.level,
+        link=step.link,
+        wheel=staged.built.wheel.name,
+        wheel_sha256=staged.built.sha256,
+        python_version=before.interpreter.version,
+        core=staged.core,
+        stack_version=staged.stack_version,
+        features=staged.runtime.features,
+        speed=staged.speed,
+        previous=", ".join(owners),
+    )
+
+
+def _jpeg(facts: Facts) -> Library | None:
+    libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
+    return next((library for library in libraries if library.soname.startswith("libjpeg")), None)
+
+
+def _label(plan: Plan) -> str:
+    step = _only(plan, Build)
+    return f"{step.distribution} {step.version}"
+
+
+def _maybe(plan: Plan, kind: type[S]) -> S | None:
+    return next((step for step in plan.steps if isinstance(step, kind)), None)
+
+
+def _only(plan: Plan, kind: type[S]) -> S:
+    step = _maybe(plan, kind)
+    if step is None:
+        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make it again: fastinstall plan")
+    return step

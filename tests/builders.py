@@ -1,0 +1,363 @@
+"""Values to test with: a healthy environment, the stock one, an empty one, and changes to them.
+
+Not observed on any machine: captured ones are data below tests/cases/.
+"""
+
+from datetime import date
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from fastinstall.model.codec import decode, encode
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import (
+    Compiler,
+    Core,
+    Cpu,
+    Dependant,
+    Distribution,
+    Facts,
+    GuardState,
+    Interpreter,
+    Library,
+    NativeLibrary,
+    OperationResult,
+    Owner,
+    Runtime,
+    Stack,
+    Toolchain,
+)
+from fastinstall.model.receipt import BuiltCore, Receipt
+from fastinstall.model.recipe import (
+    Advisory,
+    BenchSpec,
+    Expectation,
+    Level,
+    NativeRequirement,
+    Recipe,
+    Severity,
+    Source,
+)
+from fastinstall.model.wish import LinkMode, Wish
+
+PREFIX = PurePosixPath("/srv/images/env")
+SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
+SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
+CORE_SHA256 = "c0de" * 16
+STOCK_SHA256 = "57ac" * 16
+SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8", "ImagingFilter5x5f_4u8")
+FEATURES = {"jpg": "3.1.3", "zlib": "1.3.1.zlib-ng", "libtiff": "4.7.1", "webp": "1.6.0", "libjpeg_turbo": "3.1.3"}
+
+T = TypeVar("T")
+
+
+def environment() -> Environment:
+    """A virtual environment."""
+    return Environment(prefix=PREFIX, kind=EnvironmentKind.VENV, python=PREFIX / "bin/python")
+
+
+def healthy_facts() -> Facts:
+    """An environment that fastinstall has set up; `receipt()` is what it left there."""
+    return Facts(
+        environment=environment(),
+        active={"VIRTUAL_ENV": PREFIX},
+        tool_prefix=PurePosixPath("/opt/fastinstall"),
+        writable=True,
+        cpu=_cpu(),
+        interpreter=_interpreter(),
+        distributions=(_distribution("pillow", "12.1.1+simd.v3", "fastinstall"),),
+        stack=_stack(),
+        guard=GuardState(installed=True, version="1"),
+        runtime=_runtime("12.1.1.post0"),
+        toolchain=_toolchain(),
+    )
+
+
+def stock_facts() -> Facts:
+    """An environment with stock Pillow out of a wheel, which fastinstall has never touched."""
+    sha256, version = STOCK_SHA256, "12.1.1"
+    changes = {
+        "distributions": [encode(_distribution("pillow", version, "pip"))],
+        "stack": {
+            "version": version,
+            "owners": [encode(_owner(_distribution("pillow", version, "pip"), sha256))],
+            "core": {"sha256": sha256, "version": version, "simd_symbols": [], "isa_note": None, "switches": []},
+        },
+        "guard": {"installed": False, "version": ""},
+        "runtime": {"version": version},
+    }
+    return changed(healthy_facts(), changes)
+
+
+def empty_facts() -> Facts:
+    """An environment without any Pillow."""
+    nothing: dict[str, Any] = {"directory": None, "has_init": False, "version": None, "core": None}
+    nothing |= {"owners": [], "dependants": []}
+    missing = {
+        "imported": False,
+        "error": "ModuleNotFoundError: No module named 'PIL'",
+        "version": "",
+        "location": "",
+        "features": {"$replace": {}},
+        "operations": [],
+    }
+    changes = {
+        "distributions": [],
+        "stack": nothing,
+        "guard": {"installed": False, "version": ""},
+        "runtime": missing,
+    }
+    return changed(healthy_facts(), changes)
+
+
+def minimal_facts() -> Facts:
+    """The least that an observation can give: whatever may be None, empty or unknown is."""
+    return Facts(
+        environment=environment(),
+        active={},
+        tool_prefix=PurePosixPath("/opt/fastinstall"),
+        writable=True,
+        cpu=Cpu(architecture="x86_64"),
+        interpreter=_interpreter(),
+        distributions=(),
+        stack=Stack(directory=None),
+        guard=GuardState(installed=False),
+    )
+
+
+def receipt() -> Receipt:
+    """What the setup behind `healthy_facts()` left."""
+    return Receipt(
+        id="20261121T100000Z-1a2b",
+        created_at="2026-11-21T10:00:00+00:00",
+        tool_version="0.1.0",
+        environment=environment(),
+        wish=Wish(),
+        recipe="pillow-simd",
+        source_version="12.1.1.post0",
+        distribution="pillow",
+        version="12.1.1+simd.v3",
+        metadata="pillow-12.1.1+simd.v3.dist-info",
+        level="x86-64-v3",
+        link=LinkMode.BUNDLE,
+        wheel="pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.whl",
+        wheel_sha256="3e1" * 21 + "0",
+        python_version="3.11.7",
+        core=BuiltCore(
+            path=f"PIL/_imaging{SUFFIX}",
+            size=800_000,
+            mtime_ns=1_800_000_000_000_000_000,
+            sha256=CORE_SHA256,
+            simd_symbols=SYMBOLS,
+        ),
+        stack_version="12.1.1.post0",
+        features=dict(FEATURES),
+        jpeg=_jpeg(),
+        previous="pillow 12.1.1 (pip)",
+    )
+
+
+@cache
+def recipe() -> Recipe:
+    """A small `pillow-simd`, with one advisory that no version here is affected by, and one for <12."""
+    return Recipe(
+        schema=1,
+        name="pillow-simd",
+        summary="SIMD fork of Pillow",
+        replaces=("pillow", "pillow-simd", "pil"),
+        package="PIL",
+        source=Source(pypi="pillow-simd", chassis="pillow", label="simd"),
+        base_cflags=("-O3", "-DNDEBUG", "-fwrapv"),
+        levels=_levels(),
+        libraries={
+            "jpeg": NativeRequirement(
+                header="jpeglib.h",
+                link="jpeg",
+                feature="JPEG",
+                option="jpeg",
+                required=True,
+                implementation="libjpeg-turbo",
+                apt=("libjpeg-dev",),
+                dnf=("libjpeg-turbo-devel",),
+            ),
+        },
+        expect=Expectation(symbols=SYMBOLS, features=("jpg", "zlib", "libjpeg_turbo")),
+        advisories=(advisory("CVE-2023-50447", "<10.2.0"),),
+        bench=BenchSpec(workload="pillow"),
+    )
+
+
+def advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:
+    """A known vulnerability."""
+    return Advisory(
+        id=name,
+        severity=severity,
+        affects=affects,
+        summary="something is read out of bounds.",
+        source="https://pillow.readthedocs.io/en/stable/releasenotes/",
+        dated=date(2026, 11, 21),
+        kernels_only=kernels_only,
+    )
+
+
+def changed(value: T, changes: dict[str, Any]) -> T:
+    """Change fields of a value, deep inside too, in the words of its JSON.
+
+    A dictionary changes single fields (or, with numbers for keys, single items of a list); any other
+    value, and a dictionary under "$replace", takes the place of what was there. What "$append" holds
+    is added to a list. An unknown field is a `DocumentError`, as in a file.
+    """
+    return decode(type(value), _merged(encode(value), changes), file="changes")
+
+
+def _merged(base: Any, changes: Any) -> Any:
+    if not isinstance(changes, dict):
+        return changes
+    if "$replace" in changes:
+        return changes["$replace"]
+    if "$append" in changes:
+        return [*base, *changes["$append"]]
+    if isinstance(base, list):
+        return [_merged(item, changes.get(str(index), item)) for index, item in enumerate(base)]
+    if not isinstance(base, dict):
+        return changes
+    return {**base, **{key: _merged(base.get(key), change) for key, change in changes.items()}}
+
+
+def _cpu() -> Cpu:
+    flags = "fpu sse sse2 pni ssse3 cx16 sse4_1 sse4_2 popcnt lahf_lm avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
+    return Cpu(
+        architecture="x86_64",
+        vendor="AuthenticAMD",
+        name="AMD EPYC 7763 64-Core Processor",
+        flags=tuple(flags.split()),
+        level="x86-64-v3",
+        level_source="ld.so",
+        hypervisor=True,
+        cores=2,
+    )
+
+
+def _interpreter() -> Interpreter:
+    return Interpreter(
+        executable=PREFIX / "bin/python",
+        implementation="cpython",
+        version="3.11.7",
+        abi="cp311",
+        platform="linux-x86_64",
+        libc="glibc",
+        libc_version="2.36",
+        free_threaded=False,
+        extension_suffix=SUFFIX,
+        prefix=PREFIX,
+        base_prefix=PurePosixPath("/usr/local"),
+        site_packages=SITE_PACKAGES,
+        include=PurePosixPath("/usr/local/include/python3.11"),
+        has_headers=True,
+        pip_version="26.3",
+    )
+
+
+def _distribution(name: str, version: str, installer: str) -> Distribution:
+    metadata = f"{name.replace('-', '_')}-{version}.dist-info"
+    return Distribution(name=name, version=version, metadata=metadata, installer=installer)
+
+
+def _owner(distribution: Distribution, core_sha256: str) -> Owner:
+    return Owner(
+        distribution=distribution,
+        installed_at="2026-11-21T10:00:00+00:00",
+        has_record=True,
+        recorded_core=recorded(core_sha256),
+        entries=("PIL", distribution.metadata, "pillow.libs"),
+        files=121,
+    )
+
+
+def recorded(sha256: str) -> str:
+    """A hexadecimal digest as RECORD writes it."""
+    from base64 import urlsafe_b64encode
+
+    return f"sha256={urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip('=')}"
+
+
+def _stack() -> Stack:
+    return Stack(
+        directory=SITE_PACKAGES / "PIL",
+        has_init=True,
+        version="12.1.1.post0",
+        core=Core(
+            path=SITE_PACKAGES / f"PIL/_imaging{SUFFIX}",
+            size=800_000,
+            mtime_ns=1_800_000_000_000_000_000,
+            sha256=CORE_SHA256,
+            readable=True,
+            version="12.1.1.post0",
+            simd_symbols=SYMBOLS,
+            unoptimised_share=0.01,
+            isa_note="x86-64-v3",
+            switches=("GNU C17 12.2.0 -march=x86-64-v3 -O3 -fwrapv",),
+            libraries=(_jpeg(), Library(soname="libc.so.6", path=PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6"))),
+        ),
+        owners=(_owner(_distribution("pillow", "12.1.1+simd.v3", "fastinstall"), CORE_SHA256),),
+        dependants=(Dependant(name="imageio", requirement="pillow>=8.3.2"),),
+    )
+
+
+def _jpeg() -> Library:
+    return Library(
+        soname="libjpeg-0d45d2bd.so.62.4.0",
+        path=SITE_PACKAGES / "pillow.libs/libjpeg-0d45d2bd.so.62.4.0",
+        implementation="libjpeg-turbo",
+        version="3.1.3",
+        simd=True,
+        sha256="1bea" * 16,
+    )
+
+
+def _runtime(version: str) -> Runtime:
+    return Runtime(
+        imported=True,
+        version=version,
+        location=str(SITE_PACKAGES / "PIL/__init__.py"),
+        features=dict(FEATURES),
+        operations=tuple(OperationResult(name=name, ok=True) for name in ("resize-lanczos-RGB", "jpeg-round-trip")),
+    )
+
+
+def _toolchain() -> Toolchain:
+    include = PurePosixPath("/usr/include")
+    library = PurePosixPath("/usr/lib/x86_64-linux-gnu")
+    accepts = ("-march=x86-64-v2", "-march=x86-64-v3", "-Wl,-z,x86-64-v2", "-Wl,-z,x86-64-v3")
+    jpeg = NativeLibrary(
+        name="jpeg",
+        include=include,
+        library=library / "libjpeg.so",
+        version="2.1.5",
+        implementation="libjpeg-turbo",
+    )
+    return Toolchain(
+        compiler=Compiler(command=("cc",), version="cc (Debian 12.2.0) 12.2.0", accepts=accepts),
+        libraries=(jpeg,),
+        package_manager="apt",
+    )
+
+
+def _levels() -> tuple[Level, ...]:
+    lower = ("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2")
+    higher = (*lower, "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave")
+    return (
+        _level("x86-64-v4", (*higher, "avx512f"), automatic=False),
+        _level("x86-64-v3", higher),
+        _level("x86-64-v2", lower),
+    )
+
+
+def _level(name: str, requires: tuple[str, ...], *, automatic: bool = True) -> Level:
+    return Level(
+        name=name,
+        requires=requires,
+        cflags=(f"-march={name}",),
+        ldflags=(f"-Wl,-z,{name}",),
+        automatic=automatic,
+    )

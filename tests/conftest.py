@@ -1,0 +1,1 @@
+"""Marks the directory of shared test values (`builders`), which pytest puts on the import path."""

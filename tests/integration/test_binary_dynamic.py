@@ -1,0 +1,162 @@
+"""ELF files from the real linker, read whole and damaged."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elf_compiler import compile_library, rpath, runpath
+from elftools.elf.elffile import ELFFile
+
+from fastinstall.binary.dynamic import ElfError, read_dynamic
+from fastinstall.binary.libraries import identify_jpeg
+from fastinstall.binary.loader import resolve_libraries
+from fastinstall.binary.symbols import compiler_switches, defined_symbols, exported_symbols, unoptimised_share
+
+FUNCTIONS = "\n".join(
+    f"int scale_{number}(int *values, int count) {{\n"
+    f"  int sum = {number};\n"
+    f"  for (int i = 0; i < count; i++) sum += values[i] * {number + 3};\n"
+    "  return sum;\n}\n"
+    for number in range(30)
+)
+SMALL = "static int hidden(int x) { return x * 3; }\nint shown(int x) { return hidden(x) + 1; }\n"
+READERS: tuple[Callable[[Path], object], ...] = (
+    read_dynamic,
+    exported_symbols,
+    defined_symbols,
+    unoptimised_share,
+    compiler_switches,
+    identify_jpeg,
+    resolve_libraries,
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("small")
+    needed = compile_library(directory / "libneeded.so.1")
+    flags = (*runpath("$ORIGIN"), "-O0", "-frecord-gcc-switches", "-Wl,-z,x86-64-v3", "-Wl,--build-id=sha1")
+    return compile_library(directory / "libsmall.so.2", SMALL, needs=(needed,), flags=flags)
+
+
+def test_what_the_linker_wrote_is_read(small: Path) -> None:
+    file = read_dynamic(small)
+    assert (file.machine, file.interpreter) == ("x86_64", None)
+    assert (file.soname, file.needed) == ("libsmall.so.2", ("libneeded.so.1",))
+    assert (file.rpath, file.runpath) == (None, "$ORIGIN")
+    assert file.isa_needed == "x86-64-v3"
+    notes = subprocess.run(["readelf", "-n", small], capture_output=True, text=True, check=True).stdout
+    assert f"Build ID: {file.build_id}\n" in notes
+
+
+def test_rpath_is_told_from_runpath(tmp_path: Path) -> None:
+    file = read_dynamic(compile_library(tmp_path / "libold.so", flags=rpath("/opt/lib")))
+    assert (file.rpath, file.runpath) == ("/opt/lib", None)
+
+
+@pytest.mark.parametrize("level", ["x86-64-baseline", "x86-64-v2", "x86-64-v4"])
+def test_the_level_of_the_linkers_note_is_read(tmp_path: Path, level: str) -> None:
+    file = read_dynamic(compile_library(tmp_path / "liblevel.so", flags=(f"-Wl,-z,{level}",)))
+    assert file.isa_needed == level.replace("baseline", "v1")
+
+
+def test_the_interpreters_own_files_are_read_as_pyelftools_reads_them() -> None:
+    """A program, its libraries and its extension modules, stripped and not, by several linkers."""
+    paths = [Path(sys.executable).resolve(), *sorted(Path(sys.base_prefix, "lib").rglob("*.so"))[:40]]
+    for path in paths:
+        with path.open("rb") as stream:
+            elf: Any = ELFFile(stream)
+            needed = tuple(tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED"))
+            symbols = elf.get_section_by_name(".dynsym")
+            exported = {s.name for s in symbols.iter_symbols() if s["st_shndx"] != "SHN_UNDEF" and s.name}
+        assert read_dynamic(path).needed == needed, path
+        assert exported_symbols(path) == exported, path
+
+
+def test_every_truncation_of_a_real_library_is_an_elf_error_or_a_whole_answer(small: Path, tmp_path: Path) -> None:
+    path = tmp_path / small.name
+    whole = small.read_bytes()
+    path.write_bytes(whole)
+    answer = read_dynamic(small)
+    segments_end = _end_of_segments(small)
+    for length in reversed(range(len(whole))):
+        os.truncate(path, length)
+        if length >= segments_end:
+            assert read_dynamic(path) == answer
+            continue
+        with pytest.raises(ElfError):
+            read_dynamic(path)
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
+def test_random_damage_leaks_no_other_exception(small: Path, tmp_path: Path, read: Callable[[Path], object]) -> None:
+    chance = random.Random(f"{read.__name__}")  # noqa: S311 (the same damage in every run)
+    path = tmp_path / small.name
+    whole = small.read_bytes()
+    interesting = [*range(0x600), *range(len(whole) - 0x900, len(whole))]
+    problems = 0
+    for _ in range(600):
+        content = bytearray(whole)
+        for position in chance.sample(interesting, chance.choice((1, 2, 8))):
+            content[position] = chance.randrange(256)
+        path.write_bytes(content[: chance.choice((len(whole), len(whole), chance.randrange(len(whole))))])
+        try:
+            read(path)
+        except ElfError:
+            problems += 1
+    assert problems > 100
+
+
+def test_symbols_of_a_real_library(small: Path) -> None:
+    assert exported_symbols(small) == {"shown"}
+    assert {"shown", "hidden"} <= defined_symbols(small)
+
+
+@pytest.mark.parametrize(
+    ("flags", "low", "high"),
+    [
+        (("-O0",), 1.0, 1.0),
+        (("-O0", "-fcf-protection"), 1.0, 1.0),
+        (("-O3",), 0.0, 0.0),
+        (("-O2", "-fno-omit-frame-pointer", "-fcf-protection"), 0.0, 0.1),
+        (("-O3", "-march=x86-64-v3", "-fno-omit-frame-pointer"), 0.0, 0.1),
+    ],
+)
+def test_an_unoptimised_build_is_told_by_its_functions(
+    tmp_path: Path, flags: tuple[str, ...], low: float, high: float
+) -> None:
+    library = compile_library(tmp_path / "libscale.so", FUNCTIONS, flags=flags)
+    share = unoptimised_share(library)
+    assert share is not None
+    assert low <= share <= high
+
+
+def test_hidden_functions_count_where_none_is_exported(tmp_path: Path) -> None:
+    library = compile_library(tmp_path / "libscale.so", FUNCTIONS, flags=("-O0", "-fvisibility=hidden"))
+    assert exported_symbols(library) == frozenset()
+    assert unoptimised_share(library) == 1.0
+    subprocess.run(["strip", library], check=True)
+    assert unoptimised_share(library) is None
+
+
+def test_recorded_switches_are_read(tmp_path: Path) -> None:
+    flags = ("-O3", "-march=x86-64-v3", "-frecord-gcc-switches")
+    (line,) = compiler_switches(compile_library(tmp_path / "libscale.so", FUNCTIONS, flags=flags))
+    assert re.match(r"GNU C\d+ .*-march=x86-64-v3", line)
+    assert "-O3" in line.split()
+    assert compiler_switches(compile_library(tmp_path / "libplain.so", FUNCTIONS)) == ()
+
+
+def _end_of_segments(path: Path) -> int:
+    with path.open("rb") as stream:
+        return max(
+            segment["p_offset"] + segment["p_filesz"]
+            for segment in ELFFile(stream).iter_segments()
+            if segment["p_type"] == "PT_LOAD"
+        )

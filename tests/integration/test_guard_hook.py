@@ -1,0 +1,269 @@
+"""The hook in real virtual environments of every Python at hand: silent when all is well, one warning when not."""
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
+
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+
+WORKERS = """
+import multiprocessing, sys
+
+def work(number):
+    import PIL
+    return number
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    with multiprocessing.Pool(4) as pool:
+        assert pool.map(work, range(16), chunksize=1) == list(range(16))
+"""
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+getattr(interpreters, "run_string")(interpreters.create(), "import PIL; print(PIL.__version__, flush=True)")
+"""
+
+
+@pytest.fixture(params=VERSIONS)
+def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Guarded:
+    python = python_at_hand(request.param)
+    if python is None:
+        pytest.skip(f"Python {request.param} is not on this machine")
+    return make_guarded(tmp_path, python, name="env with späces")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Guarded:
+    """An environment of the Python that runs the tests, for what does not depend on its version."""
+    return make_guarded(tmp_path, Path(sys.executable))
+
+
+@pytest.mark.parametrize("code", ["pass", "import PIL", "import PIL, PIL._version"])
+def test_a_healthy_environment_starts_in_silence(guarded: Guarded, code: str) -> None:
+    for flags in ((), ("-I",), ("-W", "error")):
+        result = guarded.run(*flags, "-c", code)
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_a_start_is_a_light_one(guarded: Guarded) -> None:
+    code = (
+        "import sys; print(*(name for name in ('_fastinstall_guard.telling', 'hashlib', 're') if name in sys.modules))"
+    )
+    assert guarded.run("-c", code).stdout == "\n"
+    guarded.swap()
+    assert guarded.run("-c", code).stdout == "_fastinstall_guard.telling\n"
+
+
+def test_a_healthy_environment_gets_no_finder_and_no_variable(guarded: Guarded) -> None:
+    code = "import os, sys; print(len(sys.meta_path), [name for name in os.environ if 'FASTINSTALL' in name])"
+    without = guarded.run("-S", "-c", code).stdout
+    assert guarded.run("-c", code).stdout == without == f"{without.split()[0]} []\n"
+
+
+def test_the_guard_runs_from_its_bytecode_and_leaves_it_alone(guarded: Guarded) -> None:
+    files = sorted((guarded.site / "_fastinstall_guard" / "__pycache__").iterdir())
+    before = [(file.name, file.stat().st_mtime_ns) for file in files]
+    guarded.swap()
+    chatter = guarded.run("-v", "-c", "import PIL").stderr
+    for file in files:
+        assert f"code object from '{file}'" in chatter
+        assert str(guarded.prefix / "stage").encode() not in file.read_bytes()
+    assert [(file.name, file.stat().st_mtime_ns) for file in sorted(files[0].parent.iterdir())] == before
+
+
+def test_a_swapped_stack_is_told_once_with_tool_time_and_command(guarded: Guarded) -> None:
+    guarded.swap(tool="uv", version="13.0.0")
+    result = guarded.run("-c", "import PIL, PIL._version; print(PIL.__version__)")
+    what, hint = result.stderr.splitlines()
+    assert result.stdout == "13.0.0\n"
+    story = (
+        rf"{re.escape(WARNING + str(guarded.prefix))} was replaced with Pillow 13\.0\.0 by uv, [-0-9]{{10}} [:0-9]{{5}}"
+    )
+    assert re.fullmatch(story, what)
+    assert shlex.split(hint) == ["hint:", "fastinstall", "doctor", "--fix", "--prefix", str(guarded.prefix)]
+
+
+def test_a_swapped_stack_is_not_told_to_who_does_not_import_it(guarded: Guarded) -> None:
+    guarded.swap()
+    assert guarded.run("-c", "import json, os").stderr == ""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_pool_of_workers_tells_it_once(guarded: Guarded, tmp_path: Path, method: str) -> None:
+    script = tmp_path / "workers.py"
+    script.write_text(WORKERS)
+    guarded.swap()
+    result = guarded.run(script, method)
+    assert result.returncode == 0
+    assert result.stderr.count("fastinstall: ") == 1
+
+
+def test_nothing_is_left_in_the_temporary_directory(guarded: Guarded) -> None:
+    guarded.swap()
+    assert guarded.run("-c", "import PIL").stderr.startswith(WARNING)
+    assert list(guarded.temporary.iterdir()) == []
+
+
+def test_a_subinterpreter_is_silent(guarded: Guarded) -> None:
+    guarded.swap()
+    result = guarded.run("-c", SUBINTERPRETER)
+    assert (result.stdout, result.stderr) == ("13.0.0\n", "")
+
+
+def test_other_times_on_the_same_bytes_are_healthy(guarded: Guarded) -> None:
+    for name in (CORE, "PIL/_version.py"):
+        os.utime(guarded.site / name, (1, 1))
+    assert guarded.run("-c", "import PIL").stderr == ""
+
+
+def test_a_moved_environment_is_guarded_where_it_is(guarded: Guarded) -> None:
+    moved = Guarded(prefix=guarded.prefix.rename(guarded.prefix.with_name("moved")), temporary=guarded.temporary)
+    assert moved.run("-c", "import PIL").stderr == ""
+    moved.swap()
+    assert f"{WARNING}{moved.prefix} was replaced" in moved.run("-c", "import PIL").stderr
+
+
+def test_a_second_start_in_one_interpreter_does_nothing(guarded: Guarded) -> None:
+    guarded.swap()
+    code = "import sys, _fastinstall_guard as guard; guard.start(); print([type(f).__name__ for f in sys.meta_path])"
+    assert guarded.run("-c", code).stdout.count("_Guard") == 1
+
+
+def test_a_variable_switches_it_off(guarded: Guarded) -> None:
+    guarded.swap()
+    assert guarded.run("-c", "import PIL", FASTINSTALL_GUARD="0").stderr == ""
+    assert guarded.run("-c", "import PIL", FASTINSTALL_GUARD="1").stderr != ""
+
+
+def test_a_guard_without_its_package_is_quiet(guarded: Guarded) -> None:
+    package = guarded.site / "_fastinstall_guard"
+    guarded.swap()
+    (package / "telling.py").unlink()
+    assert guarded.run("-c", "import PIL").stderr == ""
+    (package / "__init__.py").unlink()
+    assert guarded.run("-c", "import PIL").stderr == ""
+    package.rename(guarded.prefix / "elsewhere")
+    assert guarded.run("-c", "import PIL").stderr == ""
+
+
+def test_a_guard_without_its_bytecode_still_warns(guarded: Guarded) -> None:
+    (guarded.site / "_fastinstall_guard" / "__pycache__").rename(guarded.prefix / "elsewhere")
+    guarded.swap()
+    assert guarded.run("-c", "import PIL").stderr.startswith(WARNING)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"\n\n",
+        b"1\n",
+        b"2\ncore a 1 1 a\nversion b 1 1\nstack 1 simd\n",
+        b"1\ncore a one 1 a\nversion b 1 1\nstack 1 simd\n",
+        b"1\ncore a 1 1\nversion b 1 1\nstack 1 simd\n",
+        b"\xff\xfe\x00",
+        b"1\n" * 9999,
+        None,
+    ],
+)
+def test_a_state_that_cannot_be_read_means_silence(own: Guarded, state: bytes | None) -> None:
+    own.swap()
+    file = own.site / "_fastinstall_guard" / "state"
+    file.unlink()
+    if state is not None:
+        file.write_bytes(state)
+    result = own.run("-c", "import PIL")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_truncated_state_means_silence_at_every_length(own: Guarded) -> None:
+    file = own.site / "_fastinstall_guard" / "state"
+    whole = file.read_bytes()
+    for length in range(0, len(whole) - 8, 23):
+        file.write_bytes(whole[:length])
+        result = own.run("-c", "import PIL")
+        assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("damage", "story"),
+    [
+        ("rm -r PIL", "was removed"),
+        (f"rm {CORE}", "is incomplete"),
+        (f"echo x >> {CORE}", "was replaced with another build"),
+        (f"echo '__version__ = \"9.5.0\"' > PIL/_version.py; rm {CORE}", "was replaced with Pillow 9.5.0"),
+        ("echo '__version__ = \"9.5.0\"' > PIL/_version.py", "is mixed with files of Pillow 9.5.0"),
+        ("rm PIL/_version.py", "is mixed with files of Pillow ?"),
+        ("> PIL/_version.py", "is mixed with files of Pillow ?"),
+    ],
+)
+def test_what_became_of_the_stack_is_named(own: Guarded, damage: str, story: str) -> None:
+    own.execute(("sh", "-c", f"cd '{own.site}'; {damage}"))
+    code = "import importlib.util\ntry: import PIL\nexcept ImportError: pass"
+    assert own.run("-c", code).stderr.splitlines()[0] == f"{WARNING}{own.prefix} {story}"
+
+
+def test_without_a_stderr_nothing_breaks(own: Guarded) -> None:
+    own.swap()
+    result = own.execute(("sh", "-c", 'exec "$0" -c "import PIL; print(PIL.__version__)" 2>&-', own.python))
+    assert (result.returncode, result.stdout) == (0, "13.0.0\n")
+
+
+def test_where_no_stamp_can_be_written_it_warns_all_the_same(own: Guarded) -> None:
+    own.swap()
+    assert own.run("-c", "import PIL", TMPDIR="/nowhere/at/all").stderr.startswith(WARNING)
+
+
+def test_a_child_of_a_process_that_told_it_is_silent_and_the_next_tree_is_not(own: Guarded) -> None:
+    own.swap()
+    code = "import subprocess, sys, PIL; subprocess.run([sys.executable, '-c', 'import PIL'], check=True)"
+    for _ in range(2):
+        assert own.run("-c", code).stderr.count("fastinstall: ") == 1
+
+
+def test_the_newest_metadata_names_the_tool(own: Guarded) -> None:
+    own.swap(tool="poetry 2.1", version="14.0.0")
+    os.utime(own.site / "pillow-14.0.0.dist-info", (1, 1))
+    own.swap(tool="conda", version="13.0.0")
+    assert " by conda, " in own.run("-c", "import PIL").stderr
+
+
+def test_our_own_metadata_is_no_culprit(own: Guarded) -> None:
+    own.swap(tool="fastinstall", version="12.0.0")
+    assert own.run("-c", "import PIL").stderr.splitlines()[0].endswith(" was replaced with Pillow 12.0.0")
+
+
+def test_metadata_that_was_left_behind_does_not_tell_who_removed_it(own: Guarded) -> None:
+    own.swap(tool="uv")
+    (own.site / "PIL").rename(own.prefix / "elsewhere")
+    result = own.run("-c", "import PIL")
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[0].endswith(" was removed")
+
+
+def test_a_process_without_pip_that_replaces_it_is_silent_until_the_next_import(own: Guarded) -> None:
+    code = f"import os; os.system('echo more >> {own.site / CORE}')"
+    assert own.run("-c", code).stderr == ""
+    assert own.run("-c", "import PIL").stderr.startswith(WARNING)
+
+
+def test_the_finder_leaves_with_the_first_import(own: Guarded) -> None:
+    own.swap()
+    code = "import sys; before = len(sys.meta_path); import PIL; print(before - len(sys.meta_path))"
+    assert own.run("-c", code).stdout == "1\n"
+
+
+def test_seen_from_a_virtual_environment_on_top_it_names_its_own_prefix(own: Guarded) -> None:
+    own.swap()
+    above = "import site, sys; sys.base_prefix, sys.prefix = sys.argv[1], '/on/top'; site.addsitedir(sys.argv[2])"
+    result = own.run("-S", "-c", f"{above}; import PIL", own.prefix, own.site)
+    assert result.stderr.splitlines()[1] == f"hint: fastinstall doctor --fix --prefix {own.prefix}"

@@ -1,0 +1,382 @@
+import hashlib
+import io
+import os
+import signal
+import socket
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from builders import healthy_facts, recipe
+from simple_index import Answer, SimpleIndex, broken_answer, content_answer, in_turn, serving, status_answer
+
+from fastinstall.errors import ExitCode, FailedError, RefusedError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import PipSettings, pip_settings
+from fastinstall.model.artefact import Releases
+from fastinstall.model.event import Event, Progressed, ignore
+
+INTERPRETER = healthy_facts().interpreter
+SDIST = "pillow_simd-12.1.1.post0.tar.gz"
+WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
+PATIENCE = 0.25  # seconds for each answer, where an answer fails to come
+
+
+def sdist() -> bytes:
+    metadata = b"Metadata-Version: 2.4\nRequires-Python: >=3.10\n"
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        member = tarfile.TarInfo("pillow_simd-12.1.1.post0/PKG-INFO")
+        member.size = len(metadata)
+        archive.addfile(member, io.BytesIO(metadata))
+        ballast = os.urandom(200_000)
+        member = tarfile.TarInfo("pillow_simd-12.1.1.post0/ballast")
+        member.size = len(ballast)
+        archive.addfile(member, io.BytesIO(ballast))
+    return content.getvalue()
+
+
+CONTENT = sdist()
+
+
+@pytest.fixture
+def server() -> Iterator[SimpleIndex]:
+    with serving() as index:
+        index.offer("pillow-simd", {SDIST: CONTENT}, attributes='data-requires-python="&gt;=3.10"')
+        index.offer("pillow", {WHEEL: b"a wheel"})
+        yield index
+
+
+def hang(server: SimpleIndex) -> Answer:
+    def answer(_request: BaseHTTPRequestHandler) -> None:
+        server.released.wait(60)
+
+    return answer
+
+
+def asking(url: str, timeout: float = 10.0, **settings: tuple[str, ...]) -> PackageIndex:
+    return PackageIndex(settings=PipSettings(index_url=url, **settings), timeout=timeout)  # type: ignore[arg-type]
+
+
+def releases(index: PackageIndex) -> Releases:
+    return index.releases(recipe(), INTERPRETER)
+
+
+def test_an_index_offers_sources_and_official_wheels_with_their_hashes(server: SimpleIndex) -> None:
+    found = releases(asking(server.url))
+
+    assert [each.filename for each in found.sources] == [SDIST]
+    assert [each.filename for each in found.wheels] == [WHEEL]
+    assert found.sources[0].sha256 == hashlib.sha256(CONTENT).hexdigest()
+    assert found.sources[0].requires_python == ">=3.10"
+    assert found.sources[0].url == f"http://{server.host}/files/{SDIST}"
+    assert found.origin == "the package index"
+
+
+def test_a_file_is_downloaded_once_with_progress_to_its_end(server: SimpleIndex, tmp_path: Path) -> None:
+    index = asking(server.url)
+    source = releases(index).sources[0]
+    events: list[Event] = []
+
+    path = index.fetch(source, tmp_path, events.append)
+    again = index.fetch(source, tmp_path, events.append)
+
+    assert path.read_bytes() == CONTENT
+    assert again == path
+    assert server.asked.count(f"/files/{SDIST}") == 1
+    assert events[-1] == Progressed(stage="download", done=len(CONTENT), total=len(CONTENT))
+
+
+def test_yanked_files_are_not_offered(server: SimpleIndex) -> None:
+    server.offer("pillow-simd", {"pillow_simd-12.2.0.post0.tar.gz": b"", SDIST: CONTENT}, attributes='data-yanked=""')
+
+    with pytest.raises(FailedError, match="found neither an sdist of pillow-simd"):
+        releases(asking(server.url))
+
+
+def test_a_wrong_hash_fails_with_both_hashes_and_the_environment_as_it_was(server: SimpleIndex, tmp_path: Path) -> None:
+    server.offer("pillow-simd", {SDIST: CONTENT}, sha256="0" * 64)
+    index = asking(server.url)
+
+    with pytest.raises(FailedError) as failed:
+        index.fetch(releases(index).sources[0], tmp_path, ignore)
+
+    assert failed.value.exit_code == ExitCode.FAILED_UNCHANGED
+    for expected in (SDIST, "0" * 64, hashlib.sha256(CONTENT).hexdigest()):
+        assert expected in failed.value.message
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_silent_server_is_given_up_after_a_bounded_time(server: SimpleIndex) -> None:
+    server.answers["/simple/pillow-simd/"] = hang(server)
+    began = time.monotonic()
+
+    with pytest.raises(FailedError, match=rf"cannot be reached: {server.url}/pillow-simd/: no answer within") as failed:
+        releases(asking(server.url, timeout=PATIENCE))
+
+    assert time.monotonic() - began < 3 * PATIENCE + 3
+    assert server.asked.count("/simple/pillow-simd/") == 3
+    assert "--offline --wheelhouse DIR" in (failed.value.hint or "")
+    assert "tried up to 3 times" in failed.value.details[0]
+
+
+def test_a_server_that_trickles_is_given_up_after_a_bounded_time(server: SimpleIndex) -> None:
+    def trickle(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "text/html")
+        request.send_header("Content-Length", "1000000")
+        request.end_headers()
+        while not server.released.wait(PATIENCE / 4):
+            request.wfile.write(b" ")
+
+    server.answers["/simple/pillow-simd/"] = trickle
+
+    with pytest.raises(FailedError, match="takes more than"):
+        releases(asking(server.url, timeout=PATIENCE))
+
+
+def test_a_port_where_nobody_listens_is_named() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/simple"
+
+        with pytest.raises(FailedError, match=f"cannot be reached: {url}/pillow-simd/") as failed:
+            releases(asking(url))
+
+    assert failed.value.exit_code == ExitCode.FAILED_UNCHANGED
+
+
+def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_asked(server: SimpleIndex) -> None:
+    del server.answers["/simple/pillow-simd/"]
+
+    with pytest.raises(FailedError, match="found neither an sdist of pillow-simd") as failed:
+        releases(asking(server.url))
+
+    assert failed.value.details == (f"asked: {server.url}",)
+
+
+def test_a_chassis_that_the_index_does_not_have_is_no_failure(server: SimpleIndex) -> None:
+    del server.answers["/simple/pillow/"]
+
+    assert releases(asking(server.url)).wheels == ()
+
+
+def test_a_server_that_is_busy_is_asked_again(server: SimpleIndex, tmp_path: Path) -> None:
+    for path, answer in list(server.answers.items()):
+        server.answers[path] = in_turn(status_answer(503), answer)
+    index = asking(server.url)
+
+    assert index.fetch(releases(index).sources[0], tmp_path, ignore).read_bytes() == CONTENT
+
+
+def test_a_download_that_breaks_off_is_begun_again(server: SimpleIndex, tmp_path: Path) -> None:
+    path = f"/files/{SDIST}"
+    server.answers[path] = in_turn(broken_answer(CONTENT), server.answers[path])
+    index = asking(server.url)
+
+    assert index.fetch(releases(index).sources[0], tmp_path, ignore).read_bytes() == CONTENT
+    assert server.asked.count(path) == 2
+
+
+def test_a_file_is_kept_as_stored_even_if_the_server_calls_it_encoded(server: SimpleIndex, tmp_path: Path) -> None:
+    server.answers[f"/files/{SDIST}"] = content_answer(CONTENT, "application/x-tar", Content_Encoding="gzip")
+    index = asking(server.url)
+
+    assert index.fetch(releases(index).sources[0], tmp_path, ignore).read_bytes() == CONTENT
+
+
+def test_redirects_are_followed(server: SimpleIndex, tmp_path: Path) -> None:
+    server.answers["/files/elsewhere"] = server.answers[f"/files/{SDIST}"]
+    server.answers[f"/files/{SDIST}"] = status_answer(302, Location="/files/elsewhere")
+    index = asking(server.url)
+
+    assert index.fetch(releases(index).sources[0], tmp_path, ignore).read_bytes() == CONTENT
+
+
+def test_credentials_are_used_for_pages_and_files_and_kept_out_of_artefacts(
+    server: SimpleIndex, tmp_path: Path
+) -> None:
+    server.credentials = "user:hunter2"
+    index = asking(server.url_with_credentials)
+
+    source = releases(index).sources[0]
+
+    assert "hunter2" not in repr((index, source))
+    assert index.fetch(source, tmp_path, ignore).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("answer", [status_answer(403), status_answer(503), content_answer(b"PK", "application/zip")])
+def test_credentials_are_kept_out_of_messages(server: SimpleIndex, answer: Answer) -> None:
+    server.credentials = "user:hunter2"
+    server.answers["/simple/pillow-simd/"] = answer
+
+    with pytest.raises(FailedError) as failed:
+        releases(asking(server.url_with_credentials))
+
+    assert "hunter2" not in repr((failed.value.message, failed.value.hint, failed.value.details))
+
+
+def test_a_missing_password_is_a_failure_that_says_where_to_put_it(server: SimpleIndex) -> None:
+    server.credentials = "user:hunter2"
+
+    with pytest.raises(FailedError, match="401 Unauthorized") as failed:
+        releases(asking(server.url))
+
+    assert ".netrc" in (failed.value.hint or "")
+
+
+def test_an_extra_index_that_forbids_what_it_does_not_have_is_passed_over(server: SimpleIndex) -> None:
+    with serving() as extra:
+        extra.answers["/simple/pillow-simd/"] = status_answer(403)
+        found = releases(asking(server.url, extra_index_urls=(extra.url,)))
+
+    assert [each.filename for each in found.sources] == [SDIST]
+
+
+def test_an_index_without_encryption_is_refused_unless_trusted() -> None:
+    with pytest.raises(RefusedError, match="neither encrypted nor trusted") as refused:
+        releases(asking("http://index.invalid/simple"))
+
+    assert "trusted-host index.invalid" in (refused.value.hint or "")
+
+
+def test_an_address_that_is_none_is_a_failure_and_no_bug() -> None:
+    with pytest.raises(FailedError, match="cannot be reached"):
+        releases(asking("https://[not-an-address/simple"))
+
+
+@pytest.mark.parametrize("content", [None, "not a certificate"])
+def test_certificates_that_cannot_be_used_are_named(tmp_path: Path, content: str | None) -> None:
+    certificate = tmp_path / "company.pem"
+    if content is not None:
+        certificate.write_text(content)
+    index = PackageIndex(settings=PipSettings(certificate=certificate))
+
+    with pytest.raises(FailedError, match=r"company\.pem cannot be used"):
+        releases(index)
+
+
+def test_a_directory_laid_out_as_an_index_and_a_directory_of_files_are_asked_too(
+    server: SimpleIndex, tmp_path: Path
+) -> None:
+    page = tmp_path / "simple" / "pillow" / "index.html"
+    page.parent.mkdir(parents=True)
+    later = WHEEL.replace("12.1.1", "12.2.0")
+    page.write_text(f'<a href="../../files/{later}#sha256={"a" * 64}">{later}</a>')
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / SDIST.replace("12.1.1", "12.2.0")).write_bytes(CONTENT)
+
+    found = releases(asking(server.url, extra_index_urls=((tmp_path / "simple").as_uri(),), find_links=(str(links),)))
+
+    assert [each.version for each in found.wheels] == ["12.2.0", "12.1.1"]
+    assert found.wheels[0].url == (tmp_path / "files" / later).as_uri()
+    assert [each.version for each in found.sources] == ["12.2.0.post0", "12.1.1.post0"]
+
+
+def test_no_index_leaves_the_index_alone(server: SimpleIndex, tmp_path: Path) -> None:
+    (tmp_path / SDIST).write_bytes(CONTENT)
+    settings = PipSettings(index_url=server.url, find_links=(str(tmp_path),), no_index=True)
+
+    found = releases(PackageIndex(settings=settings))
+
+    assert server.asked == []
+    assert [each.filename for each in found.sources] == [SDIST]
+
+
+def test_offline_the_wheelhouse_alone_is_asked_and_its_files_are_copied(server: SimpleIndex, tmp_path: Path) -> None:
+    house = tmp_path / "house with spaces é"
+    house.mkdir()
+    (house / SDIST).write_bytes(CONTENT)
+    index = PackageIndex(settings=PipSettings(index_url=server.url), wheelhouse=house, offline=True)
+
+    found = releases(index)
+    path = index.fetch(found.sources[0], tmp_path / "cache", ignore)
+
+    assert server.asked == []
+    assert path.read_bytes() == CONTENT
+    assert path.stat().st_ino != (house / SDIST).stat().st_ino
+    assert found.sources[0].requires_python == ">=3.10"
+    assert found.origin == f"the wheelhouse {house}"
+
+
+def test_offline_what_was_downloaded_before_is_on_offer(server: SimpleIndex, tmp_path: Path) -> None:
+    online = asking(server.url)
+    source = releases(online).sources[0]
+    path = online.fetch(source, tmp_path, ignore)
+    offline = PackageIndex(settings=PipSettings(), offline=True, cache=tmp_path)
+
+    found = releases(offline)
+
+    assert [(each.filename, each.sha256) for each in found.sources] == [(SDIST, source.sha256)]
+    assert offline.fetch(source, tmp_path, ignore) == path
+
+
+def test_offline_a_file_named_by_an_online_plan_is_taken_from_the_wheelhouse(
+    server: SimpleIndex, tmp_path: Path
+) -> None:
+    source = releases(asking(server.url)).sources[0]
+    (tmp_path / SDIST).write_bytes(CONTENT)
+    offline = PackageIndex(settings=PipSettings(), wheelhouse=tmp_path, offline=True)
+
+    assert offline.fetch(source, tmp_path / "cache", ignore).read_bytes() == CONTENT
+
+
+def test_offline_a_missing_file_is_a_failure_that_says_how_to_bring_it(server: SimpleIndex, tmp_path: Path) -> None:
+    source = releases(asking(server.url)).sources[0]
+    offline = PackageIndex(settings=PipSettings(), offline=True)
+
+    with pytest.raises(FailedError, match=f"offline, and {SDIST} is not in the cache") as failed:
+        offline.fetch(source, tmp_path, ignore)
+
+    assert "--wheelhouse DIR" in (failed.value.hint or "")
+
+
+def test_offline_with_nothing_to_build_from_is_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match=f"looked in the wheelhouse {tmp_path}"):
+        releases(PackageIndex(settings=PipSettings(), wheelhouse=tmp_path, offline=True))
+
+
+def test_a_damaged_wheel_of_ours_in_the_wheelhouse_is_named(tmp_path: Path) -> None:
+    wheel = tmp_path / WHEEL.replace("12.1.1", "12.1.1+simd.v3")
+    wheel.write_bytes(b"PK but no wheel")
+
+    with pytest.raises(FailedError, match="damaged") as failed:
+        releases(PackageIndex(settings=PipSettings(), wheelhouse=tmp_path, offline=True))
+
+    assert wheel.name in failed.value.message
+    assert failed.value.exit_code == ExitCode.FAILED_UNCHANGED
+
+
+def test_an_interruption_does_not_wait_for_a_silent_server(
+    server: SimpleIndex,
+) -> None:
+    def interrupt(request: BaseHTTPRequestHandler) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        hang(server)(request)
+
+    server.answers["/simple/pillow-simd/"] = interrupt
+    began = time.monotonic()
+
+    with pytest.raises(KeyboardInterrupt):
+        releases(asking(server.url, timeout=20))
+
+    assert time.monotonic() - began < 5
+
+
+def test_the_real_index_of_pips_settings_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:
+    index = PackageIndex(settings=pip_settings(Path(sys.executable), os.environ))
+
+    found = releases(index)
+
+    assert "12.1.1.post0" in {each.version for each in found.sources}
+    assert "12.1.1" in {each.version for each in found.wheels}
+    assert all(each.sha256 for each in (*found.sources, *found.wheels))
+    source = next(each for each in found.sources if each.version == "12.1.1.post0")
+    assert source.requires_python == ">=3.10"
+    path = index.fetch(source, tmp_path, ignore)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == source.sha256

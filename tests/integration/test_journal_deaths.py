@@ -1,0 +1,160 @@
+"""kill -9 at every change of the filesystem: afterwards the environment is as before, or as after, and nothing else."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    SECOND,
+    dies_at,
+    live,
+    make_environment,
+    picture,
+    recover_all,
+    set_up,
+    set_up_again,
+    steps_of,
+    swift_directory,
+)
+
+from fastinstall.journal.recover import rollback
+from fastinstall.journal.store import Store
+from fastinstall.system import files
+
+
+@pytest.fixture(params=["exchange", "three renames"])
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With renameat2(RENAME_EXCHANGE), and a stand-in for kernels and filesystems that lack it."""
+    if request.param == "three renames":
+        monkeypatch.setattr(files, "exchange", lambda _one, _other: False)
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+class Scene:
+    """A fresh environment for every death."""
+
+    def __init__(self, directory: Path, prepare: Callable[[Store], None]) -> None:
+        self.directory = directory
+        self.prepare = prepare
+        self.number = 0
+
+    def store(self) -> Store:
+        self.number += 1
+        store = make_environment(self.directory / str(self.number) / "env")
+        self.prepare(store)
+        return store
+
+
+def nothing(_store: Store) -> None:
+    """An environment that we have never touched."""
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_setup_that_dies_leaves_the_environment_as_it_was_or_as_it_should_be(scenery: Path) -> None:
+    scene = Scene(scenery, nothing)
+    before, after = _pictures(scene, set_up)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = scene.store()
+        died = dies_at(step, lambda: set_up(store))
+        recover_all(store)
+        outcomes.add(_outcome(store, before, after, FIRST.id))
+        return died
+
+    steps = list(steps_of(cut))
+    assert len(steps) > 50, "every change of the disk is counted"
+    assert outcomes == {"before", "after"}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_setup_over_ours_with_the_same_content_dies_as_harmlessly(scenery: Path) -> None:
+    scene = Scene(scenery, set_up)
+    before, after = _pictures(scene, set_up_again)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = scene.store()
+        died = dies_at(step, lambda: set_up_again(store))
+        recover_all(store)
+        outcomes.add(_outcome(store, before, after, SECOND.id))
+        return died
+
+    assert len(list(steps_of(cut))) > 40
+    assert outcomes == {"before", "after"}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_rollback_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: Path) -> None:
+    scene = Scene(scenery, set_up)
+    after, before = _pictures(scene, rollback)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = scene.store()
+        died = dies_at(step, lambda: rollback(store))
+        recover_all(store)
+        outcomes.add(_outcome(store, before, after, FIRST.id))
+        return died
+
+    assert len(list(steps_of(cut))) > 30
+    assert outcomes == {"before", "after"}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
+    scene = Scene(scenery, nothing)
+    before = picture(scene.store().prefix, times=False)
+    for death in _steps_that_leave_work(scene)[::16]:
+
+        def cut(step: int, death: int = death) -> bool:
+            store = scene.store()
+            assert dies_at(death, lambda: set_up(store))
+            died = dies_at(step, lambda: recover_all(store))
+            recover_all(store)
+            assert picture(store.prefix, times=False) == before
+            return died
+
+        assert list(steps_of(cut))
+
+
+def _steps_that_leave_work(scene: Scene) -> list[int]:
+    found: list[int] = []
+
+    def cut(step: int) -> bool:
+        store = scene.store()
+        died = dies_at(step, lambda: set_up(store))
+        if store.unfinished() is not None:
+            found.append(step)
+        return died
+
+    list(steps_of(cut))
+    return found
+
+
+def _pictures(scene: Scene, work: Callable[[Store], object]) -> tuple[dict[str, object], dict[str, object]]:
+    """All of the untouched environment, or the live part where our own directory stays; before and after."""
+    store = scene.store()
+    first = _whole_or_live(store)
+    work(store)
+    return first, _whole_or_live(store)
+
+
+def _whole_or_live(store: Store) -> dict[str, object]:
+    return dict(live(store.prefix) if store.root.exists() else picture(store.prefix))
+
+
+def _outcome(store: Store, before: dict[str, object], after: dict[str, object], identifier: str) -> str:
+    receipt = store.read_receipt()
+    held = receipt is not None and receipt.id == identifier
+    assert held == (identifier in [info.id for info in store.transactions()])
+    assert _whole_or_live(store) == (after if held else before)
+    assert not list(store.prefix.rglob(".fastinstall-*"))
+    return "after" if held else "before"

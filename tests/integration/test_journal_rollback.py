@@ -1,0 +1,179 @@
+"""The way back: several setups, somebody else's changes since, and giving the way back up."""
+
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    SECOND,
+    SITE,
+    live,
+    make_environment,
+    open_transaction,
+    picture,
+    receipt_of,
+    set_up,
+    set_up_again,
+    swap_moves,
+    write_tree,
+)
+
+from fastinstall.errors import RefusedError, UsageError
+from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.store import Store
+from fastinstall.system import files
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An environment with stock Pillow."""
+    return make_environment(tmp_path / "env")
+
+
+@pytest.fixture
+def replaced(store: Store) -> Store:
+    """Ours was set up, and then pip put another Pillow in its place."""
+    set_up(store)
+    site = store.prefix / SITE
+    for name in ("PIL", "pillow.libs", "pillow-12.1.1+simd.v3.dist-info"):
+        files.discard(site / name)
+    write_tree(
+        site,
+        {"PIL/_imaging.so": "pip's core", "pillow.libs/libjpeg.so": "jpeg", "pillow-14.0.0.dist-info/RECORD": "pip's"},
+    )
+    return store
+
+
+INTRUDER = f"{SITE}/pillow-14.0.0.dist-info"
+
+
+def test_setups_are_undone_one_by_one_with_their_receipts(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    between = picture(store.prefix)
+    set_up_again(store)
+    result = rollback(store)
+    assert (result.ids, result.receipt) == ((SECOND.id,), receipt_of(FIRST))
+    assert picture(store.prefix) == between
+    assert rollback(store).receipt is None
+    assert picture(store.prefix) == before
+
+
+def test_a_named_setup_is_undone_with_all_after_it(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    set_up_again(store)
+    assert rollback(store, to=FIRST.id).ids == (SECOND.id, FIRST.id)
+    assert picture(store.prefix) == before
+
+
+def test_without_a_setup_there_is_nothing_to_roll_back(store: Store) -> None:
+    assert rollback(store).ids == ()
+    with pytest.raises(UsageError, match="no-such: no such setup; known: none"):
+        rollback(store, to="no-such")
+
+
+def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Store) -> None:
+    before = picture(replaced.prefix)
+    with pytest.raises(RefusedError) as caught:
+        rollback(replaced, intruders=(INTRUDER,))
+    assert f"{SITE}/PIL" in caught.value.message
+    assert INTRUDER in caught.value.message
+    assert f"{SITE}/pillow.libs" not in caught.value.message, "its content is what we put there"
+    assert "--force" in str(caught.value.hint)
+    assert picture(replaced.prefix) == before
+
+
+def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced: Store, tmp_path: Path) -> None:
+    result = rollback(replaced, force=True, intruders=(INTRUDER,))
+    kept = replaced.root / "kept" / FIRST.id / SITE
+    assert set(result.kept) == {kept / "PIL", kept / "pillow-14.0.0.dist-info"}
+    assert (kept / "PIL/_imaging.so").read_text() == "pip's core"
+    assert live(replaced.prefix) == live(make_environment(tmp_path / "like before").prefix)
+
+
+def test_a_file_that_a_user_added_to_our_tree_is_not_destroyed(store: Store) -> None:
+    set_up(store)
+    write_tree(store.prefix / SITE, {"PIL/MyPlugin.py": "mine"})
+    with pytest.raises(RefusedError, match="PIL"):
+        rollback(store)
+    rollback(store, force=True)
+    kept = store.root / "kept" / FIRST.id / SITE / "PIL/MyPlugin.py"
+    assert kept.read_text() == "mine"
+
+
+def test_bytecode_written_since_is_nobodys(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    write_tree(store.prefix / SITE, {"PIL/__pycache__/_simd.cpython-311.pyc": "bytecode"})
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_entries_that_somebody_removed_do_not_hinder(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    for name in ("PIL", "pillow-12.1.1+simd.v3.dist-info"):
+        files.discard(store.prefix / SITE / name)
+    assert rollback(store).lost == ()
+    assert picture(store.prefix) == before
+
+
+def test_what_was_lost_for_good_is_told(store: Store) -> None:
+    set_up(store)
+    files.discard(store.directory(FIRST.id) / "aside/pillow-13.0.0.dist-info")
+    assert rollback(store).lost == (f"{SITE}/pillow-13.0.0.dist-info",)
+
+
+def test_other_packages_installed_since_stay(store: Store) -> None:
+    set_up(store)
+    write_tree(store.prefix, {f"{SITE}/numpy/__init__.py": "numpy", "share/man/man1/f2py.1": "manual"})
+    time = (store.prefix / SITE).stat().st_mtime_ns
+    rollback(store)
+    assert (store.prefix / SITE / "numpy/__init__.py").exists()
+    assert (store.prefix / "share/man/man1/f2py.1").exists()
+    assert not store.root.exists()
+    assert (store.prefix / SITE).stat().st_mtime_ns >= time, "importers must see that the listing differs"
+
+
+def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: Store) -> None:
+    before = live(store.prefix)
+    transaction = open_transaction(store)
+    transaction.perform(swap_moves())
+    files.discard(store.prefix / SITE / "PIL")
+    write_tree(store.prefix / SITE, {"PIL/_imaging.so": "pip's core"})
+    with pytest.raises(RefusedError, match="PIL"):
+        recover(store)
+    recovered = recover(store, force=True)
+    assert recovered is not None
+    assert (recovered.id, recovered.was) == (FIRST.id, "setup")
+    assert [path.name for path in recovered.undone.kept] == ["PIL"]
+    assert live(store.prefix) == before
+
+
+def test_an_intruder_that_is_what_comes_back_is_left_alone(store: Store) -> None:
+    """A forced rollback that was cut off, seen again by somebody who takes the restored for foreign."""
+    before = live(store.prefix)
+    set_up(store)
+    rollback(store, force=True, intruders=(f"{SITE}/pillow-13.0.0.dist-info", f"{SITE}/PIL"))
+    assert live(store.prefix) == before
+
+
+def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: Store) -> None:
+    set_up(store)
+    set_up_again(store)
+    before = live(store.prefix)
+    assert forget(store, FIRST.id) == (FIRST.id,)
+    assert live(store.prefix) == before
+    assert [info.id for info in store.transactions()] == [SECOND.id]
+    assert rollback(store).receipt == receipt_of(FIRST)
+    with pytest.raises(UsageError, match="no such setup"):
+        rollback(store, to=FIRST.id)
+
+
+def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(store: Store) -> None:
+    set_up(store)
+    set_up_again(store)
+    assert forget(store, SECOND.id) == (SECOND.id, FIRST.id)
+    assert store.read_receipt() == receipt_of(SECOND)
+    assert rollback(store).ids == ()

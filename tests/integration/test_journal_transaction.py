@@ -1,0 +1,220 @@
+"""A transaction in a real directory tree: what it changes, what it refuses, and how it is undone."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    OLD_TIME,
+    OURS,
+    SECOND,
+    SITE,
+    live,
+    make_environment,
+    open_transaction,
+    picture,
+    receipt_of,
+    set_up,
+    set_up_again,
+    swap_moves,
+    write_tree,
+)
+
+from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
+from fastinstall.journal.entries import State
+from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.receipt import Move, MoveKind
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An environment with stock Pillow."""
+    return make_environment(tmp_path / "env with spaces é")
+
+
+def test_a_setup_puts_ours_in_place_and_its_receipt(store: Store) -> None:
+    set_up(store)
+    site = store.prefix / SITE
+    assert (site / "PIL/_imaging.so").read_text() == OURS["PIL/_imaging.so"]
+    assert not (site / "pillow-13.0.0.dist-info").exists()
+    assert store.read_receipt() == receipt_of(FIRST)
+    (info,) = store.transactions()
+    assert (info.id, info.state, info.entries[0]) == (FIRST.id, State.COMMITTED, f"{SITE}/PIL")
+    assert info.held_bytes > 0
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_a_rollback_restores_every_byte_mode_and_time(tmp_path: Path, *, share: bool) -> None:
+    store = make_environment(tmp_path / "env", share=share)
+    before = picture(store.prefix)
+    set_up(store)
+    rollback(store)
+    assert picture(store.prefix) == before
+    assert store.prefix.stat().st_mtime_ns == OLD_TIME
+
+
+def test_a_block_that_fails_leaves_the_environment_as_it_was(store: Store) -> None:
+    before = picture(store.prefix)
+    with pytest.raises(ZeroDivisionError), open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+        raise ZeroDivisionError
+    assert picture(store.prefix) == before
+
+
+def test_a_block_that_does_not_commit_leaves_the_environment_as_it_was(store: Store) -> None:
+    before = picture(store.prefix)
+    with open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+    assert picture(store.prefix) == before
+
+
+def test_a_block_that_fails_after_its_commit_is_undone_too(store: Store) -> None:
+    before = picture(store.prefix)
+    with pytest.raises(KeyboardInterrupt), open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+        transaction.commit(receipt_of(FIRST))
+        raise KeyboardInterrupt
+    assert picture(store.prefix) == before
+
+
+def test_undoing_twice_is_not_needed_by_the_block(store: Store) -> None:
+    before = picture(store.prefix)
+    with open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+        transaction.undo("verification failed")
+    assert picture(store.prefix) == before
+
+
+def test_an_interruption_waits_until_undoing_has_ended(store: Store) -> None:
+    before = picture(store.prefix)
+    transaction = open_transaction(store)
+    transaction.perform(swap_moves())
+    handler = signal.signal(signal.SIGALRM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.000_5, 0.000_5)
+    try:
+        transaction.undo("interrupted")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert picture(store.prefix) == before
+
+
+def test_files_linked_from_a_cache_keep_their_content_and_links(store: Store, tmp_path: Path) -> None:
+    cached, linked = tmp_path / "cached.so", store.prefix / SITE / "PIL/_linked.so"
+    cached.write_text("cached", encoding="utf-8")
+    os.link(cached, linked)
+    inode = linked.stat().st_ino
+    set_up(store)
+    rollback(store)
+    assert (linked.stat().st_ino, cached.read_text(), cached.stat().st_nlink) == (inode, "cached", 2)
+
+
+def test_an_environment_that_was_copied_whole_can_be_rolled_back(store: Store, tmp_path: Path) -> None:
+    before = picture(store.prefix, times=False)
+    set_up(store)
+    set_up_again(store)
+    shutil.copytree(store.prefix, tmp_path / "copy", symlinks=True)
+    copy = Store(tmp_path / "copy")
+    assert rollback(copy, to=FIRST.id).ids == (SECOND.id, FIRST.id)
+    assert picture(copy.prefix, times=False) == before
+
+
+@pytest.mark.parametrize(
+    ("move", "error"),
+    [
+        (Move(kind=MoveKind.IN, live=f"{SITE}/imageio", kept="stage/PIL"), RefusedError),
+        (Move(kind=MoveKind.OUT, live=f"{SITE}/absent", kept="aside/absent"), FailedError),
+        (Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL", kept="stage/absent"), FailedError),
+        (Move(kind=MoveKind.OUT, live=f"{SITE}/imageio", kept="elsewhere/imageio"), FailedError),
+        (Move(kind=MoveKind.OUT, live="../outside", kept="aside/outside"), FailedError),
+        (Move(kind=MoveKind.OUT, live="/etc/hostname", kept="aside/hostname"), FailedError),
+    ],
+    ids=["foreign in the way", "nothing to take", "nothing staged", "kept elsewhere", "outside", "absolute"],
+)
+def test_a_batch_that_cannot_work_is_turned_down_before_its_first_move(
+    store: Store, move: Move, error: type[Exception]
+) -> None:
+    before = live(store.prefix)
+    with open_transaction(store) as transaction:
+        with pytest.raises(error):
+            transaction.perform((swap_moves()[0], move))
+        assert live(store.prefix) == before
+
+
+def test_a_move_that_fails_halfway_is_undone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third rename is refused, as a directory that loses its write permission meanwhile would."""
+    before = picture(store.prefix)
+    from fastinstall.system import files
+
+    real, calls = files._renameat2, iter(range(100))
+
+    def refuse_the_third(source: Path, target: Path, flags: int) -> None:
+        if "site-packages" in f"{source}{target}" and next(calls) == 2:
+            raise PermissionError(13, "Permission denied", str(source))
+        real(source, target, flags)
+
+    monkeypatch.setattr(files, "_renameat2", refuse_the_third)
+    with pytest.raises(FailedError, match="Permission denied"), open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+    assert picture(store.prefix) == before
+
+
+def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: Store) -> None:
+    transaction = open_transaction(store)
+    transaction.perform(swap_moves())
+    write_tree(store.prefix / SITE, {"pillow-13.0.0.dist-info/RECORD": "pip was here"})
+    with pytest.raises(DamagedError, match=r"pillow-13\.0\.0\.dist-info"):
+        transaction.undo("failed")
+    with pytest.raises(RefusedError, match=r"pillow-13\.0\.0\.dist-info"):
+        recover(store)
+    assert (store.prefix / SITE / "pillow-13.0.0.dist-info/RECORD").read_text() == "pip was here"
+
+
+def test_an_unfinished_transaction_forbids_another(store: Store) -> None:
+    open_transaction(store)
+    with pytest.raises(RefusedError, match=f"{FIRST.id} was interrupted"):
+        open_transaction(store, SECOND)
+
+
+def test_nothing_is_left_where_no_transaction_can_begin(store: Store) -> None:
+    write_tree(store.prefix, {"share": "a file"})
+    before = picture(store.prefix)
+    with pytest.raises(FailedError, match="share"):
+        open_transaction(store)
+    assert picture(store.prefix) == before
+
+
+def test_site_packages_outside_of_the_environment_is_refused(store: Store, tmp_path: Path) -> None:
+    before = picture(store.prefix)
+    with pytest.raises(RefusedError, match="outside"):
+        begin(store, {}, site_packages=tmp_path, stamp=FIRST)
+    assert picture(store.prefix) == before
+
+
+def test_moves_may_come_in_batches(store: Store) -> None:
+    before = picture(store.prefix)
+    with open_transaction(store) as transaction:
+        for move in swap_moves():
+            transaction.perform((move,))
+        assert transaction.window_ns > 0
+        transaction.commit(receipt_of(FIRST))
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_a_malformed_receipt_is_named_with_its_key(store: Store) -> None:
+    set_up(store)
+    text = store.receipt_file.read_text(encoding="utf-8")
+    store.receipt_file.write_text(text.replace('"stack_version"', '"stak_version"'), encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"receipt\.json: stak_version: unknown key"):
+        store.read_receipt()
+    store.receipt_file.write_text("{", encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"receipt\.json: not JSON"):
+        store.read_receipt()

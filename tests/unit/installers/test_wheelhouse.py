@@ -1,0 +1,111 @@
+import hashlib
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fastinstall.errors import DocumentError, FailedError
+from fastinstall.installers.wheelhouse import read_wheelhouse
+
+WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl"
+SDIST = "pillow_simd-12.1.1.post0.tar.gz"
+METADATA = b"Metadata-Version: 2.4\nName: x\nRequires-Python: >=3.10\n\nRequires-Python: in the description\n"
+
+
+def write_wheel(directory: Path, name: str = WHEEL) -> Path:
+    path = directory / name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("PIL/__init__.py", "x = 1\n" * 100)
+        archive.writestr("pillow-12.1.1.dist-info/METADATA", METADATA)
+    return path
+
+
+def write_sdist(directory: Path) -> Path:
+    path = directory / SDIST
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("pillow_simd-12.1.1.post0/src/egg-info/PKG-INFO", "pillow_simd-12.1.1.post0/PKG-INFO"):
+            content = METADATA if name.count("/") == 1 else b"Requires-Python: >=2.7\n"
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def everything(filename: str) -> bool:
+    return filename.endswith((".whl", ".tar.gz"))
+
+
+def test_files_are_described_with_hash_size_and_the_python_they_require(tmp_path: Path) -> None:
+    sdist, wheel = write_sdist(tmp_path), write_wheel(tmp_path)
+    (tmp_path / "notes.txt").write_text("not a distribution")
+
+    found = {each.filename: each for each in read_wheelhouse(tmp_path, everything)}
+
+    assert set(found) == {SDIST, WHEEL}
+    for path in (sdist, wheel):
+        artefact = found[path.name]
+        assert artefact.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert (artefact.size, artefact.requires_python) == (path.stat().st_size, ">=3.10")
+        assert artefact.url == path.as_uri()
+    assert (found[SDIST].name, found[SDIST].version) == ("pillow-simd", "12.1.1.post0")
+
+
+def test_a_file_that_differs_from_its_sum_is_named_with_both_hashes(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path)
+    (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  {WHEEL}\n")
+
+    with pytest.raises(FailedError) as failed:
+        read_wheelhouse(tmp_path, everything)
+
+    assert WHEEL in failed.value.message
+    assert "0" * 64 in failed.value.message
+    assert hashlib.sha256(wheel.read_bytes()).hexdigest() in failed.value.message
+
+
+@pytest.mark.parametrize("line", ["{sha256}  {name}", "{sha256} *{name}", "{sha256}  ./{name}", "{sha256}  {name}\n\n"])
+def test_sums_are_read_as_sha256sum_writes_them(tmp_path: Path, line: str) -> None:
+    digest = hashlib.sha256(write_wheel(tmp_path).read_bytes()).hexdigest()
+    (tmp_path / "SHA256SUMS").write_text(line.format(sha256=digest.upper(), name=WHEEL))
+
+    assert [each.sha256 for each in read_wheelhouse(tmp_path, everything)] == [digest]
+
+
+def test_an_unreadable_line_of_the_sums_is_named(tmp_path: Path) -> None:
+    (tmp_path / "SHA256SUMS").write_text("\nhello\n")
+
+    with pytest.raises(DocumentError, match="SHA256SUMS: line 2"):
+        read_wheelhouse(tmp_path, everything)
+
+
+def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path)
+    content = bytearray(wheel.read_bytes())
+    content[content.index(b"x = 1")] ^= 1
+    wheel.write_bytes(content)
+
+    with pytest.raises(FailedError, match=r"damaged: bad checksum of PIL/__init__\.py"):
+        read_wheelhouse(tmp_path, everything)
+
+
+@pytest.mark.parametrize("kept", [0, 50, -20])
+@pytest.mark.parametrize("write", [write_wheel, write_sdist])
+def test_a_truncated_file_is_named(tmp_path: Path, write: Callable[[Path], Path], kept: int) -> None:
+    path = write(tmp_path)
+    path.write_bytes(path.read_bytes()[:kept])
+
+    with pytest.raises(FailedError, match=path.name):
+        read_wheelhouse(tmp_path, everything)
+
+
+def test_files_that_nobody_wants_are_not_opened(tmp_path: Path) -> None:
+    (tmp_path / WHEEL).write_bytes(b"no zip at all")
+
+    assert read_wheelhouse(tmp_path, lambda _name: False) == ()
+
+
+def test_a_missing_wheelhouse_is_a_failure_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="nowhere: no such directory"):
+        read_wheelhouse(tmp_path / "nowhere", everything)

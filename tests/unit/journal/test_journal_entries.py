@@ -1,0 +1,115 @@
+"""Lines of a journal: what is written is what is read, and what death tore is not there."""
+
+import dataclasses
+import json
+from pathlib import PurePosixPath
+
+import pytest
+
+from fastinstall.errors import DocumentError
+from fastinstall.journal.entries import (
+    Begun,
+    Committed,
+    Committing,
+    Directory,
+    Entry,
+    Moved,
+    Moving,
+    Spread,
+    SpreadDirectory,
+    Spreading,
+    State,
+    Undoing,
+    to_line,
+    to_log,
+)
+from fastinstall.model.receipt import Move, MoveKind
+
+FILE = PurePosixPath("journal.jsonl")
+BEGUN = Begun(
+    id="20261121T101500Z-3fa2c1",
+    at="2026-11-21T10:15:00Z",
+    sequence=2,
+    work="share/fastinstall/tx/20261121T101500Z-3fa2c1",
+    created=("share",),
+    directories=(Directory(path=".", mtime_ns=17, names="ab"),),
+)
+MOVING = Moving(
+    moves=(Move(kind=MoveKind.OUT, live="site/Wörter \udcff", kept="aside/x"),),
+    inodes=(12,),
+    created=(),
+    directories=(),
+    manifest={"site/x.py": "sha256:00"},
+)
+SPREADING = Spreading(
+    source="site/PIL", target="aside/PIL", directories=(SpreadDirectory(path=".", mode=0o755, mtime_ns=1),)
+)
+EVERY: tuple[Entry, ...] = (
+    BEGUN,
+    MOVING,
+    SPREADING,
+    Spread(),
+    Moved(window_ns=90_000),
+    Committing(replaces=True),
+    Committed(at="2026-11-21T10:16:00Z"),
+    Undoing(reason="rollback"),
+)
+
+
+def journal(*entries: Entry) -> str:
+    return "".join(f"{to_line(entry)}\n" for entry in entries)
+
+
+def test_every_entry_is_read_as_it_was_written_in_ascii() -> None:
+    text = journal(*EVERY)
+    assert text.isascii()
+    assert to_log(text, file=FILE).entries == EVERY
+
+
+@pytest.mark.parametrize("length", range(len(journal(Moved(window_ns=1)))))
+def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
+    text = journal(BEGUN) + journal(Moved(window_ns=1))[:length]
+    assert to_log(text, file=FILE).entries == (BEGUN,)
+
+
+@pytest.mark.parametrize(
+    ("entries", "state"),
+    [
+        ((BEGUN,), State.OPEN),
+        ((BEGUN, MOVING, Committing(replaces=False)), State.OPEN),
+        ((BEGUN, Committed(at="")), State.COMMITTED),
+        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), State.UNDOING),
+        ((BEGUN, Undoing(reason="failed")), State.UNDOING),
+    ],
+)
+def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: State) -> None:
+    assert to_log(journal(*entries), file=FILE).state is state
+
+
+def test_only_a_spread_without_its_end_is_unfinished() -> None:
+    assert to_log(journal(BEGUN, SPREADING, Spread()), file=FILE).unfinished_spread is None
+    assert to_log(journal(BEGUN, SPREADING, Spread(), SPREADING), file=FILE).unfinished_spread == SPREADING
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "journal.jsonl:2: not JSON"),
+        ("[]", "journal.jsonl:2: event: expected one of begun, moving"),
+        (json.dumps({"event": "gone"}), "journal.jsonl:2: event: expected one of begun, moving"),
+        (json.dumps({"event": "undoing"}), "journal.jsonl:2: reason: missing"),
+        (json.dumps({"event": "moved", "window_ns": "long"}), "journal.jsonl:2: window_ns: expected"),
+    ],
+)
+def test_a_malformed_line_is_named_with_its_number_and_key(line: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        to_log(f"{to_line(BEGUN)}\n{line}\n", file=FILE)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_begun() -> None:
+    failed, moved = dataclasses.replace(MOVING, inodes=(1,)), Moved(window_ns=1)
+    assert to_log(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
+    assert not to_log(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
+    assert not to_log(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
+    assert not to_log(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)

@@ -1,0 +1,62 @@
+"""Levels of x86-64, in the kernel's spelling."""
+
+import pytest
+
+from fastinstall.rules.levels import LEVELS, level_of, masked_features, missing_for, required_by
+
+
+def test_each_level_is_reached_with_exactly_its_features() -> None:
+    for level in LEVELS:
+        flags = required_by(level)
+        assert level_of(flags) == level
+        assert missing_for(level, flags) == ()
+
+
+@pytest.mark.parametrize("missing", LEVELS["x86-64-v3"])
+def test_a_level_is_not_reached_when_any_of_its_features_is_missing(missing: str) -> None:
+    flags = set(required_by("x86-64-v3")) - {missing}
+    assert level_of(flags) == "x86-64-v2"
+    assert missing_for("x86-64-v3", flags) == (missing,)
+
+
+def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:
+    flags = set(required_by("x86-64-v4")) - {"popcnt"}
+    assert level_of(flags) == "x86-64-v1"
+
+
+def test_no_level_without_long_mode() -> None:
+    assert level_of(("fpu", "sse", "sse2")) is None
+
+
+def test_a_feature_that_never_comes_alone_shows_what_is_masked() -> None:
+    flags = set(required_by("x86-64-v3")) - {"bmi1", "bmi2"}
+    assert masked_features(flags, "QEMU Virtual CPU", "x86-64-v2") == ("bmi1", "bmi2")
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", "x86-64-v2"),
+        ("AMD EPYC 7763 64-Core Processor", "x86-64-v2"),
+        ("AMD EPYC 9R14", "x86-64-v3"),
+        ("Intel(R) Core(TM) i7-10700K CPU @ 3.80GHz", "x86-64-v2"),
+    ],
+)
+def test_the_family_shows_what_is_masked(name: str, level: str) -> None:
+    following = list(LEVELS)[list(LEVELS).index(level) + 1]
+    assert masked_features(required_by(level), name, level) == LEVELS[following]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("AMD EPYC 7763 64-Core Processor", "x86-64-v3"),
+        ("Intel(R) Core(TM) i7-3770 CPU @ 3.40GHz", "x86-64-v2"),
+        ("Intel(R) Pentium(R) CPU G4400 @ 3.30GHz", "x86-64-v2"),
+        ("Intel(R) Xeon(R) CPU X5570 @ 2.93GHz", "x86-64-v2"),
+        ("AMD EPYC 9R14", "x86-64-v4"),
+        ("", None),
+    ],
+)
+def test_what_a_cpu_never_had_is_not_masked(name: str, level: str | None) -> None:
+    assert masked_features(required_by(level) if level else (), name, level) == ()
