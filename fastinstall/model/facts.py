@@ -176,7 +176,7 @@ class Core:
         version: the Pillow version compiled into it.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
         unoptimised_share: share of its functions that begin with the frame set-up of an -O0 build,
-            0.0 to 1.0 (FACTS: 1.0 at -O0, at most 0.03 at -O3); None if it cannot be told.
+            0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if it cannot be told.
         isa_note: the x86 level that the file declares to need ("x86-64-v3"), if any.
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.

@@ -43,7 +43,7 @@ def test_site_packages_on_a_filesystem_of_its_own_holds_the_stage_itself(tmp_pat
         write_tree(prefix / SITE, {"PIL/MyPlugin.py": "mine"})
         kept = rollback(store, force=True).kept
         assert [path.relative_to(prefix / SITE).parts[0] for path in kept] == [f".fastinstall-kept-{FIRST.id}"]
-        (kept[0] / "MyPlugin.py").unlink()
+        Path(kept[0], "MyPlugin.py").unlink()
         before_again = live(prefix)
         assert {path: look for path, look in before_again.items() if "fastinstall-kept" not in path} == {
             path: (look[0], look[1], None) for path, look in before.items()

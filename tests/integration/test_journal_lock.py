@@ -5,6 +5,7 @@ import fcntl
 import multiprocessing
 import os
 import signal
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -77,7 +78,7 @@ def test_where_directories_cannot_be_locked_a_file_elsewhere_stands_for_them(
     real = fcntl.flock
 
     def as_on_nfs(descriptor: int, operation: int) -> None:
-        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         real(descriptor, operation)
 

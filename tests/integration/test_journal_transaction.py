@@ -27,7 +27,7 @@ from fastinstall.errors import DamagedError, DocumentError, FailedError, Refused
 from fastinstall.journal.entries import State
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
-from fastinstall.journal.transaction import begin
+from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.receipt import Move, MoveKind
 
 
@@ -60,9 +60,8 @@ def test_a_rollback_restores_every_byte_mode_and_time(tmp_path: Path, *, share: 
 
 def test_a_block_that_fails_leaves_the_environment_as_it_was(store: Store) -> None:
     before = picture(store.prefix)
-    with pytest.raises(ZeroDivisionError), open_transaction(store) as transaction:
-        transaction.perform(swap_moves())
-        raise ZeroDivisionError
+    with pytest.raises(DocumentError), open_transaction(store) as transaction:
+        _perform_and_fail(transaction)
     assert picture(store.prefix) == before
 
 
@@ -76,9 +75,7 @@ def test_a_block_that_does_not_commit_leaves_the_environment_as_it_was(store: St
 def test_a_block_that_fails_after_its_commit_is_undone_too(store: Store) -> None:
     before = picture(store.prefix)
     with pytest.raises(KeyboardInterrupt), open_transaction(store) as transaction:
-        transaction.perform(swap_moves())
-        transaction.commit(receipt_of(FIRST))
-        raise KeyboardInterrupt
+        _commit_and_be_interrupted(transaction)
     assert picture(store.prefix) == before
 
 
@@ -218,3 +215,14 @@ def test_a_malformed_receipt_is_named_with_its_key(store: Store) -> None:
     store.receipt_file.write_text("{", encoding="utf-8")
     with pytest.raises(DocumentError, match=r"receipt\.json: not JSON"):
         store.read_receipt()
+
+
+def _perform_and_fail(transaction: Transaction) -> None:
+    transaction.perform(swap_moves())
+    raise DocumentError("receipt.json", "core", "missing")
+
+
+def _commit_and_be_interrupted(transaction: Transaction) -> None:
+    transaction.perform(swap_moves())
+    transaction.commit(receipt_of(FIRST))
+    raise KeyboardInterrupt

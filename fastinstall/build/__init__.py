@@ -1,0 +1,1 @@
+"""From source to a wheel of our own: stages as functions from files to files."""

@@ -1,0 +1,117 @@
+"""Our cache of built wheels: found by everything that decides their bytes, stored whole or not at all.
+
+`<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written beside its place and
+renamed into it, so concurrent builders do each other no harm.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.errors import DocumentError
+from fastinstall.model import codec
+from fastinstall.model.event import Emit, Noted
+from fastinstall.system import files
+
+_RESULT = "result.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What is known of a cached wheel.
+
+    Attributes:
+        wheel: its file name.
+        sha256: of it, hexadecimal.
+        features: of the build's own summary; None where absent.
+        inputs: what the key was made from, for people who wonder why something was built again.
+    """
+
+    wheel: str
+    sha256: str
+    features: dict[str, str | None]
+    inputs: dict[str, str]
+
+
+def key_of(inputs: dict[str, str]) -> str:
+    """The name of an entry: a digest of its inputs."""
+    return codec.digest(inputs)
+
+
+def directory_of(cache: Path, key: str) -> Path:
+    """Where an entry lies, if it is there."""
+    return cache / "wheels" / key
+
+
+def find(cache: Path, key: str, emit: Emit) -> Entry | None:
+    """Look an entry up; one that is damaged is reported and counts as absent."""
+    directory = directory_of(cache, key)
+    if not directory.is_dir():
+        return None
+    entry = _read(directory / _RESULT)
+    if entry is not None and _is_whole(directory / entry.wheel, entry.sha256):
+        return entry
+    emit(Noted(message=f"{directory}: the cached wheel is damaged; it is built again", warning=True))
+    return None
+
+
+def find_wheel(cache: Path, sha256: str) -> Path | None:
+    """A cached wheel by its own hash, whatever it was made from; None where it is not there, or damaged."""
+    for result in sorted((cache / "wheels").glob(f"*/{_RESULT}")):
+        entry = _read(result)
+        if entry is not None and entry.sha256 == sha256 and _is_whole(result.parent / entry.wheel, sha256):
+            return result.parent / entry.wheel
+    return None
+
+
+def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> Entry:
+    """Put a wheel into the cache, in place of what is there.
+
+    Args:
+        cache: root of the cache.
+        inputs: what its key is made from.
+        wheel: the file; it is moved.
+        features: of the build's own summary.
+    """
+    entry = Entry(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
+    target = directory_of(cache, key_of(inputs))
+    with files.temporary_directory("entry", within=cache / "tmp") as space:
+        fresh = space / "entry"
+        fresh.mkdir()
+        os.replace(wheel, fresh / wheel.name)
+        _sync(fresh / wheel.name)
+        files.write_text(fresh / _RESULT, codec.dump(codec.document("build", entry)))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _put(fresh, target, space / "old")
+    files.sync_directory(target.parent)
+    return entry
+
+
+def _put(fresh: Path, target: Path, aside: Path) -> None:
+    """Move an entry to its place; what is there goes aside. A rival that is quicker than we has built the same."""
+    try:
+        files.rename(fresh, target)
+    except FileExistsError:
+        if not files.exchange(fresh, target):
+            os.rename(target, aside)
+            os.rename(fresh, target)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _read(path: Path) -> Entry | None:
+    try:
+        return codec.open_document(Entry, "build", json.loads(path.read_text(encoding="utf-8")), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None
+
+
+def _is_whole(wheel: Path, sha256: str) -> bool:
+    try:
+        return files.sha256(wheel) == sha256
+    except OSError:
+        return False

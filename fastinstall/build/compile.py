@@ -1,0 +1,129 @@
+"""Compile: `pip wheel` in isolation, heard line by line, and its log audited. The target is not touched."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.build.failures import explain
+from fastinstall.build.linking import Linking
+from fastinstall.build.request import BuildRequest
+from fastinstall.build.variables import build_variables
+from fastinstall.errors import FailedError
+from fastinstall.model.event import Progressed
+from fastinstall.rules.flags import audit_compile_lines, compiled_file, parse_setup_summary
+from fastinstall.system import files
+from fastinstall.system.process import run
+
+STAGE = "compile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What the compiler made.
+
+    Attributes:
+        wheel: as the build's backend left it.
+        features: of its summary: name to version ("" where it gives none), None where absent.
+    """
+
+    wheel: Path
+    features: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Where a build happens.
+
+    Attributes:
+        source: the unpacked source.
+        output: an empty directory for the wheel.
+        temporary: for pip's and the compiler's temporary files.
+        log: the file that receives the whole output.
+    """
+
+    source: Path
+    output: Path
+    temporary: Path
+    log: Path
+
+
+def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppflags: tuple[str, ...]) -> Compiled:
+    """Build the wheel.
+
+    Args:
+        request: the build.
+        workshop: where it happens.
+        link: how it links.
+        cppflags: preprocessor flags.
+
+    Raises:
+        FailedError: the build failed, the flags did not reach the compiler, or a required library
+            was not used; with the last lines, the log's path, and what to do where the cause is known.
+    """
+    variables = {**build_variables(request, link.flags, cppflags), "TMPDIR": str(workshop.temporary)}
+    watch = _Watch(request, _files_to_compile(workshop.source))
+    completed = run(_argv(request, workshop, link), environment=variables, check=False, on_line=watch.hear)
+    files.write_text(workshop.log, completed.stdout)
+    if completed.exit_code != 0:
+        raise explain(request, completed, workshop.log)
+    features = parse_setup_summary(completed.stdout)
+    _require_flags(request, watch.lines, workshop.log)
+    _require_features(request, features, workshop.log)
+    return Compiled(wheel=_only_wheel(workshop), features=features)
+
+
+class _Watch:
+    """Turns lines of the build into progress."""
+
+    def __init__(self, request: BuildRequest, total: int) -> None:
+        self.lines: list[str] = []
+        self._emit = request.emit
+        self._total = total
+        self._done = 0
+
+    def hear(self, line: str) -> None:
+        self.lines.append(line)
+        if compiled_file(line) is None:
+            return
+        self._done += 1
+        self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
+
+
+def _argv(request: BuildRequest, workshop: Workshop, link: Linking) -> tuple[str, ...]:
+    chosen = tuple(word for name, value in link.options.items() for word in ("-C", f"{name}={value}"))
+    quiet = ("--no-color", "--progress-bar", "off")
+    fresh = ("--no-deps", "--no-cache-dir")  # pip's cache ignores CFLAGS
+    where = ("-w", str(workshop.output), str(workshop.source))
+    return (*request.pip, "wheel", "-v", *quiet, *fresh, *_index_words(request), *chosen, *where)
+
+
+def _index_words(request: BuildRequest) -> tuple[str, ...]:
+    links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
+    return ("--no-index", *links) if request.offline else links
+
+
+def _files_to_compile(source: Path) -> int:
+    """C files of the source less those that another one includes; an estimate for the progress bar."""
+    found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
+    lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
+    included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
+    return sum(1 for path in found if path.name not in included)
+
+
+def _require_flags(request: BuildRequest, lines: list[str], log: Path) -> None:
+    problems = audit_compile_lines(lines, request.step.cflags)
+    if problems:
+        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {log}", details=problems)
+
+
+def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
+    wanted = {name: library.feature for name, library in request.enabled().items() if library.feature}
+    missing = [name for name, feature in wanted.items() if features.get(feature) is None]
+    if missing:
+        raise FailedError(f"the build left out {', '.join(missing)}, which it was to use; log: {log}")
+
+
+def _only_wheel(workshop: Workshop) -> Path:
+    wheels = sorted(workshop.output.glob("*.whl"))
+    if len(wheels) != 1:
+        raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {workshop.log}")
+    return wheels[0]

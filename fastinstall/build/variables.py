@@ -1,0 +1,70 @@
+"""The environment variables of a build: what of the user's is kept, and what we set ourselves."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastinstall.build.headers import include_flags
+from fastinstall.build.request import BuildRequest
+from fastinstall.installers.pip import pip_environment
+
+_STRAY = frozenset(
+    {
+        *("CC", "CXX", "CPP", "AR", "ARFLAGS", "RANLIB", "LDSHARED", "LDCXXSHARED", "ARCHFLAGS"),
+        *("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LD_RUN_PATH"),
+        *("CPATH", "C_INCLUDE_PATH", "INCLUDE", "LIB", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
+        *("JPEG_ROOT", "JPEG2K_ROOT", "TIFF_ROOT", "ZLIB_ROOT", "FREETYPE_ROOT", "HARFBUZZ_ROOT", "FRIBIDI_ROOT"),
+        *("RAQM_ROOT", "WEBP_ROOT", "LCMS_ROOT", "IMAGEQUANT_ROOT", "AVIF_ROOT"),
+        *("PKG_CONFIG_PATH", "MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH"),
+        *(
+            "SETUPTOOLS_USE_DISTUTILS",
+            "DISTUTILS_DEBUG",
+            "PIP_CONFIG_SETTINGS",
+            "PIP_GLOBAL_OPTION",
+            "PIP_BUILD_OPTION",
+        ),
+        *("PIP_NO_BUILD_ISOLATION", "PIP_NO_CLEAN", "PIP_LOG", "PIP_WHEEL_DIR"),
+    }
+)
+_WORTH_SAYING = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
+_EPOCH = "1577836800"  # 2020-01-01: a date that a zip archive can hold
+
+
+def without_stray(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The user's environment without what would lead a build elsewhere.
+
+    Returns:
+        What is kept; and the names of dropped ones that somebody may have set on purpose.
+    """
+    kept = {name: value for name, value in variables.items() if name not in _STRAY}
+    return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
+
+
+def build_variables(request: BuildRequest, linker_flags: tuple[str, ...], extra: tuple[str, ...]) -> dict[str, str]:
+    """The environment of `pip wheel`.
+
+    CC and LDSHARED are set so that the interpreter's own linker flags, and with them its absolute
+    RUNPATH, stay out; CFLAGS are full, for they may replace the interpreter's (setuptools 75.7).
+
+    Args:
+        request: the build; its variables are clean.
+        linker_flags: where to find libraries, at build time and at run time.
+        extra: preprocessor flags.
+    """
+    compiler = shlex.join((*request.compiler.command, "-pthread"))
+    return {
+        **pip_environment(request.variables),
+        "CC": compiler,
+        "LDSHARED": f"{compiler} -shared",
+        "CFLAGS": shlex.join(request.step.cflags),
+        "CPPFLAGS": shlex.join(extra),
+        "LDFLAGS": shlex.join((*request.step.ldflags, *linker_flags)),
+        "MAX_CONCURRENCY": str(request.step.jobs),
+        "SOURCE_DATE_EPOCH": _EPOCH,
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def preprocessor_flags(directories: tuple[Path, ...], prefix: tuple[str, ...]) -> tuple[str, ...]:
+    """CPPFLAGS: where to find headers, and which one to put before every file."""
+    return (*include_flags(directories), *prefix)

@@ -1,0 +1,125 @@
+"""Unpack and pack wheels: the same tree gives the same bytes, whenever and wherever it is packed.
+
+Source: PEP 427 and the binary distribution format of packaging.python.org.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import stat
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from fastinstall.errors import FailedError
+
+_DATE = (2020, 1, 1, 0, 0, 0)
+_PERMISSIONS = 0o777
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """Compatibility tags of a wheel (PEP 425).
+
+    Attributes:
+        python: "cp311".
+        abi: "cp311".
+        platforms: "manylinux_2_27_x86_64", ...; in the wheel's order.
+    """
+
+    python: str
+    abi: str
+    platforms: tuple[str, ...]
+
+
+def unpack_wheel(wheel: Path, directory: Path) -> None:
+    """Unpack a wheel, permissions kept.
+
+    Raises:
+        FailedError: it is no wheel, is damaged, or has a member that would leave the directory.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                _require_inside(wheel, member.filename)
+                path = Path(archive.extract(member, directory))
+                if not member.is_dir() and (mode := member.external_attr >> 16 & _PERMISSIONS):
+                    path.chmod(mode)
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
+        raise FailedError(f"{wheel}: cannot be unpacked: {error}", hint=f"rm {wheel} and run again") from error
+
+
+def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
+    """Write RECORD anew and pack the tree: sorted, dated 2020-01-01, metadata last.
+
+    Args:
+        tree: an unpacked wheel.
+        target: the file to write.
+        compress: whether to deflate; without, it is quicker, for a wheel that is only looked at.
+    """
+    metadata = metadata_directory(tree)
+    record = metadata / "RECORD"
+    paths = (path for path in tree.rglob("*") if path.is_file() and path != record)
+    contents = {path.relative_to(tree).as_posix(): path for path in paths}
+    names = sorted(contents, key=lambda name: (name.startswith(f"{metadata.name}/"), name))
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    rows: list[tuple[str, str, str]] = []
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name in names:
+            content = contents[name].read_bytes()
+            rows.append((name, f"sha256={_urlsafe_digest(content)}", str(len(content))))
+            archive.writestr(_entry(name, contents[name], method), content)
+        rows.append((f"{metadata.name}/RECORD", "", ""))
+        archive.writestr(_entry(rows[-1][0], None, method), _csv(rows))
+
+
+def metadata_directory(tree: Path) -> Path:
+    """The one `.dist-info` directory of an unpacked wheel.
+
+    Raises:
+        FailedError: there is none, or more than one.
+    """
+    found = sorted(path for path in tree.glob("*.dist-info") if path.is_dir())
+    if len(found) != 1:
+        raise FailedError(f"{tree}: expected one .dist-info directory, found {len(found)}")
+    return found[0]
+
+
+def tags_of(tree: Path) -> Tags:
+    """The tags that the WHEEL file of an unpacked wheel gives.
+
+    Raises:
+        FailedError: it gives none.
+    """
+    path = metadata_directory(tree) / "WHEEL"
+    lines = re.findall(r"^Tag: *([^-\s]+)-([^-\s]+)-(\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    if not lines:
+        raise FailedError(f"{path}: no Tag")
+    return Tags(python=lines[0][0], abi=lines[0][1], platforms=tuple(dict.fromkeys(tag[2] for tag in lines)))
+
+
+def _require_inside(wheel: Path, name: str) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise FailedError(f"{wheel}: member {name!r} would leave the directory it is unpacked to")
+
+
+def _entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    executable = path is not None and path.stat().st_mode & stat.S_IXUSR
+    entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
+    entry.compress_type = method
+    entry.create_system = 3  # Unix, so that the permissions count
+    return entry
+
+
+def _urlsafe_digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+def _csv(rows: list[tuple[str, str, str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
