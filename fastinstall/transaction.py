@@ -27,7 +27,7 @@ from fastinstall.journal.stamp import Stamp, fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document, kind_of
-from fastinstall.model.event import Finished, Started
+from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Library, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
@@ -45,11 +45,11 @@ class Observers:
 
     Attributes:
         facts: observes the target as it is now.
-        examine: runs doctor's checks by name, against a receipt.
+        judge: runs doctor's checks by name on facts, against a receipt.
     """
 
     facts: Callable[[], Facts]
-    examine: Callable[[Receipt, tuple[str, ...]], Report]
+    judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +58,10 @@ class Done:
 
     Attributes:
         receipt: as written.
-        report: of the checks that verified it.
         window_ns: how long the renames took, nanoseconds.
     """
 
     receipt: Receipt
-    report: Report
     window_ns: int
 
 
@@ -104,11 +102,12 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         site_packages = Path(interpreter.site_packages)
         workshop.emit(Started(stage="swap", message="swapping it in"))
         transaction.perform(swap_moves(store.prefix, site_packages, transaction.stage, before.stack))
-        receipt = _receipt(plan, staged, before, stamp)
-        report = _verify(plan, receipt, observers, workshop)
-        receipt = replace(receipt, jpeg=_jpeg(observers.facts()))
+        workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
+        after = observers.facts()
+        receipt = replace(_receipt(plan, staged, before, stamp), jpeg=_jpeg(after))
+        refuse_errors(observers.judge(after, receipt, _only(plan, Verify).checks).findings)
         transaction.commit(receipt)
-    return Done(receipt=receipt, report=report, window_ns=transaction.window_ns)
+    return Done(receipt=receipt, window_ns=transaction.window_ns)
 
 
 @contextmanager
@@ -159,14 +158,6 @@ def _speed(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
         return None
     in_place = Contender(label=f"pillow {before.stack.version} (in place)", python=python)
     return measured(in_place, after, f"{core.sha256} {built.sha256}", before.cpu.name, workshop)
-
-
-def _verify(plan: Plan, receipt: Receipt, observers: Observers, workshop: Workshop) -> Report:
-    workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
-    report = observers.examine(receipt, _only(plan, Verify).checks)
-    refuse_errors(report.findings)
-    workshop.emit(Finished(stage="verify", message="the checks are content", seconds=0.0))
-    return report
 
 
 def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receipt:

@@ -1,1 +1,66 @@
-"""Marks the directory of shared test values (`builders`), which pytest puts on the import path."""
+"""Shared fixtures, and the mark of the directory of shared test values, which pytest puts on the import path."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from interpreters import Python, at_hand
+from sandbox import NewSandbox, Result, Sandbox, Venv
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')
+
+
+@pytest.fixture(scope="session")
+def pythons() -> tuple[Python, ...]:
+    """One interpreter of each supported version at hand."""
+    return at_hand()
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """fastinstall's cache for all tests: FASTINSTALL_TEST_CACHE, which outlives them, or a temporary one."""
+    lasting = os.environ.get("FASTINSTALL_TEST_CACHE")
+    if lasting:
+        yield Path(lasting)
+        return
+    cache = tmp_path_factory.mktemp("cache")
+    yield cache
+    shutil.rmtree(cache)
+
+
+@pytest.fixture(scope="session")
+def new_sandbox(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> NewSandbox:
+    """Makes sandboxes for fixtures that outlive a test."""
+    downloads = tmp_path_factory.mktemp("downloads")
+
+    @contextmanager
+    def make() -> Iterator[Sandbox]:
+        root = tmp_path_factory.mktemp("sandbox")
+        yield Sandbox(root=root, cache=shared_cache, downloads=downloads)
+        shutil.rmtree(root)
+
+    return make
+
+
+@pytest.fixture
+def sandbox(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
+    """A fresh machine, but for the shared caches."""
+    with new_sandbox() as made:
+        yield made
+
+
+@pytest.fixture
+def cli(sandbox: Sandbox) -> Callable[..., Result]:
+    """Runs `python -m fastinstall` in the sandbox."""
+    return sandbox.cli
+
+
+@pytest.fixture
+def make_venv(sandbox: Sandbox) -> Callable[..., Venv]:
+    """Makes virtual environments in the sandbox."""
+    return sandbox.venv

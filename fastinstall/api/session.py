@@ -21,7 +21,6 @@ class Session:
 
     Attributes:
         variables: environment variables.
-        directories: where our cache, state and settings are.
         recipe_directories: where recipes are, the first one wins.
         tool_prefix: `sys.prefix` of fastinstall itself.
         tool_python: the interpreter that runs fastinstall.
@@ -30,12 +29,16 @@ class Session:
     """
 
     variables: Mapping[str, str]
-    directories: Directories
     recipe_directories: tuple[Path, ...]
     tool_prefix: Path
     tool_python: Path
     emit: Emit = ignore
     now: Callable[[], datetime] = _now
+
+    @property
+    def directories(self) -> Directories:
+        """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
+        return user_directories(self.variables)
 
     def listening(self, emit: Emit) -> "Session":
         """The same session with another listener."""
@@ -48,7 +51,6 @@ def open_session(variables: Mapping[str, str]) -> Session:
     directories = (Path(added), recipes_directory()) if added else (recipes_directory(),)
     return Session(
         variables=variables,
-        directories=user_directories(variables),
         recipe_directories=directories,
         tool_prefix=Path(sys.prefix),
         tool_python=Path(sys.executable),

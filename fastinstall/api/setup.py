@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
-from fastinstall.api.doctor import judge
+from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for
 from fastinstall.api.session import Session
@@ -24,7 +24,7 @@ class Outcome:
 
     Attributes:
         receipt: of the setup that now holds.
-        report: of the checks that verified it; None where there was nothing to do.
+        report: of all checks of doctor, on the environment as it is now; None where there was nothing to do.
     """
 
     receipt: Receipt
@@ -45,7 +45,8 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     workshop = workshop_for(session, plan, recipe)
     done = execute(plan, workshop, _observers(session, plan, recipe))
     session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
-    return Outcome(receipt=done.receipt, report=done.report)
+    report = examine(session, plan.environment, Examination())
+    return Outcome(receipt=done.receipt, report=report)
 
 
 def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
@@ -66,10 +67,10 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     def facts() -> Facts:
         return facts_of(session, plan.environment, recipe, runtime=True)
 
-    def examine(receipt: Receipt, checks: tuple[str, ...]) -> Report:
-        return judge(session, facts(), receipt, recipe, checks)
+    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
+        return judge(session, seen, receipt, recipe, checks)
 
-    return Observers(facts=facts, examine=examine)
+    return Observers(facts=facts, judge=judged)
 
 
 def _unchanged(plan: Plan) -> Outcome:

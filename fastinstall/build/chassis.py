@@ -143,5 +143,5 @@ def _require_known_libraries(chassis: Chassis, core: Path) -> None:
 
 
 def _stem(name: str) -> str:
-    """ "libtiff-295fd75c.so.6.2.0" and "libtiff.so.6" are both "libtiff"."""
+    """The name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
     return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)

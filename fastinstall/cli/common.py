@@ -14,7 +14,6 @@ from fastinstall.model.event import Event, Finished, Noted, Progressed, Started
 from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.model.wish import Wish
 from fastinstall.rules.messages import quote
-from fastinstall.rules.planner import unaccepted
 
 
 def session_of(context: Context) -> Session:
@@ -64,6 +63,8 @@ def refuse_unaccepted(plan: Plan) -> None:
     Raises:
         RefusedError: names each.
     """
+    from fastinstall.rules.planner import unaccepted  # noqa: PLC0415 (doctor has no plan)
+
     risks = unaccepted(plan)
     if risks:
         allow = ",".join([*plan.wish.allow, *(hazard.risk for hazard in risks)])
@@ -87,7 +88,8 @@ def consent(plan: Plan, arguments: Namespace, context: Context, command: str) ->
     from fastinstall.cli.ask import confirmed  # noqa: PLC0415 (questionary, only for a person)
 
     context.console.talk(plan_text(plan, context.console))
-    if not confirmed("Proceed?" if not unaccepted(plan) else "Proceed, and accept these risks?"):
+    at_risk = any(not hazard.allowed for hazard in plan.hazards)
+    if not confirmed("Proceed, and accept these risks?" if at_risk else "Proceed?"):
         raise RefusedError("declined; nothing was changed")
 
 

@@ -1,20 +1,15 @@
-"""Two streams: data on stdout, talk on stderr; colour only where a terminal shows it."""
+"""Two streams: data on stdout, talk on stderr; colour and line breaks only where a terminal shows them."""
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
-_CODES = {
-    "ok": "32",
-    "hint": "36",
-    "warning": "33",
-    "error": "31",
-    "crashed": "31",
-    "unknown": "33",
-    "bold": "1",
-    "dim": "2",
-}
+from fastinstall.cli.page import Page
+
+_NARROWEST = 40
+_USUAL = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +19,23 @@ class Console:
     Attributes:
         json: stdout bears one JSON document and nothing else.
         quiet: talk is left out; results and errors are not.
-        verbose: tracebacks and more talk.
-        colour: whether escape codes are used on stderr and stdout.
         interactive: whether a person can be asked.
+        lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
+        out: how text is laid out for stdout.
+        err: likewise, for stderr.
     """
 
     json: bool = False
     quiet: bool = False
-    verbose: bool = False
-    colour: bool = False
     interactive: bool = False
+    lines_only: bool = True
+    out: Page = Page()
+    err: Page = Page()
+
+    @property
+    def verbose(self) -> bool:
+        """Whether to show tracebacks and long lists."""
+        return self.err.verbose
 
     def data(self, text: str) -> None:
         """Print a result on stdout."""
@@ -48,10 +50,21 @@ class Console:
         """Say something on stderr, always."""
         _write(sys.stderr, text)
 
-    def paint(self, text: str, style: str) -> str:
-        """`text` in a style ("ok", "warning", "error", "bold", "dim"), where colours are on."""
-        code = _CODES.get(style)
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code else text
+
+def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool) -> Page:
+    """How text is laid out for a stream.
+
+    Args:
+        stream: stdout or stderr.
+        variables: NO_COLOR, FORCE_COLOR, TERM and COLUMNS count.
+        colourless: whether --no-color was given.
+        verbose: whether --verbose was.
+    """
+    return Page(
+        width=_width(stream, variables),
+        colour=wants_colour(variables, refused=colourless, stream=stream),
+        verbose=verbose,
+    )
 
 
 def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO) -> bool:
@@ -60,12 +73,30 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
         return False
     if variables.get("FORCE_COLOR"):
         return True
-    return stream.isatty() and variables.get("TERM") != "dumb"
+    return stream.isatty() and not is_dumb(variables)
 
 
-def can_ask(variables: Mapping[str, str]) -> bool:
+def is_dumb(variables: Mapping[str, str]) -> bool:
+    """Whether the terminal says that it understands no escape codes, or says nothing."""
+    return variables.get("TERM", "") in ("", "dumb", "unknown")
+
+
+def can_ask(variables: Mapping[str, str], stdin: TextIO | None, stderr: TextIO) -> bool:
     """Whether a person sits at a terminal: never in continuous integration."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not variables.get("CI")
+    return stdin is not None and stdin.isatty() and stderr.isatty() and not variables.get("CI")
+
+
+def _width(stream: TextIO, variables: Mapping[str, str]) -> int | None:
+    if not stream.isatty():
+        return None
+    told = variables.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return max(int(told), _NARROWEST)
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        columns = 0
+    return max(columns or _USUAL, _NARROWEST)
 
 
 def _write(stream: TextIO, text: str) -> None:

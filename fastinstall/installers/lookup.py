@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from unearth import PackageFinder
+from unearth.collector import IndexPage, parse_html_page
 from unearth.link import Link
 
 from fastinstall.errors import FailedError
@@ -64,16 +65,20 @@ def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent
     if directory is None:
         url = f"{index.rstrip('/')}/{name}/"
         return _read_page(connect, url, forbidden_is_absent=forbidden_is_absent)
-    return _read_file(connect, directory / name / _PAGE)
+    return _read_file(directory / name / _PAGE)
 
 
 def _read_links(connect: _Connect, place: str) -> tuple[Link, ...]:
     path = local_path(place)
-    return _read_page(connect, place, forbidden_is_absent=True) if path is None else _read_file(connect, path)
+    return _read_page(connect, place, forbidden_is_absent=True) if path is None else _read_file(path)
 
 
-def _read_file(connect: _Connect, path: Path) -> tuple[Link, ...]:
-    return _read_page(connect, path.absolute().as_uri(), forbidden_is_absent=False) if path.is_file() else ()
+def _read_file(path: Path) -> tuple[Link, ...]:
+    if not path.is_file():
+        return ()
+    content = path.read_text(encoding="utf-8", errors="replace").encode()
+    page = IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html")
+    return tuple(parse_html_page(page))
 
 
 def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[Link, ...]:

@@ -127,8 +127,7 @@ def _return_receipt(store: Store, identifier: str, log: Log) -> None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"
     previous = store.directory(identifier) / "previous-receipt.json"
-    placed = store.receipt_file.exists() and not upcoming.exists()
-    if placed and (previous.exists() or not log.committing.replaces):
+    if store.receipt_file.exists() and (previous.exists() or not log.committing.replaces):
         files.rename(store.receipt_file, upcoming)
     if previous.exists():
         files.rename(previous, store.receipt_file)

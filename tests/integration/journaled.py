@@ -50,6 +50,7 @@ def make_environment(prefix: Path, *, share: bool = False) -> Store:
     write_tree(prefix / SITE, STOCK)
     write_tree(prefix, {"bin/python": "python"})
     (prefix / SITE / "PIL/sub/deep.py").chmod(0o600)
+    (prefix / SITE / "PIL/sub").chmod(0o750)
     (prefix / SITE / "PIL/link.py").symlink_to("sub/deep.py")
     if share:
         write_tree(prefix, {"share/man/man1/x.1": "manual"})

@@ -7,6 +7,7 @@ import pytest
 from journaled import (
     FIRST,
     SECOND,
+    SITE,
     dies_at,
     live,
     make_environment,
@@ -18,8 +19,9 @@ from journaled import (
     swift_directory,
 )
 
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
+from fastinstall.journal.undo import Undone
 from fastinstall.system import files
 
 
@@ -123,6 +125,23 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
             return died
 
         assert list(steps_of(cut))
+
+
+def test_what_a_cut_off_rollback_has_restored_is_not_mistaken_for_an_intruder(scenery: Path) -> None:
+    scene = Scene(scenery, set_up)
+    restored = tuple(f"{SITE}/{name}" for name in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"))
+    _, before = _pictures(scene, rollback)
+
+    def cut(step: int) -> bool:
+        store = scene.store()
+        died = dies_at(step, lambda: rollback(store, force=True))
+        recovered = recover(store, force=True, intruders=restored)
+        assert recovered is None or recovered.undone == Undone()
+        if not store.transactions():
+            assert _whole_or_live(store) == before
+        return died
+
+    assert list(steps_of(cut))
 
 
 def _steps_that_leave_work(scene: Scene) -> list[int]:

@@ -151,14 +151,6 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: Store) -> 
     assert live(store.prefix) == before
 
 
-def test_an_intruder_that_is_what_comes_back_is_left_alone(store: Store) -> None:
-    """A forced rollback that was cut off, seen again by somebody who takes the restored for foreign."""
-    before = live(store.prefix)
-    set_up(store)
-    rollback(store, force=True, intruders=(f"{SITE}/pillow-13.0.0.dist-info", f"{SITE}/PIL"))
-    assert live(store.prefix) == before
-
-
 def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: Store) -> None:
     set_up(store)
     set_up_again(store)

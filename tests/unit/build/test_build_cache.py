@@ -1,5 +1,6 @@
 """The cache of built wheels; small files stand for wheels, for it never looks into one."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_the_order_of_inputs_does_not_matter() -> None:
 def test_a_damaged_entry_is_reported_and_counts_as_absent(tmp_path: Path, damage: str) -> None:
     wheel = put(tmp_path)
     result = wheel.with_name("result.json")
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "altered": lambda: wheel.write_bytes(b"whale"),
         "truncated": lambda: wheel.write_bytes(b""),
         "no wheel": wheel.unlink,

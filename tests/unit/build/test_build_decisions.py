@@ -119,7 +119,7 @@ def test_jobs_reason_and_place_do_not_change_the_key(tmp_path: Path) -> None:
         ("a.c:3:10: fatal error: tiffio.h: No such file or directory", "tiffio.h", "libtiff-dev"),
         ("/usr/bin/ld: cannot find -ljpeg: No such file or directory", "libjpeg", "libjpeg-turbo-devel"),
         ("error: command 'cc' failed: No such file or directory", "compiler (cc)", "apt-get install gcc"),
-        ("cc: error: unrecognized command-line option ‘-march=x86-64-v9’", "-march=x86-64-v9", "--level"),
+        ("cc: error: unrecognized command-line option \u2018-march=x86-64-v9\u2019", "-march=x86-64-v9", "--level"),
         ("cc1: error: bad value 'x86-64-v3' for '-march=' switch", "-march=", "--level"),
         ("gcc: fatal error: Killed signal terminated program cc1", "memory", "--jobs 1"),
         ("fatal error: error writing to a.o: No space left on device", "no space", "FASTINSTALL_CACHE_DIR"),

@@ -1,0 +1,93 @@
+"""The speed of the stack: every operation, on a real photograph, in turn with the newest official wheel.
+
+    python benchmarks/stack.py --prefix ENV [--photo FILE] [--rounds N] [--json FILE] [--plot FILE.png]
+
+ENV is an environment that `fastinstall setup` has made. Without --photo, the photograph of
+scikit-learn is used where that is installed, else a generated picture. Ratios are of minima over
+interleaved rounds; above 1 is faster.
+"""
+
+import argparse
+import importlib.util
+import os
+from pathlib import Path
+
+from fastinstall.api.benching import bench
+from fastinstall.api.session import open_session
+from fastinstall.api.target import Target, find
+from fastinstall.bench.measure import Effort
+from fastinstall.cli.render import speed_text
+from fastinstall.model.codec import document, dump
+from fastinstall.model.receipt import SpeedTable
+
+GOALS = {
+    "decode-256-224 500 px": 1.9,
+    "resize 1080p-256 RGB lanczos": 9.0,
+    "geometric mean": 2.0,
+}
+
+
+def main() -> None:
+    """Measure, print, and compare with the goals."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True)
+    parser.add_argument("--photo", type=Path, default=photo())
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
+    arguments = parser.parse_args()
+    session = open_session(os.environ)
+    effort = Effort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
+    table = bench(session, find(session, Target(prefix=arguments.prefix)), effort)
+    print(speed_text(table))
+    report_goals(table)
+    if arguments.json:
+        arguments.json.write_text(dump(document("bench", table)), encoding="utf-8")
+    if arguments.plot:
+        plot(table, arguments.plot)
+
+
+def photo() -> Path | None:
+    """A photograph that comes with scikit-learn."""
+    found = importlib.util.find_spec("sklearn")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / "datasets" / "images" / "china.jpg"
+
+
+def report_goals(table: SpeedTable) -> None:
+    """Which goals are met, and which operations lose."""
+    ratios = {row.operation: row.before_ms / row.after_ms for row in table.rows}
+    ratios["geometric mean"] = table.geomean
+    for name, goal in GOALS.items():
+        verdict = "met" if ratios[name] >= goal else "MISSED"
+        print(f"goal {name}: at least {goal}x, measured {ratios[name]:.2f}x: {verdict}")
+    losing = sorted((ratio, name) for name, ratio in ratios.items() if ratio < 0.95)
+    print(
+        f"{len(table.rows)} operations, {len(losing)} slower: "
+        + ", ".join(f"{name} {ratio:.2f}" for ratio, name in losing)
+    )
+
+
+def plot(table: SpeedTable, path: Path) -> None:
+    """Horizontal bars on a logarithmic axis."""
+    import matplotlib as mpl  # noqa: PLC0415 (only with --plot)
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    rows = sorted(table.rows, key=lambda row: row.before_ms / row.after_ms)
+    ratios = [row.before_ms / row.after_ms for row in rows]
+    figure, axes = plt.subplots(figsize=(8, 0.19 * len(rows) + 1.2), layout="constrained")
+    colours = ["#2a7f62" if ratio >= 1 else "#b5462f" for ratio in ratios]
+    axes.barh([row.operation for row in rows], ratios, color=colours)
+    axes.set_xscale("log")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlabel(f"times as fast as {table.baseline} ({table.cpu})")
+    axes.tick_params(axis="y", labelsize=6)
+    axes.margins(y=0.005)
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    main()

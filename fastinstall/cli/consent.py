@@ -1,0 +1,78 @@
+"""Consent to a plan and to each of its risks: by --yes and --allow, or by a person who is asked."""
+
+from argparse import Namespace
+from dataclasses import replace
+
+from fastinstall.cli.ask import Asker, asker_for
+from fastinstall.cli.console import Console
+from fastinstall.cli.main import Context
+from fastinstall.cli.render import plan_text
+from fastinstall.errors import RefusedError
+from fastinstall.model.plan import Hazard, Plan
+
+
+def consent(plan: Plan, arguments: Namespace, context: Context, command: str) -> Plan:
+    """The plan with everything that was accepted.
+
+    Args:
+        plan: to be agreed to.
+        arguments: `--yes` accepts the plan, and no risk.
+        context: who may be asked.
+        command: the same without questions, to be pasted.
+
+    Raises:
+        RefusedError: nobody can be asked (exit 5), or the person declines.
+    """
+    if arguments.yes:
+        refuse_unaccepted(plan)
+        return plan
+    refuse_without_yes(arguments, context.console, command)
+    context.console.talk(plan_text(plan, context.console.err))
+    asker = asker_for(context.console)
+    agreed = with_risks_accepted(plan, asker) if asker.confirmed("Proceed?") else None
+    if agreed is None:
+        raise RefusedError("declined; nothing was changed")
+    return agreed
+
+
+def refuse_unaccepted(plan: Plan) -> None:
+    """Raise where a plan takes a risk that was not allowed by name.
+
+    Raises:
+        RefusedError: names each.
+    """
+    risks = _unaccepted(plan)
+    if risks:
+        allow = ",".join([*plan.wish.allow, *(hazard.risk for hazard in risks)])
+        raise RefusedError(
+            "; ".join(hazard.summary for hazard in risks),
+            hint=f"accept it by name: --allow {allow}",
+            details=tuple(item for hazard in risks for item in hazard.items),
+        )
+
+
+def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> None:
+    """Raise where nobody can be asked and --yes was not given.
+
+    Raises:
+        RefusedError: exit 5, with the command to paste.
+    """
+    if not arguments.yes and (not console.interactive or console.json):
+        raise RefusedError("nobody can be asked here, and --yes was not given", hint=command)
+
+
+def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
+    """Ask about each risk by its name; None where one is declined.
+
+    What is accepted goes into the wish too, so that the equivalent flags name it.
+    """
+    risks = _unaccepted(plan)
+    for hazard in risks:
+        if not asker.confirmed(f"Accept the risk {hazard.risk}? {hazard.summary}.", default=False):
+            return None
+    wish = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
+    return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+
+
+def _unaccepted(plan: Plan) -> tuple[Hazard, ...]:
+    return tuple(hazard for hazard in plan.hazards if not hazard.allowed)

@@ -1,0 +1,58 @@
+"""Facts as text: the environment, the machine, and PIL in place. `--json` has all of them."""
+
+from collections.abc import Iterator
+
+from fastinstall.cli.page import Page, joined
+from fastinstall.model.facts import Facts
+
+
+def facts_text(facts: Facts, page: Page) -> str:
+    """The facts for a person."""
+    rows = [*_environment_rows(facts), *_machine_rows(facts), *_stack_rows(facts)]
+    width = max(len(name) for name, _ in rows) + 2
+    return joined(
+        line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
+    )
+
+
+def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    python = facts.interpreter
+    yield "environment", f"{facts.environment.prefix} ({facts.environment.kind})"
+    threads = ", free-threaded" if python.free_threaded else ""
+    yield "python", f"{python.implementation} {python.version} ({python.abi}{threads}), {python.executable}"
+    yield "libc", f"{python.libc} {python.libc_version}"
+    yield "pip", python.pip_version or "none inside (fastinstall brings its own)"
+    if python.externally_managed:
+        yield "externally managed", str(python.externally_managed)
+
+
+def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    cpu = facts.cpu
+    yield "cpu", f"{cpu.name or cpu.architecture} ({cpu.vendor or 'vendor unknown'})"
+    yield "level", f"{cpu.level or 'none'} (by {cpu.level_source or 'nothing'})"
+    quota = f", quota {cpu.quota:g}" if cpu.quota is not None else ""
+    virtual = ", virtual machine" if cpu.hypervisor else ""
+    yield "cores", f"{cpu.cores}{quota}{virtual}"
+    toolchain = facts.toolchain
+    if toolchain is None:
+        return
+    compiler = toolchain.compiler
+    yield "compiler", f"{' '.join(compiler.command)}: {compiler.version}" if compiler else "none"
+    found = [library.name for library in toolchain.libraries if library.include is not None]
+    absent = [library.name for library in toolchain.libraries if library.include is None]
+    yield "headers", f"{', '.join(found) or 'none'}" + (f"; missing: {', '.join(absent)}" if absent else "")
+
+
+def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    stack = facts.stack
+    owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
+    yield "PIL", f"{stack.version or 'none'}" + (f", owned by {', '.join(owners)}" if owners else "")
+    if stack.core is not None:
+        yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
+        yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
+        for library in stack.core.libraries:
+            if library.implementation:
+                yield "libjpeg", f"{library.implementation} {library.version}, {library.path}"
+    if facts.runtime is not None:
+        yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
+    yield "guard", "installed" if facts.guard.installed else "not installed"

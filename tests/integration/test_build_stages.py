@@ -1,0 +1,214 @@
+"""Every stage of the build on a tiny Pillow (see `tiny_pillow`): modes of linking, refusals, what is left behind."""
+
+import signal
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from elf_compiler import compile_library
+from tiny_pillow import KERNEL, tiny_request, tiny_sdist
+
+from fastinstall.binary.dynamic import DynamicFile, read_dynamic
+from fastinstall.build.audit import audit_core
+from fastinstall.build.headers import probe_headers
+from fastinstall.build.jpeg_headers import matching_headers
+from fastinstall.build.pipeline import build_wheel
+from fastinstall.build.request import BuildRequest, BuildResult
+from fastinstall.errors import FailedError
+from fastinstall.model.event import Event, Noted, Progressed
+from fastinstall.model.recipe import Expectation, NativeRequirement
+from fastinstall.model.wish import LinkMode
+
+
+def core_of(result: BuildResult, directory: Path) -> DynamicFile:
+    with zipfile.ZipFile(result.wheel) as archive:
+        name = next(name for name in archive.namelist() if "/_imaging." in name)
+        return read_dynamic(Path(archive.extract(name, directory)))
+
+
+def jpeg_request(directory: Path, include: Path) -> BuildRequest:
+    """A request that includes jpeglib.h, out of a directory of the test's."""
+    request = tiny_request(directory, tiny_sdist(directory), libraries=("jpeg",), include_directories=(include,))
+    jpeg = NativeRequirement(header="jpeglib.h", link="jpeg", feature="JPEG", option="jpeg")
+    return replace(request, recipe=replace(request.recipe, libraries={"jpeg": jpeg}))
+
+
+def left_behind(cache: Path) -> list[str]:
+    return sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file())
+
+
+def test_without_a_chassis_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
+    result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path)))
+    assert "-manylinux_2_" in result.wheel.name
+    assert result.wheel.name.startswith("pillow-12.1.1+simd.v3-")
+    assert result.features == {"ZLIB (PNG/ZIP)": "", "LIBTIFF": None}
+
+
+def test_linked_to_the_system_the_core_bears_no_path_and_the_wheel_no_policy(tmp_path: Path) -> None:
+    result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM))
+    core = core_of(result, tmp_path / "core")
+    assert result.wheel.name.endswith("-linux_x86_64.whl")
+    assert (core.rpath, core.runpath) == (None, None)
+    assert "libz.so.1" in core.needed
+    assert core.isa_needed == "x86-64-v3"
+
+
+def test_linked_to_an_environment_the_core_finds_its_libraries_relative_to_itself(tmp_path: Path) -> None:
+    prefix = tmp_path / "environment"
+    (prefix / "include").mkdir(parents=True)
+    (prefix / "lib").mkdir()
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", prefix / "lib/libz.so", "-Wl,-soname,libz.so.1"],
+        input=b'const char *zlibVersion(void) { return "own"; }',
+        check=True,
+    )
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.ENV, library_prefix=prefix)
+    site_packages = prefix / "lib/python3.11/site-packages"
+    request = replace(request, interpreter=replace(request.interpreter, site_packages=site_packages))
+    result = build_wheel(request)
+    core = core_of(result, tmp_path / "core")
+    assert core.rpath == "$ORIGIN/../../.."
+    assert core.runpath is None
+    assert all(str(prefix).encode() not in path.read_bytes() for path in (tmp_path / "core").rglob("*.so"))
+
+
+def test_an_environment_without_the_library_is_refused_with_the_command_that_brings_it(tmp_path: Path) -> None:
+    prefix = tmp_path / "environment"
+    (prefix / "lib").mkdir(parents=True)
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.ENV, library_prefix=prefix)
+    with pytest.raises(FailedError, match="no library for zlib") as caught:
+        build_wheel(request)
+    assert f"conda install -p {prefix}" in (caught.value.hint or "")
+
+
+def test_a_second_build_comes_from_the_cache_and_compiles_nothing(tmp_path: Path) -> None:
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM)
+    first = build_wheel(request)
+    events: list[Event] = []
+    second = build_wheel(replace(request, emit=events.append))
+    assert (first.from_cache, second.from_cache) == (False, True)
+    assert (first.wheel, first.sha256, first.features) == (second.wheel, second.sha256, second.features)
+    assert not [event for event in events if isinstance(event, Progressed)]
+
+
+def test_a_damaged_wheel_in_the_cache_is_noticed_and_built_again_with_the_same_bytes(tmp_path: Path) -> None:
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM)
+    first = build_wheel(request)
+    first.wheel.write_bytes(first.wheel.read_bytes()[:-1])
+    events: list[Event] = []
+    second = build_wheel(replace(request, emit=events.append))
+    assert not second.from_cache
+    assert second.sha256 == first.sha256
+    assert [event.warning for event in events if isinstance(event, Noted)] == [True]
+
+
+def test_a_build_leaves_its_wheel_its_result_and_its_log_and_nothing_else(tmp_path: Path) -> None:
+    result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM))
+    entry = result.wheel.parent.relative_to(tmp_path / "cache").as_posix()
+    assert result.log is not None
+    expected = [f"{entry}/{result.wheel.name}", f"{entry}/result.json", f"logs/{result.log.name}"]
+    assert left_behind(tmp_path / "cache") == sorted(expected)
+    assert "Resample.c" in result.log.read_text()
+
+
+def test_an_unoptimised_core_is_refused(tmp_path: Path) -> None:
+    functions = "\n".join(f"int scale_{n}(int a, int b) {{ return a * {n} + b; }}" for n in range(30))
+    core = compile_library(tmp_path / "_imaging.so", functions, flags=["-O0"])
+    with pytest.raises(FailedError, match="without optimisation"):
+        audit_core(core, (), ())
+    audit_core(compile_library(tmp_path / "right.so", functions, flags=["-O3"]), (), ())
+
+
+def test_an_unoptimised_compile_line_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="optimisation"):
+        build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path, override="-O0")))
+    assert [name for name in left_behind(tmp_path / "cache") if not name.startswith("logs/")] == []
+
+
+def test_a_core_without_the_kernels_is_refused_by_their_names(tmp_path: Path) -> None:
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path))
+    recipe = replace(request.recipe, expect=Expectation(symbols=(KERNEL, "ImagingFilter3x3f_4u8")))
+    with pytest.raises(FailedError, match=r"kernels are missing: ImagingFilter3x3f_4u8$"):
+        build_wheel(replace(request, recipe=recipe))
+
+
+def test_a_core_that_does_not_bear_its_level_is_refused(tmp_path: Path) -> None:
+    core = compile_library(tmp_path / "_imaging.so", "int f(void) { return 1; }")
+    with pytest.raises(FailedError, match="no CPU level, not x86-64-v3"):
+        audit_core(core, (), ("-Wl,-z,x86-64-v3",))
+
+
+def test_a_missing_header_is_named_with_its_packages_before_anything_is_compiled(tmp_path: Path) -> None:
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), libraries=("zlib", "tiff"))
+    with pytest.raises(FailedError, match=r"no_tiff_here\.h \(tiff\)") as caught:
+        build_wheel(request)
+    assert "apt-get install libtiff-dev" in (caught.value.hint or "")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_build_that_dies_says_why_and_where_its_log_is(tmp_path: Path) -> None:
+    """The backend only prints what Pillow's setup.py prints where it misses a library."""
+    message = "The headers or library files could not be found for zlib,\na required dependency when compiling Pillow"
+    with pytest.raises(FailedError, match="zlib were not found") as caught:
+        build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path, override="die", message=message)))
+    (log,) = (tmp_path / "cache/logs").iterdir()
+    assert "zlib1g-dev" in (caught.value.hint or "")
+    assert caught.value.details[-1] == f"log: {log}"
+    assert all(line in log.read_text() for line in message.splitlines())
+    assert list((tmp_path / "cache/tmp").iterdir()) == []
+
+
+def test_the_user_s_flags_do_not_reach_the_compiler_and_that_is_said(tmp_path: Path) -> None:
+    events: list[Event] = []
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM, emit=events.append)
+    result = build_wheel(replace(request, variables={**request.variables, "CFLAGS": "-O0 -DSTRAY"}))
+    assert result.log is not None
+    assert "-DSTRAY" not in result.log.read_text()
+    assert any("CFLAGS" in event.message for event in events if isinstance(event, Noted))
+
+
+def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
+    sdist = tiny_sdist(tmp_path)
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:2]\n"
+        "from pathlib import Path\nfrom tiny_pillow import tiny_request\n"
+        "from fastinstall.build.pipeline import build_wheel\n"
+        "def emit(event): print(event, flush=True)\n"
+        "build_wheel(tiny_request(Path(sys.argv[2]), Path(sys.argv[3]), emit=emit))\n"
+    )
+    words = [sys.executable, "-c", program, str(Path(__file__).parent), str(tmp_path), str(sdist)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        assert child.stdout is not None
+        assert "Compiling" in child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=30)
+    assert child.returncode != 0
+    assert left_behind(tmp_path / "cache") == []
+    assert list((tmp_path / "cache/tmp").iterdir()) == []
+
+
+def test_headers_of_another_jpeg_abi_are_copied_with_the_right_number(tmp_path: Path) -> None:
+    """Ubuntu's headers say 80, and the library of the official wheels is 62."""
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n#define JPEG_HEADER 1\n')
+    (foreign / "jconfig.h").write_text("#define JPEG_LIB_VERSION  80\n#define LIBJPEG_TURBO_VERSION 2.1.5\n")
+    request = jpeg_request(tmp_path, foreign)
+    headers = probe_headers(request)
+    assert (headers.jpeg_abi, headers.versions) == ("80", {"jpeg": "2.1.5"})
+    private = matching_headers(request, headers, "libjpeg-32d42e18.so.62.4.0", tmp_path / "private")
+    adapted = probe_headers(replace(request, include_directories=(*private, foreign)))
+    assert adapted.jpeg_abi == "62"
+    assert matching_headers(request, headers, "libjpeg.so.8", tmp_path / "unused") == ()
+
+
+def test_headers_of_another_jpeg_implementation_are_refused(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "jpeglib.h").write_text("#define JPEG_LIB_VERSION  90\n")
+    request = jpeg_request(tmp_path, foreign)
+    with pytest.raises(FailedError, match="not libjpeg-turbo's"):
+        matching_headers(request, probe_headers(request), "libjpeg-32d42e18.so.62.4.0", tmp_path / "private")

@@ -1,0 +1,93 @@
+"""The Python interpreters of this machine that tests may make environments from."""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+SUPPORTED = ((3, 10), (3, 11), (3, 12), (3, 13))
+_QUESTION = (
+    "import sys; sys.stdout.write("
+    "'%d %d %s' % (sys.version_info[:2] + (getattr(sys, '_base_executable', '') or sys.executable,)))"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Python:
+    """An interpreter that is no environment's.
+
+    Attributes:
+        executable: its path.
+        version: major and minor.
+    """
+
+    executable: Path
+    version: tuple[int, int]
+
+    def __str__(self) -> str:
+        """Its version: "3.11"."""
+        return ".".join(map(str, self.version))
+
+
+@cache
+def running() -> Python:
+    """The interpreter that the one of the tests was made from."""
+    found = _asked(sys.executable)
+    if found is None:
+        raise AssertionError(f"{sys.executable} runs these tests, and does not answer")
+    return found
+
+
+@cache
+def at_hand() -> tuple[Python, ...]:
+    """One interpreter of each supported version, and always the one that runs the tests.
+
+    FASTINSTALL_TEST_PYTHONS (separated by ":") names them; else pyenv's and those on PATH are taken.
+    """
+    named = os.environ.get("FASTINSTALL_TEST_PYTHONS")
+    candidates = named.split(os.pathsep) if named else (*_of_pyenv(), *_on_path())
+    found = {running().version: running()}
+    for python in _answering(candidates):
+        if python.version in SUPPORTED:
+            found.setdefault(python.version, python)
+    return tuple(found[version] for version in sorted(found))
+
+
+@cache
+def outdated() -> tuple[Python, ...]:
+    """Interpreters older than every version that fastinstall supports, oldest first."""
+    found = {python.version: python for python in _answering(_of_pyenv()) if python.version < SUPPORTED[0]}
+    return tuple(found[version] for version in sorted(found))
+
+
+def _of_pyenv() -> tuple[str, ...]:
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return tuple(sorted(glob.glob(f"{glob.escape(str(root))}/versions/*/bin/python")))  # noqa: PTH207 (absent is fine)
+
+
+def _on_path() -> Iterator[str]:
+    names = [f"python{major}.{minor}" for major, minor in SUPPORTED]
+    return (path for path in map(shutil.which, names) if path)
+
+
+def _answering(candidates: Iterable[str]) -> Iterator[Python]:
+    return (python for python in map(_asked, candidates) if python is not None)
+
+
+def _asked(executable: str) -> Python | None:
+    """None where it does not run: pyenv's shims stand on PATH for versions that are switched off."""
+    try:
+        done = subprocess.run(
+            (executable, "-E", "-s", "-c", _QUESTION), capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode != 0:
+        return None
+    major, minor, path = done.stdout.split(" ", 2)
+    return Python(executable=Path(path), version=(int(major), int(minor)))

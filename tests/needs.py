@@ -1,0 +1,19 @@
+"""What a test needs of the machine. In continuous integration a skip for it is a failure."""
+
+import os
+
+import pytest
+
+
+def require_system(present: object, what: str) -> None:
+    """Skip unless something of the system is there; fail where CI is set.
+
+    Args:
+        present: whether it is.
+        what: its name, for the message: a package, a program, a right.
+    """
+    if present:
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and in CI everything has to be there: tests/system_packages.py brings it")
+    pytest.skip(f"{what} is missing; in a checkout: sh bootstrap.sh test brings it or names the command")
