@@ -63,6 +63,10 @@ class DocumentError(UsageError):
         self.key = key
         self.problem = problem
 
+    def hinting(self, hint: str) -> "DocumentError":
+        """The same error, with a hint where it has none."""
+        return DocumentError(self.file, self.key, self.problem, hint=self.hint or hint)
+
 
 class UndeterminedError(FastinstallError):
     """The target could not be observed."""

@@ -34,6 +34,7 @@ from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan,
 from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
 from fastinstall.model.wish import Risk
 from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.rules.messages import quote
 from fastinstall.system.lock import locked
 
 S = TypeVar("S", bound=Step)
@@ -88,7 +89,8 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         RefusedError: locked by a running one, or something foreign is in the way; as it was.
         DamagedError: something failed, and could not be undone.
     """
-    with _created(plan), locked(Path(plan.environment.prefix)):
+    prefix = Path(plan.environment.prefix)
+    with _explained(prefix), _created(plan), locked(prefix):
         return _execute(plan, workshop, observers)
 
 
@@ -108,6 +110,18 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         refuse_errors(observers.judge(after, receipt, _only(plan, Verify).checks).findings)
         transaction.commit(receipt)
     return Done(receipt=receipt, window_ns=transaction.window_ns)
+
+
+@contextmanager
+def _explained(prefix: Path) -> Iterator[None]:
+    """What the system refuses (a full disk, a quota) is a failure like others: all is undone by then."""
+    try:
+        yield
+    except BrokenPipeError:  # nobody listens any more: not a matter of disks
+        raise
+    except OSError as error:
+        where = error.filename or prefix
+        raise FailedError(f"{where}: {error.strerror or error}", hint=f"df -h {quote(prefix)}") from error
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A place to run fastinstall, pip and uv in as if on a fresh machine: own HOME, own temporary directory, clean variables.
+"""A place to run fastinstall, pip and uv in as if on a fresh machine: own HOME, clean variables, shared caches.
 
 Nothing of the person who runs the tests is read or written but the settings of their package index.
 """
@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,14 @@ class Running:
             if words in line:
                 return
         raise AssertionError(f"it ended, and never said {words!r}:\n{''.join(heard)}")
+
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        """Wait for something that it does, and does not say."""
+        deadline = time.monotonic() + _SECONDS
+        while not happened():
+            assert time.monotonic() < deadline, "it did not happen"
+            assert self.process.poll() is None, "it ended, and it had not happened"
+            time.sleep(0.02)
 
     def end(self, by: signal.Signals) -> Result:
         """Send a signal, and wait for the end."""
@@ -162,6 +171,16 @@ class Sandbox:
                 yield Running(process=process)
             finally:
                 process.kill()
+
+    def compiler(self, on_resample: str) -> Path:
+        """A C compiler that does something of its own, in the words of sh, before it compiles Resample.c.
+
+        It has a path of its own, so nothing that it compiles is found in the cache.
+        """
+        script = self.root / "cc-of-the-test"
+        script.write_text(f'#!/bin/sh\ncase "$*" in *Resample.c*) {on_resample};; esac\nexec cc "$@"\n')
+        script.chmod(0o755)
+        return script
 
     def venv(self, python: Python, *, tool: str = "venv", name: str | Path = "env", pip: bool = True) -> Venv:
         """Make an environment: `tool` is "venv" or "uv"; uv puts no pip inside."""

@@ -13,6 +13,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.plan import Build, Plan, PrivateHeaders, SystemPackages
+from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.rules.flags import probed_flags
 from fastinstall.system import files
@@ -62,6 +63,7 @@ def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...]
             source=fetch(step.source, workshop.cache, workshop.emit),
             chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
             include_directories=includes,
+            library_prefix=Path(interpreter.prefix) if step.link is LinkMode.ENV else None,
             compiler=compiler,
             cache=workshop.cache,
             pip=argv_for(interpreter),

@@ -32,7 +32,8 @@ def measured(before: Contender, after: Contender, identity: str, cpu: str, works
     if known is not None:
         return known
     workshop.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
-    circumstances = Circumstances(cpu=cpu, measured_at=workshop.now.isoformat(timespec="seconds"), emit=workshop.emit)
+    measured_at = workshop.now.isoformat(timespec="seconds")
+    circumstances = Circumstances(cpu=cpu, measured_at=measured_at, variables=workshop.variables, emit=workshop.emit)
     try:
         table = measure(before, after, Effort(), circumstances)
     except FailedError as error:

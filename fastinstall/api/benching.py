@@ -44,5 +44,10 @@ def bench(session: Session, environment: Environment, effort: Effort | None = No
         Contender(label=f"pillow {wheels[0].version} (wheel)", python=python, stage=unpacked(wheels[0], workshop)),
         Contender(label=f"pillow {facts.stack.version} (in place)", python=python),
         effort or Effort(operations=()),
-        Circumstances(cpu=facts.cpu.name, measured_at=now.isoformat(timespec="seconds"), emit=session.emit),
+        Circumstances(
+            cpu=facts.cpu.name,
+            measured_at=now.isoformat(timespec="seconds"),
+            variables=session.variables,
+            emit=session.emit,
+        ),
     )

@@ -42,6 +42,14 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
     return _plan_existing(session, recipe, wish, environment, receipt)
 
 
+def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
+    """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
+    made = creation(session, target)
+    if made is not None:
+        return _facts_before_creation(session, recipe, made)
+    return facts_of(session, find(session, target), recipe, toolchain=True)
+
+
 def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = recipe_named(session, receipt.recipe)
@@ -95,11 +103,13 @@ def current_digest(session: Session, saved: Plan) -> str:
 
 def index_for(session: Session, wish: Wish, python: Path) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
+    settings = pip_settings(python, session.variables)
     return PackageIndex(
-        settings=pip_settings(python, session.variables),
+        settings=settings,
         wheelhouse=Path(wish.wheelhouse) if wish.wheelhouse else None,
         offline=wish.offline,
         cache=session.directories.cache,
+        timeout=settings.timeout,
     )
 
 

@@ -8,6 +8,8 @@ from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for
 from fastinstall.api.session import Session
+from fastinstall.api.target import Target, find
+from fastinstall.api.undo import recover_interrupted
 from fastinstall.errors import RefusedError
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
@@ -47,6 +49,14 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
     report = examine(session, plan.environment, Examination())
     return Outcome(receipt=done.receipt, report=report)
+
+
+def recover_first(session: Session, target: Target) -> None:
+    """Undo what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        sentence = recover_interrupted(find(session, target))
+        if sentence is not None:
+            session.emit(Noted(message=sentence))
 
 
 def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:

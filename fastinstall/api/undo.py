@@ -1,10 +1,11 @@
 """The state before a setup."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.session import Session
-from fastinstall.errors import RefusedError
+from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.recover import RolledBack, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.environment import Environment
@@ -44,13 +45,32 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt = store.read_receipt()
         if receipt is None:
             raise RefusedError(f"{prefix}: nothing to undo: fastinstall has set up nothing here")
-        intruders = _intruders(session, environment, receipt)
-        return _sentences(rollback(store, to=to or receipt.id, force=force, intruders=intruders))
+        return tuple(_roll_back(session, environment, to or receipt.id, force=force))
+
+
+def _roll_back(session: Session, environment: Environment, to: str, *, force: bool) -> Iterator[str]:
+    """One setup after the other, each looked at as it then stands."""
+    store = Store(Path(environment.prefix))
+    identifiers = [info.id for info in store.transactions()]
+    if to not in identifiers:
+        raise UsageError(f"--to {to}: there is no such transaction", hint=f"known: {', '.join(identifiers)}")
+    undone: list[str] = []
+    for _ in identifiers[: identifiers.index(to) + 1]:
+        receipt = store.read_receipt()
+        intruders = _intruders(session, environment, receipt) if receipt is not None else ()
+        try:
+            done = rollback(store, force=force, intruders=intruders)
+        except RefusedError as error:
+            raise RefusedError(error.message, hint=error.hint, details=(*undone, *error.details)) from error
+        undone += [f"undone before that: {identifier}" for identifier in done.ids]
+        yield from _sentences(done)
 
 
 def recover_interrupted(environment: Environment) -> str | None:
     """Undo a transaction that was interrupted; a sentence that says so, or None where there is none."""
     prefix = Path(environment.prefix)
+    if Store(prefix).unfinished() is None:
+        return None
     with locked(prefix):
         recovered = recover(Store(prefix))
     return f"{recovered.was} {recovered.id} had been interrupted, and is undone" if recovered else None
@@ -58,17 +78,21 @@ def recover_interrupted(environment: Environment) -> str | None:
 
 def _intruders(session: Session, environment: Environment, receipt: Receipt) -> tuple[str, ...]:
     """Metadata of distributions that have taken PIL over since: it would contradict what comes back."""
-    facts = facts_of(session, environment, recipe_named(session, receipt.recipe))
+    try:
+        facts = facts_of(session, environment, recipe_named(session, receipt.recipe))
+    except UndeterminedError:
+        return ()  # its interpreter is gone; the files can come back all the same
     site_packages = facts.interpreter.site_packages.relative_to(environment.prefix)
     metadata = (owner.distribution.metadata for owner in facts.stack.owners)
     return tuple(str(site_packages / name) for name in metadata if name != receipt.metadata)
 
 
 def _sentences(done: RolledBack) -> tuple[str, ...]:
-    holds = f"{done.receipt.distribution} {done.receipt.version}" if done.receipt else "the state before fastinstall"
+    # What is in place may be another tool's: a repair was undone, and what it repaired is back.
+    earlier = f"it, on record as {done.receipt.distribution} {done.receipt.version}" if done.receipt else "fastinstall"
     return (
         *(f"undone: {identifier}" for identifier in done.ids),
         *(f"kept aside: {path}" for path in done.kept),
         *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
-        f"now in place: {holds}",
+        f"back to the state before {earlier}",
     )

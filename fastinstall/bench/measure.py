@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +67,18 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What a table says of where and when: name of the CPU, time (ISO 8601), and who listens."""
+    """Where and when it is measured.
+
+    Attributes:
+        cpu: its name, for the table.
+        measured_at: ISO 8601, for the table.
+        variables: environment variables of the subprocesses.
+        emit: listens to progress.
+    """
 
     cpu: str
     measured_at: str
+    variables: Mapping[str, str]
     emit: Emit
 
 
@@ -81,7 +89,7 @@ def measure(before: Contender, after: Contender, effort: Effort, circumstances: 
         FailedError: one of them cannot even be imported, or they share no operation.
     """
     with ExitStack() as stack:
-        workers = [stack.enter_context(_open(contender, effort.photo)) for contender in (before, after)]
+        workers = [stack.enter_context(_open(contender, effort.photo, circumstances)) for contender in (before, after)]
         for worker, contender in zip(workers, (before, after), strict=True):
             _greet(worker, contender)
         names = effort.operations or _common_names(workers)
@@ -104,13 +112,16 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
 
 
-def _open(contender: Contender, photo: Path | None) -> AbstractContextManager[process.Conversation]:
+def _open(
+    contender: Contender, photo: Path | None, circumstances: Circumstances
+) -> AbstractContextManager[process.Conversation]:
     options: list[str | Path] = []
     if contender.stage is not None:
         options += ["--stage", contender.stage]
     if photo is not None:
         options += ["--photo", photo]
-    return process.conversation((contender.python, "-I", _WORKER, *options))
+    variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
+    return process.conversation((contender.python, "-I", _WORKER, *options), environment=variables)
 
 
 def _greet(worker: process.Conversation, contender: Contender) -> None:

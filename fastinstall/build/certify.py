@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastinstall.binary.dynamic import read_dynamic
 from fastinstall.build.chassis import Chassis
+from fastinstall.build.reach import reached_libraries
 from fastinstall.build.wheel import metadata_directory, pack_wheel, tags_of
 from fastinstall.errors import FailedError
 from fastinstall.system.process import run
@@ -69,21 +69,9 @@ def _libc(tag: str) -> tuple[str, tuple[int, int]] | None:
 
 def _copy_core(chassis: Chassis, target: Path) -> None:
     metadata = metadata_directory(chassis.root)
-    wanted = [chassis.core, *_reached(chassis), metadata / "WHEEL", metadata / "METADATA"]
+    libraries = reached_libraries((chassis.core,), chassis.libraries).values()
+    wanted = [chassis.core, *libraries, metadata / "WHEEL", metadata / "METADATA"]
     for path in wanted:
         copy = target / path.relative_to(chassis.root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
-
-
-def _reached(chassis: Chassis) -> list[Path]:
-    """Bundled libraries that the core needs, and those that they need."""
-    found: dict[str, Path] = {}
-    waiting = [chassis.core]
-    while waiting and chassis.libraries is not None:
-        for name in read_dynamic(waiting.pop()).needed:
-            library = chassis.libraries / name
-            if name not in found and library.is_file():
-                found[name] = library
-                waiting.append(library)
-    return list(found.values())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import ElfError, read_dynamic
+from fastinstall.build.reach import reached_libraries
 from fastinstall.build.wheel import tags_of, unpack_wheel
 from fastinstall.errors import FailedError
 from fastinstall.system import files
@@ -101,6 +102,9 @@ def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Cha
 def replace_core(chassis: Chassis, built: Path) -> None:
     """Put the core and the version of an unpacked, freshly built wheel into the chassis.
 
+    A library that the official modules reach, and with this core no module does, is taken out: where
+    the core was built without a codec, its library would only lie there.
+
     Raises:
         FailedError: the two differ in their Python code, or the core asks for a library that the
             official one does not ask for.
@@ -109,8 +113,15 @@ def replace_core(chassis: Chassis, built: Path) -> None:
     _require_same_code(chassis, package)
     core = package / chassis.core.name
     _require_known_libraries(chassis, core)
+    before = _reached(chassis)
     files.write_bytes(chassis.core, core.read_bytes(), mode=0o755)
+    for name in before.keys() - _reached(chassis).keys():
+        files.discard(before[name])
     files.write_bytes(chassis.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
+
+
+def _reached(chassis: Chassis) -> dict[str, Path]:
+    return reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
 
 
 def _require_same_code(chassis: Chassis, package: Path) -> None:

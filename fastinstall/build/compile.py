@@ -89,7 +89,8 @@ class _Watch:
 
 
 def _argv(request: BuildRequest, workshop: Workshop, link: Linking) -> tuple[str, ...]:
-    chosen = tuple(word for name, value in link.options.items() for word in ("-C", f"{name}={value}"))
+    # The long form: pip knows -C only since 23.1, and an old Python is served by its own pip.
+    chosen = tuple(word for name, value in link.options.items() for word in ("--config-settings", f"{name}={value}"))
     quiet = ("--no-color", "--progress-bar", "off")
     fresh = ("--no-deps", "--no-cache-dir")  # pip's cache ignores CFLAGS
     where = ("-w", str(workshop.output), str(workshop.source))

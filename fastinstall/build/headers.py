@@ -153,6 +153,9 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
 def package_hint(libraries: Iterable[NativeRequirement]) -> str:
     """The commands that install the packages of these libraries."""
     wanted = tuple(libraries)
-    apt = " ".join(dict.fromkeys(name for library in wanted for name in library.apt))
-    dnf = " ".join(dict.fromkeys(name for library in wanted for name in library.dnf))
-    return f"apt-get install {apt}, or dnf install {dnf}; or --with-system-deps"
+    packages = {
+        "apt-get install": [name for library in wanted for name in library.apt],
+        "dnf install": [name for library in wanted for name in library.dnf],
+    }
+    commands = [f"{command} {' '.join(dict.fromkeys(names))}" for command, names in packages.items() if names]
+    return ", or ".join([*commands, "run again with --with-system-deps"])

@@ -16,7 +16,7 @@ from fastinstall.build.headers import Headers, probe_headers
 from fastinstall.build.jpeg_headers import matching_headers
 from fastinstall.build.label import Label, label_tree
 from fastinstall.build.linking import linked_libraries, linking
-from fastinstall.build.precompiled import precompile
+from fastinstall.build.precompiled import precompiled
 from fastinstall.build.provenance import PIPELINE_VERSION, bill_of_materials, provenance, provenance_text
 from fastinstall.build.repair import repair_wheel
 from fastinstall.build.request import BuildRequest, BuildResult
@@ -114,7 +114,7 @@ def _build(request: BuildRequest, headers: Headers, space: Path, log: Path) -> t
     bench = _Bench(request=request, headers=headers, space=space, chassis=_chassis(request, space))
     compiled = _compile(bench, log)
     started = time.monotonic()
-    request.emit(Started(stage="bundle", message="Putting the wheel together"))
+    request.emit(Started(stage="bundle", message="putting the wheel together"))
     tree, platforms = _bundle(bench, compiled)
     wheel = _label(bench, compiled, tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
@@ -131,16 +131,16 @@ def _chassis(request: BuildRequest, space: Path) -> Chassis | None:
 def _compile(bench: _Bench, log: Path) -> Compiled:
     request, started = bench.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {request.step.level}"
-    request.emit(Started(stage=STAGE, message=f"Compiling {what}"))
+    request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     source = extract_source(request.source, bench.space / "source")
     workshop = Workshop(source=source, output=bench.space / "built", temporary=bench.space / "tmp", log=log)
     workshop.temporary.mkdir()
     link = linking(request, bench.chassis, bench.space / "link")
     directories = (*_jpeg_directories(bench), *bench.headers.directories)
     headers = replace(bench.headers, directories=directories)
-    flags = preprocessor_flags(directories, precompile(request, headers, source))
-    compiled = compile_wheel(request, workshop, link, flags)
-    request.emit(Finished(stage=STAGE, message=f"Compiled {what}", seconds=time.monotonic() - started))
+    with precompiled(request, headers, source) as prefix:
+        compiled = compile_wheel(request, workshop, link, preprocessor_flags(directories, prefix))
+    request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
     return compiled
 
 

@@ -17,6 +17,7 @@ from fastinstall.errors import FailedError
 
 _DATE = (2020, 1, 1, 0, 0, 0)
 _PERMISSIONS = 0o777
+_EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
     names = sorted(contents, key=lambda name: (name.startswith(f"{metadata.name}/"), name))
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     rows: list[tuple[str, str, str]] = []
-    with zipfile.ZipFile(target, "w", method) as archive:
+    with zipfile.ZipFile(target, "w", method, compresslevel=_EFFORT) as archive:
         for name in names:
             content = contents[name].read_bytes()
             rows.append((name, f"sha256={_urlsafe_digest(content)}", str(len(content))))

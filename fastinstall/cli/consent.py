@@ -10,6 +10,9 @@ from fastinstall.cli.render import plan_text
 from fastinstall.errors import RefusedError
 from fastinstall.model.plan import Hazard, Plan
 
+_DECLINED = "declined; nothing was changed"
+_SHOWN = 6
+
 
 def consent(plan: Plan, arguments: Namespace, context: Context, command: str) -> Plan:
     """The plan with everything that was accepted.
@@ -28,11 +31,22 @@ def consent(plan: Plan, arguments: Namespace, context: Context, command: str) ->
         return plan
     refuse_without_yes(arguments, context.console, command)
     context.console.talk(plan_text(plan, context.console.err))
-    asker = asker_for(context.console)
-    agreed = with_risks_accepted(plan, asker) if asker.confirmed("Proceed?") else None
+    agree("Proceed?", arguments, context.console, command)
+    agreed = with_risks_accepted(plan, asker_for(context.console))
     if agreed is None:
-        raise RefusedError("declined; nothing was changed")
+        raise RefusedError(_DECLINED)
     return agreed
+
+
+def agree(question: str, arguments: Namespace, console: Console, command: str) -> None:
+    """Raise unless --yes was given or a person says yes.
+
+    Raises:
+        RefusedError: nobody can be asked (exit 5), or the person declines.
+    """
+    refuse_without_yes(arguments, console, command)
+    if not arguments.yes and not asker_for(console).confirmed(question):
+        raise RefusedError(_DECLINED)
 
 
 def refuse_unaccepted(plan: Plan) -> None:
@@ -47,7 +61,7 @@ def refuse_unaccepted(plan: Plan) -> None:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
             hint=f"accept it by name: --allow {allow}",
-            details=tuple(item for hazard in risks for item in hazard.items),
+            details=_first(tuple(item for hazard in risks for item in hazard.items)),
         )
 
 
@@ -68,10 +82,15 @@ def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
     """
     risks = _unaccepted(plan)
     for hazard in risks:
-        if not asker.confirmed(f"Accept the risk {hazard.risk}? {hazard.summary}.", default=False):
+        if not asker.confirmed(f"Accept the risk {hazard.risk}?", default=False):
             return None
     wish = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
     return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+
+
+def _first(items: tuple[str, ...]) -> tuple[str, ...]:
+    more = (f"... and {len(items) - _SHOWN} more: fastinstall plan --json",) if len(items) > _SHOWN + 1 else ()
+    return (*items[:_SHOWN], *more) if more else items
 
 
 def _unaccepted(plan: Plan) -> tuple[Hazard, ...]:

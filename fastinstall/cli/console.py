@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from fastinstall.cli.page import Page
@@ -29,8 +29,8 @@ class Console:
     quiet: bool = False
     interactive: bool = False
     lines_only: bool = True
-    out: Page = Page()
-    err: Page = Page()
+    out: Page = field(default_factory=Page)
+    err: Page = field(default_factory=Page)
 
     @property
     def verbose(self) -> bool:
@@ -100,5 +100,10 @@ def _width(stream: TextIO, variables: Mapping[str, str]) -> int | None:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    stream.write(text if text.endswith("\n") else text + "\n")
+    line = text if text.endswith("\n") else text + "\n"
+    try:
+        stream.write(line)
+    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor; the escapes are JSON's, too
+        encoding = stream.encoding or "ascii"
+        stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()

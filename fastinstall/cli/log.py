@@ -41,6 +41,12 @@ class RunLog:
         except OSError:
             self._stream = None
 
+    def close(self) -> None:
+        """Nothing is written any more."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
 
 def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
     """Open the log of this run; the oldest of many are removed."""

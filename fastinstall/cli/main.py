@@ -7,57 +7,67 @@ import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn, Protocol
 
-from fastinstall.cli.console import Console, can_ask, wants_colour
+from fastinstall.cli.console import Console, can_ask, is_dumb, page_for
 from fastinstall.cli.log import RunLog, open_log
-from fastinstall.cli.parser import build_parser
+from fastinstall.cli.parser import build_parser, parse
+from fastinstall.cli.settings import Sources
 from fastinstall.errors import ExitCode, FastinstallError
+from fastinstall.system.directories import user_directories
 
 
 class _Command(Protocol):
     def run(self, arguments: Namespace, context: "Context") -> int: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a command gets: the session of the API, the console, and the log."""
+    """What a command gets.
 
-    def __init__(self, variables: Mapping[str, str], console: Console, log: RunLog) -> None:
-        self.variables = variables
-        self.console = console
-        self.log = log
+    Attributes:
+        variables: environment variables.
+        sources: where wishes are found that the flags leave open.
+        console: where to print.
+        log: of this run.
+        closing: left before any error is printed; a bar on the terminal ends with it.
+    """
+
+    variables: Mapping[str, str]
+    sources: Sources
+    console: Console
+    log: RunLog
+    closing: ExitStack
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     variables = dict(os.environ)
-    console = Console(
-        json="--json" in words, colour=wants_colour(variables, refused="--no-color" in words, stream=sys.stderr)
-    )
+    candidates = (Path("fastinstall.toml"), user_directories(variables).config / "fastinstall.toml")
     try:
-        arguments = build_parser(variables).parse_args(words)
+        arguments, sources = parse(words, variables, candidates)
     except FastinstallError as error:
-        return _explain(error, console)
+        return _explain(error, _console(_flags_seen(words), variables))
     if arguments.verb is None:
-        build_parser(variables).print_help(sys.stderr)
+        build_parser().print_help(sys.stderr)
         return ExitCode.USAGE
-    return _run(arguments, words, variables)
+    return _run(arguments, words, sources)
 
 
-def _run(arguments: Namespace, words: Sequence[str], variables: Mapping[str, str]) -> int:
-    console = Console(
-        json=arguments.json,
-        quiet=arguments.quiet,
-        verbose=arguments.verbose,
-        colour=wants_colour(variables, refused=arguments.no_color, stream=sys.stderr),
-        interactive=can_ask(variables),
-    )
+def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
+    variables = sources.variables
+    console = _console(arguments, variables)
     log = open_log(variables, words)
     _interrupt_on_termination()
     command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
     try:
-        code = command.run(arguments, Context(variables, console, log))
+        with ExitStack() as closing:
+            context = Context(variables=variables, sources=sources, console=console, log=log, closing=closing)
+            code = command.run(arguments, context)
     except FastinstallError as error:
         code = _explain(error, console)
         log.write(f"error: {error.message}")
@@ -68,7 +78,30 @@ def _run(arguments: Namespace, words: Sequence[str], variables: Mapping[str, str
     except Exception as error:  # noqa: BLE001 (the last resort: a bug of ours, told as such)
         code = _bug(error, console, log)
     log.write(f"exit code {int(code)}")
+    log.close()
     return int(code)
+
+
+def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
+    colourless, verbose = arguments.no_color, arguments.verbose
+    return Console(
+        json=arguments.json,
+        quiet=arguments.quiet,
+        interactive=can_ask(variables, sys.stdin, sys.stderr),
+        lines_only=is_dumb(variables),
+        out=page_for(sys.stdout, variables, colourless=colourless, verbose=verbose),
+        err=page_for(sys.stderr, variables, colourless=colourless, verbose=verbose),
+    )
+
+
+def _flags_seen(words: Sequence[str]) -> Namespace:
+    """The flags of the output, of a command line that cannot be read."""
+    return Namespace(
+        json="--json" in words,
+        quiet="--quiet" in words,
+        verbose="--verbose" in words,
+        no_color="--no-color" in words,
+    )
 
 
 def _explain(error: FastinstallError, console: Console) -> int:
@@ -89,7 +122,7 @@ def _explain(error: FastinstallError, console: Console) -> int:
                 }
             )
         )
-    console.complain(error_text(error, console))
+    console.complain(error_text(error, console.err))
     return error.exit_code
 
 

@@ -1,7 +1,6 @@
 """One stream as text is laid out for it: its width, its colours, and how much is shown."""
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -76,6 +75,8 @@ def joined(lines: Iterable[str]) -> str:
 
 def _broken(text: str, first: int, rest: int) -> list[str]:
     """Lines of at most `first` and then `rest` columns."""
+    import textwrap  # noqa: PLC0415 (only for a terminal)
+
     pad = first - rest
     lines = textwrap.wrap(
         text,

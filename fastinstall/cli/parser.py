@@ -1,11 +1,14 @@
 """The verbs and their flags, as argparse sees them."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from fastinstall import __version__
-from fastinstall.cli.options import add_wishes
+from fastinstall.cli import readers
+from fastinstall.cli.options import WISHES, add_wishes
+from fastinstall.cli.settings import Reader, Sources, load_settings, variable_of
 from fastinstall.errors import UsageError
 
 _EXAMPLES = """examples:
@@ -14,6 +17,7 @@ _EXAMPLES = """examples:
   fastinstall doctor                                     is it fast, whole and still ours?
   fastinstall rollback                                   the state before, to the byte
 """
+_OVERRULES = {"--prefix": ("new_env", "python"), "--new-env": ("prefix",), "--python": ("prefix",)}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,12 +25,35 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"{self.prog} --help")
 
 
-def build_parser(variables: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The parser of the whole command line.
+def parse(
+    words: Sequence[str], variables: Mapping[str, str], candidates: Iterable[Path]
+) -> tuple[argparse.Namespace, Sources]:
+    """Read the command line; what it leaves open comes from variables and settings.
 
     Args:
-        variables: FASTINSTALL_* among them are the defaults of the flags that are no wishes.
+        words: the command line without the program.
+        variables: environment variables.
+        candidates: settings files; the first one that is there counts.
+
+    Returns:
+        The flags, and where the wishes that they leave open are found.
+
+    Raises:
+        UsageError: an unknown flag or verb, or a value that cannot be read.
+        DocumentError: a malformed settings file.
     """
+    parser = build_parser()
+    verbs = _verbs_of(parser)
+    wanted = () if {"-h", "--help"} & set(words) else candidates
+    settings = load_settings(wanted, _keys(verbs))
+    sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
+    for verb in verbs:
+        _defaults_from(sources, verb)
+    return parser.parse_args(words), sources
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
     parser = _Parser(
         prog="fastinstall",
         description="Build, prove and guard the fast Python image stack: Pillow with SIMD kernels.",
@@ -37,25 +64,51 @@ def build_parser(variables: Mapping[str, str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
     for add in (_setup, _plan, _apply, _doctor, _rollback, _guard, _build, _bench, _inspect, _recipes):
-        verb = add(verbs)
-        _common(verb)
-        _defaults_from(variables, verb)
+        _common(add(verbs))
     return parser
 
 
-def _defaults_from(variables: Mapping[str, str], parser: argparse.ArgumentParser) -> None:
-    for action in parser._actions:  # noqa: SLF001 (argparse has no other way to list them)
+def _verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    # argparse has no other way to list them.
+    found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
+    return [verb for action in found for verb in action.choices.values()]
+
+
+def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """The flags that are no wishes, with their actions."""
+    for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
-        value = variables.get("FASTINSTALL_" + flag[2:].replace("-", "_").upper()) if flag else None
-        if value is None or action.dest.startswith("wish_") or action.dest == "help":
-            continue
-        if action.nargs == 0:
-            parser.set_defaults(**{action.dest: value.lower() not in ("", "0", "false", "no", "off")})
-        else:
-            parser.set_defaults(**{action.dest: value})
+        if flag is not None and flag != "--help" and not action.dest.startswith("wish_"):
+            yield flag, action
 
 
-Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 (argparse names it no other way)
+def _keys(verbs: Iterable[argparse.ArgumentParser]) -> set[str]:
+    return {option.field for option in WISHES} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
+
+
+def _key(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def _defaults_from(sources: Sources, verb: argparse.ArgumentParser) -> None:
+    for flag, action in _settable(verb):
+        for value in sources.find(_key(flag), variable_of(flag), _reader(action)):
+            action.default, action.required = value, False
+
+
+def _reader(action: argparse.Action) -> Reader:
+    if action.nargs == 0:
+        return readers.switch
+    return readers.word_of([str(choice) for choice in action.choices]) if action.choices else readers.text
+
+
+def _overruled(words: Sequence[str]) -> frozenset[str]:
+    """A flag that names the target overrules variables and settings that would name another one."""
+    flags = {word.partition("=")[0] for word in words}
+    return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
+
+
+Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 (its only name)  # noqa: SLF001 (argparse names it no other way)
 
 
 def _setup(verbs: Verbs) -> argparse.ArgumentParser:
@@ -100,7 +153,8 @@ def _rollback(verbs: Verbs) -> argparse.ArgumentParser:
     _target(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
     parser.add_argument("--to", metavar="ID", help="undo everything back to before this transaction")
-    parser.add_argument("--allow", metavar="RISK,...", default="", help="force-remove: move aside what has replaced it")
+    allow_help = "force-remove: move aside what has replaced it"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
     _consent(parser)
     return parser
 

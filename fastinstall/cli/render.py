@@ -68,7 +68,7 @@ def speed_text(table: SpeedTable, page: Page) -> str:
 def error_text(error: FastinstallError, page: Page) -> str:
     """An error: what and where, its details, then the hint."""
     lines = _labelled("error: ", error.message, page, indent="")
-    for detail in page.shortened(error.details):
+    for detail in error.details:
         lines += page.lines(detail, first="  ", rest="    ")
     if error.hint:
         lines += _labelled("hint: ", error.hint, page, indent="  ")

@@ -7,6 +7,7 @@ from fastinstall.api.catalogue import all_recipes
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import facts_for, plan
 from fastinstall.api.session import Session
+from fastinstall.api.setup import recover_first
 from fastinstall.api.target import Target
 from fastinstall.cli.ask import Asker, asker_for
 from fastinstall.cli.consent import with_risks_accepted
@@ -45,11 +46,14 @@ def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console)
     """
     asker = asker_for(console)
     talk = _Talk(session=session, target=_target(session, target, asker), asker=asker, console=console)
+    recover_first(session, talk.target)
     facts = facts_for(session, talk.target, recipe_named(session, wish.recipe))
     console.talk(facts_text(facts, console.err))
-    made = plan(session, talk.target, wish)
+    made, shown = plan(session, talk.target, wish), None
     while made.steps:
-        console.talk(plan_text(made, console.err))
+        if made is not shown:
+            console.talk(plan_text(made, console.err))
+        shown = made
         answer = asker.chosen("What now?", {_PROCEED: _PROCEED, _CUSTOMIZE: _CUSTOMIZE, _CANCEL: _CANCEL})
         if answer == _CANCEL:
             raise RefusedError("cancelled; nothing was changed")
@@ -98,6 +102,8 @@ def _other_wish(talk: _Talk, wish: Wish) -> Wish:
         recipe=name,
         version=asker.typed("Version of the source (empty: the newest that fits):", default=version or "") or None,
         level=asker.chosen("Which CPU level?", levels, default=wish.level if wish.level in levels else "auto"),
-        link=LinkMode(asker.chosen("Which libraries?", {str(mode): text for mode, text in _LINKS.items()}, default=wish.link)),
+        link=LinkMode(
+            asker.chosen("Which libraries?", {str(mode): text for mode, text in _LINKS.items()}, default=wish.link)
+        ),
         guard=asker.confirmed("Install the start-up guard, which notices a swap?", default=wish.guard),
     )

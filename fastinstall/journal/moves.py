@@ -121,10 +121,12 @@ def _from_swap(item: Placed, mover: Mover) -> None:
 
 
 def _before_is_live(item: Placed, manifest: Mapping[str, str]) -> bool:
-    """For an IN: whether it has not happened, so that nothing of ours is or was there."""
+    """Whether `live` is as it was before the move: not done, or undone already."""
     match item.move.kind:
-        case MoveKind.OUT | MoveKind.IN:
-            return not _there(item.kept) if item.move.kind is MoveKind.OUT else _there(item.kept)
+        case MoveKind.OUT:
+            return not _there(item.kept)
+        case MoveKind.IN:
+            return _there(item.kept)
         case MoveKind.EXCHANGE:
             return not _there(item.swap) and not _before_is_kept(item, manifest)
 

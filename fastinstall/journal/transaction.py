@@ -19,6 +19,7 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.undo import Terms, undo
 from fastinstall.model import codec
 from fastinstall.model.receipt import Move, Receipt
+from fastinstall.rules.messages import quote
 from fastinstall.system import files
 
 
@@ -37,7 +38,7 @@ def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: P
     """
     unfinished = store.unfinished()
     if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {store.prefix}"
+        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
         begun = footing.lay(store, stamp, site_packages=site_packages, plan=plan_document)

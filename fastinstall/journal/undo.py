@@ -12,6 +12,8 @@ from fastinstall.journal.entries import Begun, Log, State, Undoing
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.store import ROOT, Store
+from fastinstall.model.wish import Risk
+from fastinstall.rules.messages import quote
 from fastinstall.system import files, signals
 
 
@@ -147,8 +149,8 @@ def _return_entries(store: Store, items: tuple[moves.Placed, ...], log: Log, mov
 def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
     return RefusedError(
         f"{store.prefix}: {', '.join(foreign)}: not what fastinstall put there, and it stands in the way",
-        hint=f"fastinstall rollback --force --prefix {store.prefix}",
-        details=(f"with --force it is moved to {store.prefix / ROOT}/kept, not deleted",),
+        hint=f"fastinstall rollback --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
+        details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )
 
 

@@ -306,12 +306,14 @@ class Toolchain:
         libraries: those that the recipes name, found or not.
         package_manager: "apt" or "dnf"; None where neither is there.
         may_install: whether this user may install system packages.
+        named_compiler: what CC says; empty where it says nothing.
     """
 
     compiler: Compiler | None
     libraries: tuple[NativeLibrary, ...] = ()
     package_manager: str | None = None
     may_install: bool = False
+    named_compiler: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The JSON Schemas that are published in docs/reference/schemas/, from the dataclasses themselves.
 
-Nothing is written here; `docs/reference/write_schemas.py` does that.
+Nothing is written here; `docs/reference/write_reference.py` does that.
 """
 
 from collections.abc import Callable

@@ -61,7 +61,10 @@ def _files(directories: tuple[Path, ...]) -> dict[str, Path]:
 
 
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
-    recipe = parse_recipe(_text(file), file)
+    try:
+        recipe = parse_recipe(_text(file), file)
+    except DocumentError as error:
+        raise error.hinting(f"correct it, then: fastinstall recipes check {file}") from None
     shared = tuple(
         advisory
         for index, name in enumerate(recipe.advisories_from)

@@ -35,4 +35,5 @@ def observe_toolchain(
         libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
         package_manager=manager,
         may_install=manager is not None and os.geteuid() == 0,
+        named_compiler=variables.get("CC", ""),
     )

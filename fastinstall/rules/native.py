@@ -43,6 +43,7 @@ def choose_libraries(recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool)
     """
     _refuse_unknown(recipe, wish)
     tools = _missing_tools(facts)
+    _refuse_broken_choice(facts, tools)
     wanted = _wanted(recipe, wish, chassis=chassis)
     absent = tuple(name for name in wanted if not _usable(facts, name, chassis=chassis))
     here = tuple(
@@ -85,6 +86,15 @@ def _refuse_unknown(recipe: Recipe, wish: Wish) -> None:
         if name not in recipe.libraries:
             known = ", ".join(recipe.libraries)
             raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
+
+
+def _refuse_broken_choice(facts: Facts, missing_tools: tuple[str, ...]) -> None:
+    named = facts.toolchain.named_compiler if facts.toolchain else ""
+    if named and "compiler" in missing_tools:
+        raise RefusedError(
+            f"CC={named}: this is no C compiler that runs here",
+            hint="unset CC, or name one that works: CC=gcc",
+        )
 
 
 def _missing_tools(facts: Facts) -> tuple[str, ...]:

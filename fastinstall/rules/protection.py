@@ -11,9 +11,9 @@ def refuse_if_protected(facts: Facts) -> None:
 
     Raises:
         RefusedError: not CPython, a system Python (PEP 668), a frozen or conda environment, the tool's
-            own environment, or one that this user may not write to.
+            own environment, one that this user may not write to, or one with an unfinished transaction.
     """
-    for reason in (_interpreter(facts), _ownership(facts), _kind(facts), _permission(facts)):
+    for reason in (_interpreter(facts), _ownership(facts), _kind(facts), _permission(facts), _unfinished(facts)):
         if reason is not None:
             raise reason
 
@@ -70,4 +70,13 @@ def _permission(facts: Facts) -> FastinstallError | None:
     return RefusedError(
         f"{facts.interpreter.site_packages} is not writable for this user",
         hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
+    )
+
+
+def _unfinished(facts: Facts) -> FastinstallError | None:
+    if facts.interrupted is None:
+        return None
+    return RefusedError(
+        f"{facts.environment.prefix}: transaction {facts.interrupted} was interrupted",
+        hint=f"undo it: fastinstall rollback --yes --prefix {quote(facts.environment.prefix)}",
     )

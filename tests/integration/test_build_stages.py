@@ -1,10 +1,11 @@
 """Every stage of the build on a tiny Pillow (see `tiny_pillow`): modes of linking, refusals, what is left behind."""
 
+import shutil
 import signal
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,22 @@ from fastinstall.build.audit import audit_core
 from fastinstall.build.headers import probe_headers
 from fastinstall.build.jpeg_headers import matching_headers
 from fastinstall.build.pipeline import build_wheel
+from fastinstall.build.precompiled import precompiled
 from fastinstall.build.request import BuildRequest, BuildResult
+from fastinstall.build.source import extract_source
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Event, Noted, Progressed
 from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.wish import LinkMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A finished build, for tests that only look at it."""
+
+    request: BuildRequest
+    result: BuildResult
+    events: tuple[Event, ...]
 
 
 def core_of(result: BuildResult, directory: Path) -> DynamicFile:
@@ -40,20 +52,63 @@ def left_behind(cache: Path) -> list[str]:
     return sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file())
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """One build, linked to the system, by a user with flags of their own."""
+    directory = tmp_path_factory.mktemp("built")
+    events: list[Event] = []
+    request = tiny_request(directory, tiny_sdist(directory), link=LinkMode.SYSTEM, emit=events.append)
+    request = replace(request, variables={**request.variables, "CFLAGS": "-O0 -DSTRAY"})
+    return Built(request=request, result=build_wheel(request), events=tuple(events))
+
+
+def test_linked_to_the_system_the_core_bears_no_path_and_the_wheel_no_policy(built: Built, tmp_path: Path) -> None:
+    core = core_of(built.result, tmp_path)
+    assert built.result.wheel.name.endswith("-linux_x86_64.whl")
+    assert (core.rpath, core.runpath) == (None, None)
+    assert "libz.so.1" in core.needed
+    assert core.isa_needed == "x86-64-v3"
+
+
+def test_the_user_s_flags_do_not_reach_the_compiler_and_that_is_said(built: Built) -> None:
+    assert built.result.log is not None
+    assert "-DSTRAY" not in built.result.log.read_text()
+    assert any("CFLAGS" in event.message for event in built.events if isinstance(event, Noted))
+
+
+def test_a_build_leaves_its_wheel_its_result_and_its_log_and_nothing_else(built: Built) -> None:
+    assert built.result.log is not None
+    entry = built.result.wheel.parent.relative_to(built.request.cache).as_posix()
+    expected = [f"{entry}/{built.result.wheel.name}", f"{entry}/result.json", f"logs/{built.result.log.name}"]
+    assert left_behind(built.request.cache) == sorted(expected)
+    assert list((built.request.cache / "tmp").iterdir()) == []
+
+
+def test_a_second_build_comes_from_the_cache_and_compiles_nothing(built: Built) -> None:
+    events: list[Event] = []
+    second = build_wheel(replace(built.request, emit=events.append))
+    assert (built.result.from_cache, second.from_cache) == (False, True)
+    assert replace(second, from_cache=False, seconds=0.0) == replace(built.result, seconds=0.0)
+    assert not [event for event in events if isinstance(event, Progressed)]
+
+
+def test_a_damaged_wheel_in_the_cache_is_noticed_and_built_again_with_the_same_bytes(
+    built: Built, tmp_path: Path
+) -> None:
+    shutil.copytree(built.request.cache, tmp_path / "cache")
+    wheel = tmp_path / "cache" / built.result.wheel.relative_to(built.request.cache)
+    wheel.write_bytes(wheel.read_bytes()[:-1])
+    events: list[Event] = []
+    second = build_wheel(replace(built.request, cache=tmp_path / "cache", emit=events.append))
+    assert (second.from_cache, second.sha256) == (False, built.result.sha256)
+    assert any("damaged" in event.message and event.warning for event in events if isinstance(event, Noted))
+
+
 def test_without_a_chassis_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
     result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path)))
     assert "-manylinux_2_" in result.wheel.name
     assert result.wheel.name.startswith("pillow-12.1.1+simd.v3-")
     assert result.features == {"ZLIB (PNG/ZIP)": "", "LIBTIFF": None}
-
-
-def test_linked_to_the_system_the_core_bears_no_path_and_the_wheel_no_policy(tmp_path: Path) -> None:
-    result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM))
-    core = core_of(result, tmp_path / "core")
-    assert result.wheel.name.endswith("-linux_x86_64.whl")
-    assert (core.rpath, core.runpath) == (None, None)
-    assert "libz.so.1" in core.needed
-    assert core.isa_needed == "x86-64-v3"
 
 
 def test_linked_to_an_environment_the_core_finds_its_libraries_relative_to_itself(tmp_path: Path) -> None:
@@ -82,36 +137,6 @@ def test_an_environment_without_the_library_is_refused_with_the_command_that_bri
     with pytest.raises(FailedError, match="no library for zlib") as caught:
         build_wheel(request)
     assert f"conda install -p {prefix}" in (caught.value.hint or "")
-
-
-def test_a_second_build_comes_from_the_cache_and_compiles_nothing(tmp_path: Path) -> None:
-    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM)
-    first = build_wheel(request)
-    events: list[Event] = []
-    second = build_wheel(replace(request, emit=events.append))
-    assert (first.from_cache, second.from_cache) == (False, True)
-    assert (first.wheel, first.sha256, first.features) == (second.wheel, second.sha256, second.features)
-    assert not [event for event in events if isinstance(event, Progressed)]
-
-
-def test_a_damaged_wheel_in_the_cache_is_noticed_and_built_again_with_the_same_bytes(tmp_path: Path) -> None:
-    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM)
-    first = build_wheel(request)
-    first.wheel.write_bytes(first.wheel.read_bytes()[:-1])
-    events: list[Event] = []
-    second = build_wheel(replace(request, emit=events.append))
-    assert not second.from_cache
-    assert second.sha256 == first.sha256
-    assert [event.warning for event in events if isinstance(event, Noted)] == [True]
-
-
-def test_a_build_leaves_its_wheel_its_result_and_its_log_and_nothing_else(tmp_path: Path) -> None:
-    result = build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM))
-    entry = result.wheel.parent.relative_to(tmp_path / "cache").as_posix()
-    assert result.log is not None
-    expected = [f"{entry}/{result.wheel.name}", f"{entry}/result.json", f"logs/{result.log.name}"]
-    assert left_behind(tmp_path / "cache") == sorted(expected)
-    assert "Resample.c" in result.log.read_text()
 
 
 def test_an_unoptimised_core_is_refused(tmp_path: Path) -> None:
@@ -161,15 +186,6 @@ def test_a_build_that_dies_says_why_and_where_its_log_is(tmp_path: Path) -> None
     assert list((tmp_path / "cache/tmp").iterdir()) == []
 
 
-def test_the_user_s_flags_do_not_reach_the_compiler_and_that_is_said(tmp_path: Path) -> None:
-    events: list[Event] = []
-    request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.SYSTEM, emit=events.append)
-    result = build_wheel(replace(request, variables={**request.variables, "CFLAGS": "-O0 -DSTRAY"}))
-    assert result.log is not None
-    assert "-DSTRAY" not in result.log.read_text()
-    assert any("CFLAGS" in event.message for event in events if isinstance(event, Noted))
-
-
 def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     sdist = tiny_sdist(tmp_path)
     program = (
@@ -182,12 +198,26 @@ def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     words = [sys.executable, "-c", program, str(Path(__file__).parent), str(tmp_path), str(sdist)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         assert child.stdout is not None
-        assert "Compiling" in child.stdout.readline()
+        assert "compiling" in child.stdout.readline()
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=30)
     assert child.returncode != 0
     assert left_behind(tmp_path / "cache") == []
     assert list((tmp_path / "cache/tmp").iterdir()) == []
+
+
+def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> None:
+    request = tiny_request(tmp_path, tiny_sdist(tmp_path))
+    source = extract_source(request.source, tmp_path)
+    common = [*request.compiler.command, "-pthread", *request.step.cflags, "-fPIC", f"-I{request.interpreter.include}"]
+    plain = [*common, "-c", "src/Resample.c", "-o", "plain.o"]
+    subprocess.run(plain, cwd=source, check=True)
+    with precompiled(request, probe_headers(request), source) as flags:
+        pass  # leaving the block waits for it
+    quick = [*common, *flags, "-H", "-c", "src/Resample.c", "-o", "quick.o"]
+    used = subprocess.run(quick, cwd=source, check=True, capture_output=True, text=True).stderr
+    assert "! ./fastinstall_prefix.h.gch" in used
+    assert (source / "quick.o").read_bytes() == (source / "plain.o").read_bytes()
 
 
 def test_headers_of_another_jpeg_abi_are_copied_with_the_right_number(tmp_path: Path) -> None:

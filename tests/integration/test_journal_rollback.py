@@ -80,7 +80,7 @@ def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Sto
     assert f"{SITE}/PIL" in caught.value.message
     assert INTRUDER in caught.value.message
     assert f"{SITE}/pillow.libs" not in caught.value.message, "its content is what we put there"
-    assert "--force" in str(caught.value.hint)
+    assert "--allow force-remove" in str(caught.value.hint)
     assert picture(replaced.prefix) == before
 
 

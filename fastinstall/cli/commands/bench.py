@@ -15,5 +15,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Measure every operation, in turn."""
     session = session_of(context).listening(progress_for(context))
     table = bench(session, find(session, target_of(arguments)))
-    context.console.data(dump(document("bench", table)) if context.console.json else speed_text(table))
+    context.console.data(
+        dump(document("bench", table)) if context.console.json else speed_text(table, context.console.out)
+    )
     return ExitCode.OK

@@ -14,7 +14,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Build for the target's interpreter, without touching the target."""
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
-    built = build_into(session, target_of(arguments), wish_of(arguments, context, session), output)
+    built = build_into(session, target_of(arguments), wish_of(arguments, context), output)
     if context.console.json:
         summary = {"wheel": str(built.wheel), "sha256": built.sha256, "from_cache": built.from_cache}
         context.console.data(dump({"schema": "fastinstall.build/1", **summary}))

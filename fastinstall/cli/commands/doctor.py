@@ -10,7 +10,7 @@ from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Report, Status
-from fastinstall.rules.checks import ORDER, load_check
+from fastinstall.rules.checks import check_names, load_check
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -29,7 +29,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _list(context: Context) -> int:
-    checks = [load_check(name) for name in ORDER]
+    checks = [load_check(name) for name in check_names()]
     if context.console.json:
         from fastinstall.model.codec import dump  # noqa: PLC0415 (only for JSON)
 
@@ -50,7 +50,7 @@ def _print(report: Report, context: Context) -> None:
     from fastinstall.cli.render import report_text  # noqa: PLC0415 (only for text)
 
     if not context.console.quiet or report.status is not Status.OK:
-        context.console.data(report_text(report, context.console))
+        context.console.data(report_text(report, context.console.out))
 
 
 def _is_repairable(report: Report) -> bool:
@@ -62,17 +62,17 @@ def _is_repairable(report: Report) -> bool:
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.api.repair import plan_repair, repair, undo_interruption  # noqa: PLC0415 (only with --fix)
-    from fastinstall.cli.common import consent, progress_for, refuse_without_yes  # noqa: PLC0415
+    from fastinstall.cli.common import progress_for  # noqa: PLC0415
+    from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415
     from fastinstall.rules.messages import fix_command  # noqa: PLC0415
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    refuse_without_yes(arguments, context, command)
+    refuse_without_yes(arguments, context.console, command)
     undo_interruption(working, environment)
     planned = plan_repair(working, environment)
     if planned.steps:
-        consent(planned, arguments, context, command)
-        repair(working, planned)
+        repair(working, consent(planned, arguments, context, command))
 
 
 def _exit_code(report: Report, fail_on: str) -> int:

@@ -25,7 +25,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
         context.console.data(dump(document("facts", facts)))
     else:
-        from fastinstall.cli.render import facts_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.render_facts import facts_text  # noqa: PLC0415 (only for text)
 
-        context.console.data(facts_text(facts))
+        context.console.data(facts_text(facts, context.console.out))
     return ExitCode.OK

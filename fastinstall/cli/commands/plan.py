@@ -15,7 +15,7 @@ from fastinstall.system import files
 def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o."""
     session = session_of(context).listening(progress_for(context))
-    made = plan(session, target_of(arguments), wish_of(arguments, context, session))
+    made = plan(session, target_of(arguments), wish_of(arguments, context))
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)

@@ -1,6 +1,7 @@
 """`fastinstall recipes list|show|check`."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.api.catalogue import all_recipes, check_recipe
@@ -8,6 +9,7 @@ from fastinstall.api.observing import recipe_named
 from fastinstall.api.session import Session
 from fastinstall.cli.common import session_of
 from fastinstall.cli.main import Context
+from fastinstall.cli.page import Page
 from fastinstall.errors import ExitCode, UsageError
 from fastinstall.model.codec import dump, encode
 from fastinstall.model.recipe import Recipe
@@ -37,7 +39,9 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
         raise UsageError("recipes show: name a recipe", hint="fastinstall recipes list")
     for name in arguments.names:
         recipe = recipe_named(session, name)
-        context.console.data(dump(encode(recipe)) if context.console.json else _recipe_text(recipe))
+        context.console.data(
+            dump(encode(recipe)) if context.console.json else _recipe_text(recipe, context.console.out)
+        )
     return ExitCode.OK
 
 
@@ -52,17 +56,21 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _recipe_text(recipe: Recipe) -> str:
-    lines = [
-        f"{recipe.name}: {recipe.summary}",
-        f"  source     {recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}",
-        f"  replaces   {', '.join(recipe.replaces)}",
-        f"  flags      {' '.join(recipe.base_cflags)}",
-        f"  levels     {', '.join(level.name for level in recipe.levels)}",
-        f"  libraries  {', '.join(recipe.libraries)}",
-        f"  advisories {len(recipe.advisories)}",
-    ]
+def _recipe_text(recipe: Recipe, page: Page) -> str:
+    lines = list(page.lines(f"{recipe.name}: {recipe.summary}", rest="  "))
+    for name, value in _recipe_rows(recipe):
+        lines += page.lines(value, first=f"  {name:<10} ", rest=" " * 13)
     for advisory in recipe.advisories:
-        lines.append(f"    {advisory.id} ({advisory.severity}, Pillow {advisory.affects}): {advisory.summary}")
+        text = f"{advisory.id} ({advisory.severity}, Pillow {advisory.affects}): {advisory.summary}"
+        lines += page.lines(text, first="    ", rest="      ")
         lines.append(f"      {advisory.source}, as of {advisory.dated}")
     return "\n".join(lines)
+
+
+def _recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}"
+    yield "replaces", ", ".join(recipe.replaces)
+    yield "flags", " ".join(recipe.base_cflags)
+    yield "levels", ", ".join(level.name for level in recipe.levels)
+    yield "libraries", ", ".join(recipe.libraries)
+    yield "advisories", str(len(recipe.advisories))

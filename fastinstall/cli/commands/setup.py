@@ -3,26 +3,29 @@
 from argparse import Namespace
 
 from fastinstall.api.planning import plan
-from fastinstall.api.setup import Outcome, carry_out
+from fastinstall.api.setup import Outcome, carry_out, recover_first
 from fastinstall.cli.common import (
     equivalent_command,
     progress_for,
-    refuse_unaccepted,
     session_of,
     target_of,
     wish_of,
 )
+from fastinstall.cli.consent import refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import plan_text, report_text, speed_text
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.model.codec import document, dump
 from fastinstall.model.plan import Plan
+from fastinstall.rules.messages import quote
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = session_of(context).listening(progress_for(context))
-    target, wish = target_of(arguments), wish_of(arguments, context, session)
+    target, wish = target_of(arguments), wish_of(arguments, context)
+    if arguments.yes:
+        recover_first(session, target)
     if _is_for_a_person(arguments, context):
         from fastinstall.cli.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
 
@@ -37,7 +40,9 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def show_plan(agreed: Plan, context: Context) -> int:
     """Print a plan and do nothing."""
-    context.console.data(dump(document("plan", agreed)) if context.console.json else plan_text(agreed, context.console))
+    context.console.data(
+        dump(document("plan", agreed)) if context.console.json else plan_text(agreed, context.console.out)
+    )
     return ExitCode.OK
 
 
@@ -51,13 +56,13 @@ def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) ->
         console.data(agreed.summary)
         return ExitCode.OK
     if outcome.report is not None:
-        console.data(report_text(outcome.report, console))
+        console.data(report_text(outcome.report, console.out))
     if outcome.receipt.speed is not None:
-        console.data(speed_text(outcome.receipt.speed))
+        console.data(speed_text(outcome.receipt.speed, console.out))
     console.data(f"done: {agreed.summary}")
     if wizard:
         console.data(f"the same again, without questions:\n  {equivalent_command(agreed)}")
-    console.data(f"undo: fastinstall rollback --prefix {agreed.environment.prefix}")
+    console.data(f"undo: fastinstall rollback --prefix {quote(agreed.environment.prefix)}")
     return ExitCode.OK
 
 
@@ -69,8 +74,8 @@ def _refuse_without_consent(agreed: Plan, arguments: Namespace, context: Context
     if not agreed.steps:
         return
     if not arguments.yes:
-        context.console.talk(plan_text(agreed, context.console))
+        context.console.talk(plan_text(agreed, context.console.err))
         raise RefusedError("nobody can be asked here, and --yes was not given", hint=equivalent_command(agreed))
     if not context.console.json:
-        context.console.talk(plan_text(agreed, context.console))
+        context.console.talk(plan_text(agreed, context.console.err))
     refuse_unaccepted(agreed)

@@ -1,0 +1,36 @@
+"""Where nobody can be asked, nothing is changed without --yes, and the command that would do it is given."""
+
+import pytest
+from interpreters import running
+from sandbox import Sandbox, Venv, tree_hash
+
+
+@pytest.fixture(scope="module")
+def venv(tmp_path_factory: pytest.TempPathFactory) -> Venv:
+    root = tmp_path_factory.mktemp("consent")
+    return Sandbox(root=root, cache=root / "cache", downloads=root / "downloads").venv(running(), pip=False)
+
+
+@pytest.mark.parametrize("words", [("rollback",), ("guard", "install"), ("guard", "remove")], ids=" ".join)
+def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
+    before = tree_hash(venv.prefix)
+    done = sandbox.cli(*words, "--prefix", venv.prefix)
+    assert done.exit_code == 5
+    assert "nobody can be asked here, and --yes was not given" in done.stderr
+    assert f"hint: fastinstall {' '.join(words)} --yes --prefix {venv.prefix}" in done.stderr
+    assert tree_hash(venv.prefix) == before
+
+
+@pytest.mark.parametrize("words", [("guard", "status"), ("rollback", "--list"), ("doctor", "--quick")], ids=" ".join)
+def test_a_verb_that_only_looks_needs_none(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
+    assert sandbox.cli(*words, "--prefix", venv.prefix).exit_code == 0
+
+
+def test_a_setting_of_the_directory_counts_and_a_wrong_one_is_named(sandbox: Sandbox, venv: Venv) -> None:
+    settings = sandbox.root / "fastinstall.toml"
+    settings.write_text('fail_on = "never"\njson = true\n')
+    assert sandbox.cli("doctor", "--quick", "--prefix", venv.prefix).document["schema"] == "fastinstall.doctor/1"
+    settings.write_text('fail_on = "sometimes"\n')
+    wrong = sandbox.cli("doctor", "--quick", "--prefix", venv.prefix)
+    assert wrong.exit_code == 2
+    assert "fastinstall.toml: fail_on: 'sometimes' is not one of error, warning, never" in wrong.stderr

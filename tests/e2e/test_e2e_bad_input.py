@@ -1,0 +1,435 @@
+"""Bad input: the exit code of the contract, a message that names the thing, a hint, and not a byte changed."""
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from interpreters import Python, outdated, running
+from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Variables, tree_hash
+
+from fastinstall.system.resources import recipes_directory
+
+SETUP = ("setup", "--yes", "--prefix", "{env}")
+DISAGREEING = {"VIRTUAL_ENV": "{env}", "CONDA_PREFIX": "{conda}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row: what is typed, and what has to come of it.
+
+    Attributes:
+        name: of the test.
+        arguments: {env}, {conda}, {managed}, ... are the places of the scene.
+        exit_code: of the contract.
+        says: parts of the message, the thing's name among them.
+        variables: changes to the environment.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    exit_code: int
+    says: tuple[str, ...]
+    variables: Variables = field(default_factory=dict)
+
+
+USAGE = (
+    Case(name="verb", arguments=("frobnicate",), exit_code=2, says=("frobnicate", "setup", "doctor")),
+    Case(name="flag", arguments=("setup", "--frobnicate"), exit_code=2, says=("--frobnicate",)),
+    Case(
+        name="recipe",
+        arguments=(*SETUP, "--recipe", "pilow-simd"),
+        exit_code=2,
+        says=("pilow-simd", "did you mean --recipe pillow-simd", "known: pillow, pillow-simd"),
+    ),
+    Case(
+        name="level",
+        arguments=(*SETUP, "--level", "x86-64-v9"),
+        exit_code=2,
+        says=("--level x86-64-v9", "known: auto", "x86-64-v3"),
+    ),
+    Case(name="library", arguments=(*SETUP, "--require", "jpg"), exit_code=2, says=("--require jpg", "known: jpeg")),
+    Case(
+        name="link",
+        arguments=(*SETUP, "--link", "static"),
+        exit_code=2,
+        says=("--link", "static", "bundle, env, system"),
+    ),
+    Case(
+        name="risk",
+        arguments=(*SETUP, "--allow", "downgrade,everything"),
+        exit_code=2,
+        says=("--allow", "everything", "downgrade", "feature-loss"),
+    ),
+    Case(
+        name="risk of rollback",
+        arguments=("rollback", "--yes", "--prefix", "{env}", "--allow", "everything"),
+        exit_code=2,
+        says=("--allow everything", "force-remove"),
+    ),
+    Case(name="name", arguments=(*SETUP, "--dist-name", "pil"), exit_code=2, says=("--dist-name", "pillow-simd")),
+    Case(name="jobs", arguments=(*SETUP, "--jobs", "0"), exit_code=2, says=("--jobs", "at least 1")),
+    Case(
+        name="jobs by variable",
+        arguments=SETUP,
+        exit_code=2,
+        says=("FASTINSTALL_JOBS", "at least 1"),
+        variables={"FASTINSTALL_JOBS": "many"},
+    ),
+    Case(name="version", arguments=(*SETUP, "--version", "99.0"), exit_code=2, says=("99.0", "the nearest: ")),
+    Case(name="no version", arguments=(*SETUP, "--version", "newest"), exit_code=2, says=("newest", "not a version")),
+    Case(
+        name="wheelhouse", arguments=(*SETUP, "--wheelhouse", "{gone}"), exit_code=2, says=("{gone}", "not a directory")
+    ),
+    Case(
+        name="check",
+        arguments=("doctor", "simd-activ", "--prefix", "{env}"),
+        exit_code=2,
+        says=("simd-activ", "did you mean", "jpeg-library"),
+    ),
+    Case(
+        name="two targets",
+        arguments=("setup", "--yes", "--prefix", "{env}", "--python", "{managed}/bin/python3"),
+        exit_code=2,
+        says=("--prefix {env}", "--python {managed}/bin/python3"),
+    ),
+    Case(
+        name="two wishes for a place",
+        arguments=("setup", "--yes", "--prefix", "{env}", "--new-env", "{gone}"),
+        exit_code=2,
+        says=("--new-env", "--prefix"),
+    ),
+)
+
+DOCUMENTS = (
+    Case(
+        name="recipe with an unknown key",
+        arguments=(*SETUP, "--recipe", "unknown-key"),
+        exit_code=2,
+        says=("{recipes}/unknown-key.toml: pakage: unknown key", "package"),
+        variables={"FASTINSTALL_RECIPES": "{recipes}"},
+    ),
+    Case(
+        name="recipe that is no TOML",
+        arguments=(*SETUP, "--recipe", "no-toml"),
+        exit_code=2,
+        says=("{recipes}/no-toml.toml: not valid TOML",),
+        variables={"FASTINSTALL_RECIPES": "{recipes}"},
+    ),
+    Case(
+        name="no directory of recipes",
+        arguments=SETUP,
+        exit_code=2,
+        says=("{gone}", "FASTINSTALL_RECIPES"),
+        variables={"FASTINSTALL_RECIPES": "{gone}"},
+    ),
+    Case(name="no plan", arguments=("apply", "--yes", "{gone}"), exit_code=2, says=("{gone}", "cannot be read")),
+    Case(
+        name="plan that is no JSON",
+        arguments=("apply", "--yes", "{documents}/no.json"),
+        exit_code=2,
+        says=("{documents}/no.json: not JSON", "line 1"),
+    ),
+    Case(
+        name="plan of another schema",
+        arguments=("apply", "--yes", "{documents}/other-schema.json"),
+        exit_code=2,
+        says=("{documents}/other-schema.json: schema: ", "fastinstall.plan/1", "fastinstall.plan/9"),
+    ),
+    Case(
+        name="plan with an unknown step",
+        arguments=("apply", "--yes", "{documents}/unknown-step.json"),
+        exit_code=2,
+        says=("{documents}/unknown-step.json: steps[0].kind: ", "install-guard"),
+    ),
+    Case(
+        name="settings with an unknown key",
+        arguments=SETUP,
+        exit_code=2,
+        says=("{configuration}/fastinstall/fastinstall.toml: levle: unknown key", "level"),
+        variables={"XDG_CONFIG_HOME": "{configuration}"},
+    ),
+)
+
+UNDETERMINED = (
+    Case(
+        name="no environment",
+        arguments=("setup", "--yes", "--prefix", "{empty}"),
+        exit_code=4,
+        says=("{empty}: not a Python environment", "--prefix", "--new-env"),
+    ),
+    Case(
+        name="no directory",
+        arguments=("doctor", "--prefix", "{gone}"),
+        exit_code=4,
+        says=("{gone}: no such directory",),
+    ),
+    Case(
+        name="no interpreter",
+        arguments=("setup", "--yes", "--python", "{gone}/bin/python"),
+        exit_code=4,
+        says=("{gone}/bin/python: no such file", "--python"),
+    ),
+    Case(
+        name="no Python",
+        arguments=("setup", "--yes", "--new-env", "{gone}", "--python", shutil.which("true") or "/bin/true"),
+        exit_code=4,
+        says=("true: does not answer like a Python interpreter",),
+    ),
+    Case(
+        name="dangling interpreter",
+        arguments=("setup", "--yes", "--prefix", "{dangling}"),
+        exit_code=4,
+        says=("{dangling}/bin/python: points to {gone}/bin/python, which is gone",),
+    ),
+)
+
+REFUSED = (
+    Case(
+        name="nothing active",
+        arguments=("setup", "--yes"),
+        exit_code=5,
+        says=("no environment is active and none was named", "--prefix DIR"),
+    ),
+    Case(
+        name="two active",
+        arguments=("setup", "--yes"),
+        exit_code=5,
+        says=("VIRTUAL_ENV is {env}", "CONDA_PREFIX is {conda}", "--prefix '{env}' or --prefix '{conda}'"),
+        variables=DISAGREEING,
+    ),
+    Case(
+        name="PEP 668",
+        arguments=("setup", "--yes", "--prefix", "{managed}"),
+        exit_code=5,
+        says=("{managed} belongs to the operating system", "EXTERNALLY-MANAGED", "PEP 668", "--new-env"),
+    ),
+    Case(
+        name="global interpreter",
+        arguments=("setup", "--yes", "--python", "{unmanaged}/bin/python3"),
+        exit_code=5,
+        says=("{unmanaged} is not a virtual environment", "never changed", "--new-env"),
+    ),
+    Case(
+        name="conda",
+        arguments=("setup", "--yes", "--prefix", "{conda}"),
+        exit_code=5,
+        says=("{conda} is a conda environment", "swap the result back", "--new-env"),
+    ),
+    Case(
+        name="fastinstall's own environment",
+        arguments=("setup", "--yes", "--prefix", sys.prefix),
+        exit_code=5,
+        says=(sys.prefix, "fastinstall itself", "--prefix DIR"),
+    ),
+    Case(
+        name="new environment where something is",
+        arguments=("setup", "--yes", "--new-env", "{env}"),
+        exit_code=5,
+        says=("--new-env {env}: there is something already", "--prefix {env}"),
+    ),
+    Case(
+        name="nobody to ask",
+        arguments=("setup", "--prefix", "{env}"),
+        exit_code=5,
+        says=("--yes was not given", "hint: fastinstall setup --yes --prefix {env}\n"),
+    ),
+    Case(
+        name="nobody to ask in CI",
+        arguments=("setup", "--prefix", "{env}", "--level", "x86-64-v2"),
+        exit_code=5,
+        says=("--yes was not given", "hint: fastinstall setup --yes --prefix {env} --level x86-64-v2\n"),
+        variables={"CI": "true"},
+    ),
+    Case(
+        name="nobody to ask about a rollback",
+        arguments=("rollback", "--prefix", "{env}"),
+        exit_code=5,
+        says=("--yes was not given", "hint: fastinstall rollback --yes --prefix {env}\n"),
+    ),
+    Case(
+        name="no compiler",
+        arguments=SETUP,
+        exit_code=5,
+        says=("missing: compiler", "apt-get install gcc libc6-dev", "dnf install gcc"),
+        variables={"PATH": "{empty}", "CC": None},
+    ),
+    Case(
+        name="compiler that is none",
+        arguments=SETUP,
+        exit_code=5,
+        says=("CC={gone}/cc", "no C compiler"),
+        variables={"CC": "{gone}/cc"},
+    ),
+    Case(
+        name="header missing, and no apt",
+        arguments=(*SETUP, "--recipe", "no-header"),
+        exit_code=5,
+        says=("missing: the headers of jpeg", "apt-get install libjpeg-dev", "dnf install libjpeg-turbo-devel"),
+        variables={"FASTINSTALL_RECIPES": "{recipes}", "PATH": "{tools}", "CC": None},
+    ),
+)
+
+FAILED = (
+    Case(
+        name="no network",
+        arguments=SETUP,
+        exit_code=6,
+        says=("cannot be reached", UNREACHABLE["PIP_INDEX_URL"], "tried", "--offline --wheelhouse DIR"),
+        variables=UNREACHABLE,
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """The places that the cases name, all below the root of one sandbox."""
+
+    sandbox: Sandbox
+    places: Mapping[str, Path]
+
+    def run(self, case: Case, *more: str) -> Result:
+        arguments = (self.named(word) for word in case.arguments)
+        variables = {name: value and self.named(value) for name, value in case.variables.items()}
+        return self.sandbox.cli(*arguments, *more, env=variables)
+
+    def named(self, text: str) -> str:
+        for name, path in self.places.items():
+            text = text.replace(f"{{{name}}}", str(path))
+        return text
+
+    def content(self) -> dict[str, dict[str, str]]:
+        return {name: tree_hash(path) for name, path in self.places.items() if path.exists()}
+
+
+@pytest.fixture(scope="module")
+def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
+    with new_sandbox() as sandbox:
+        names = ("env", "conda", "empty", "gone", "dangling", "managed", "unmanaged")
+        more = ("recipes", "documents", "configuration", "tools")
+        places = {name: sandbox.root / name for name in (*names, *more)}
+        for name in ("env", "conda"):
+            sandbox.venv(running(), name=name, pip=False)
+        for name in (*more, "empty", "conda/conda-meta", "dangling/bin"):
+            (sandbox.root / name).mkdir(parents=True)
+        (places["dangling"] / "bin" / "python").symlink_to(places["gone"] / "bin" / "python")
+        _make_global(places["unmanaged"], running())
+        _make_global(places["managed"], running()).joinpath("EXTERNALLY-MANAGED").write_text("[externally-managed]\n")
+        _write_recipes(places["recipes"])
+        _write_documents(places["documents"])
+        _write(places["configuration"] / "fastinstall" / "fastinstall.toml", 'levle = "auto"\n')
+        _link_tools(places["tools"])
+        yield Scene(sandbox=sandbox, places=places)
+
+
+@pytest.mark.parametrize(
+    "case", [*USAGE, *DOCUMENTS, *UNDETERMINED, *REFUSED, *FAILED], ids=lambda case: case.name.replace(" ", "-")
+)
+def test_bad_input_is_told_and_changes_nothing(scene: Scene, case: Case) -> None:
+    before = scene.content()
+    result = scene.run(case)
+    assert result.exit_code == case.exit_code, result.text
+    message = result.stderr[result.stderr.index("error: ") :]
+    assert [part for part in map(scene.named, case.says) if part not in message] == [], message
+    assert "  hint: " in message
+    assert "Traceback" not in message
+    assert result.stdout == ""
+    assert scene.content() == before
+
+
+@pytest.mark.parametrize("cases", [USAGE, DOCUMENTS, UNDETERMINED, REFUSED, FAILED], ids=lambda cases: cases[-1].name)
+def test_an_error_is_one_json_document_where_json_is_asked_for(scene: Scene, cases: tuple[Case, ...]) -> None:
+    case = cases[-1]
+    result = scene.run(case, "--json")
+    document = result.document
+    assert result.exit_code == case.exit_code
+    assert document["schema"] == "fastinstall.error/1"
+    assert document["exit_code"] == case.exit_code
+    assert document["message"] in result.stderr
+    assert document["hint"]
+
+
+@pytest.mark.parametrize("python", [python for python in outdated() if python.version < (3, 8)], ids=str)
+def test_a_python_too_old_for_every_version_is_told(scene: Scene, python: Python) -> None:
+    result = scene.sandbox.cli("setup", "--yes", "--new-env", scene.places["gone"], "--python", python.executable)
+    assert result.exit_code == (4 if python.version < (3, 7) else 5), result.text
+    assert f"{python}." in result.stderr
+    assert "hint: " in result.stderr
+    assert not scene.places["gone"].exists()
+
+
+def test_an_unreachable_index_is_noticed_within_seconds(scene: Scene) -> None:
+    with _silent_port() as port:
+        unanswered = {"PIP_INDEX_URL": f"http://127.0.0.1:{port}/simple", "PIP_DEFAULT_TIMEOUT": "1"}
+        result = scene.sandbox.cli(*map(scene.named, SETUP), env=unanswered)
+    assert result.exit_code == 6, result.text
+    assert "cannot be reached" in result.stderr
+
+
+@contextmanager
+def _silent_port() -> Iterator[int]:
+    """A port where somebody listens and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def _make_global(prefix: Path, python: Python) -> Path:
+    """A Python that is nobody's virtual environment: a copy of the executable beside links to its library.
+
+    Returns:
+        The directory of its library.
+    """
+    name = f"python{python}"
+    real = Path(os.path.realpath(python.executable))
+    library = prefix / "lib" / name
+    (prefix / "bin").mkdir(parents=True)
+    (library / "site-packages").mkdir(parents=True)
+    shutil.copy2(real, prefix / "bin" / name)
+    (prefix / "bin" / "python3").symlink_to(name)
+    for entry in (real.parent.parent / "lib" / name).iterdir():
+        if entry.name not in ("site-packages", "EXTERNALLY-MANAGED"):
+            (library / entry.name).symlink_to(entry)
+    return library
+
+
+def _write_recipes(directory: Path) -> None:
+    good = (recipes_directory() / "pillow-simd.toml").read_text(encoding="utf-8")
+    _write(directory / "unknown-key.toml", _with(good, 'package = "PIL"', 'pakage = "PIL"'))
+    _write(directory / "no-toml.toml", "levels = [")
+    named = _with(good, 'name = "pillow-simd"', 'name = "no-header"')
+    _write(directory / "no-header.toml", _with(named, 'header = "jpeglib.h"', 'header = "jpeglib-that-is-not-there.h"'))
+
+
+def _write_documents(directory: Path) -> None:
+    _write(directory / "no.json", "{")
+    _write(directory / "other-schema.json", '{"schema": "fastinstall.plan/9"}')
+    environment = '{"prefix": "/srv/env", "kind": "venv", "python": "/srv/env/bin/python"}'
+    steps = '[{"kind": "explode", "reason": "why not"}]'
+    _write(
+        directory / "unknown-step.json",
+        f'{{"schema": "fastinstall.plan/1", "environment": {environment}, "facts_digest": "", "wish": {{}}, '
+        f'"steps": {steps}, "summary": ""}}',
+    )
+
+
+def _link_tools(directory: Path) -> None:
+    """A PATH with a compiler and nothing else."""
+    for name in ("cc", "gcc", "as", "ld"):
+        found = shutil.which(name)
+        if found is not None:
+            (directory / name).symlink_to(found)
+
+
+def _with(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")

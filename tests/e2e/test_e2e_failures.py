@@ -1,0 +1,132 @@
+"""What goes wrong on the way: interruptions, builds that fail, disks that are full. The environment is as it was."""
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from interpreters import running
+from sandbox import Sandbox, Venv, tree_hash
+
+STAGES = ("staging ", "running real operations", "swapping it in", "running doctor's checks")
+
+
+@pytest.fixture
+def venv(sandbox: Sandbox) -> Venv:
+    return sandbox.venv(running(), pip=False)
+
+
+def test_an_interruption_while_compiling_leaves_nothing_behind(sandbox: Sandbox, venv: Venv) -> None:
+    before = tree_hash(venv.prefix)
+    reached = sandbox.root / "reached"
+    compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
+    with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"CC": str(compiler)}) as setup:
+        setup.wait_for("compiling")
+        setup.wait_until(reached.exists)
+        result = setup.end(by=signal.SIGINT)
+    assert result.exit_code == 130, result.text
+    assert "interrupted" in result.stderr
+    assert tree_hash(venv.prefix) == before
+    assert _processes_with(str(compiler)) == []
+    assert list((sandbox.cache / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.strip().replace(" ", "-"))
+def test_a_termination_at_any_later_moment_leaves_nothing_behind(sandbox: Sandbox, venv: Venv, stage: str) -> None:
+    before = tree_hash(venv.prefix)
+    with sandbox.started("setup", "--yes", "--prefix", venv.prefix) as setup:
+        setup.wait_for(stage)
+        result = setup.end(by=signal.SIGTERM)
+    assert result.exit_code == 130, result.text
+    assert tree_hash(venv.prefix) == before
+
+
+def test_an_interruption_while_a_new_environment_is_set_up_takes_it_away(sandbox: Sandbox) -> None:
+    prefix = sandbox.root / "fast-env"
+    with sandbox.started("setup", "--yes", "--new-env", prefix, "--python", running().executable) as setup:
+        setup.wait_for("running real operations")
+        result = setup.end(by=signal.SIGINT)
+    assert result.exit_code == 130, result.text
+    assert not prefix.exists()
+
+
+def test_a_build_that_fails_shows_its_last_lines_and_its_log(sandbox: Sandbox, venv: Venv) -> None:
+    before = tree_hash(venv.prefix)
+    compiler = sandbox.compiler("echo 'Resample.c:7: error: no more kernels' >&2; exit 1")
+    result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env={"CC": str(compiler)})
+    assert result.exit_code == 6, result.text
+    assert "error: the build failed" in result.stderr
+    assert "Resample.c:7: error: no more kernels" in result.stderr
+    log = Path(next(line for line in result.stderr.splitlines() if line.strip().startswith("log: ")).strip()[5:])
+    assert "no more kernels" in log.read_text(encoding="utf-8")
+    assert tree_hash(venv.prefix) == before
+
+
+def test_a_full_disk_under_the_environment_changes_nothing(sandbox: Sandbox) -> None:
+    _fill_the_cache(sandbox)
+    with _small_disk(sandbox.root / "disk", "12m") as disk:
+        venv = sandbox.venv(running(), name=disk / "env", pip=False)
+        before = tree_hash(venv.prefix)
+        result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
+        assert result.exit_code == 6, result.text
+        assert "No space left on device" in result.stderr
+        assert "hint: " in result.stderr
+        assert tree_hash(venv.prefix) == before
+
+
+def test_a_full_disk_under_the_cache_changes_nothing(sandbox: Sandbox, venv: Venv) -> None:
+    before = tree_hash(venv.prefix)
+    with _small_disk(sandbox.root / "disk", "1m") as disk:
+        result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env={"FASTINSTALL_CACHE_DIR": str(disk)})
+    assert result.exit_code == 6, result.text
+    assert "No space left on device" in result.stderr
+    assert "hint: " in result.stderr
+    assert tree_hash(venv.prefix) == before
+
+
+def test_a_read_only_environment_is_refused(sandbox: Sandbox) -> None:
+    with _small_disk(sandbox.root / "disk", "12m") as disk:
+        venv = sandbox.venv(running(), name=disk / "env", pip=False)
+        before = tree_hash(venv.prefix)
+        subprocess.run(("mount", "-o", "remount,ro", disk), check=True, capture_output=True)
+        result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
+        assert result.exit_code == 5, result.text
+        assert f"{venv.site_packages} is not writable" in result.stderr
+        assert "hint: " in result.stderr
+        assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
+        assert tree_hash(venv.prefix) == before
+
+
+def _fill_the_cache(sandbox: Sandbox) -> None:
+    """Have the wheel built, so that the environment's disk is the only one that anything is written to."""
+    result = sandbox.cli("build", "-o", sandbox.root / "wheels", "--python", running().executable)
+    assert result.exit_code == 0, result.text
+
+
+@contextmanager
+def _small_disk(directory: Path, size: str) -> Iterator[Path]:
+    """A filesystem of that size; skips where this user may not mount one."""
+    directory.mkdir()
+    mount = shutil.which("mount") or "false"
+    argv = (mount, "-t", "tmpfs", "-o", f"size={size}", "tmpfs", directory)
+    if subprocess.run(argv, check=False, capture_output=True).returncode != 0:
+        pytest.skip("this user may not mount a small filesystem")
+    try:
+        yield directory
+    finally:
+        subprocess.run(("umount", "--lazy", directory), check=True, capture_output=True)
+
+
+def _processes_with(word: str) -> list[str]:
+    """Command lines of this machine that name something."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended
+            continue
+        found += [line] if word in line else []
+    return found

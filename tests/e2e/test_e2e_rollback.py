@@ -1,0 +1,36 @@
+"""rollback: what was there before, to the byte, without a network."""
+
+import pytest
+from interpreters import running
+from sandbox import UNREACHABLE, Sandbox, tree_hash
+
+BEFORE = {"nothing": (), "stock": ("pillow==12.1.1",), "older": ("pillow==11.3.0", "imageio")}
+
+
+@pytest.mark.parametrize("installed", BEFORE.values(), ids=BEFORE)
+def test_rollback_brings_back_every_byte(sandbox: Sandbox, installed: tuple[str, ...]) -> None:
+    venv = sandbox.venv(running())
+    if installed:
+        assert venv.pip("install", *installed).exit_code == 0
+    before = tree_hash(venv.prefix)
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
+    assert done.exit_code == 0, done.text
+    assert tree_hash(venv.prefix) != before
+    undone = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix, env=UNREACHABLE)
+    assert undone.exit_code == 0, undone.text
+    assert tree_hash(venv.prefix) == before
+
+
+def test_rollback_undoes_one_setup_or_all_of_them(sandbox: Sandbox) -> None:
+    venv = sandbox.venv(running(), pip=False)
+    before = tree_hash(venv.prefix)
+    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix).exit_code == 0
+    first = tree_hash(venv.prefix)
+    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--upgrade")
+    assert again.exit_code == 0, again.text
+    oldest = sandbox.cli("rollback", "--list", "--prefix", venv.prefix, "--json").document["transactions"][-1]["id"]
+    assert sandbox.cli("rollback", "--yes", "--prefix", venv.prefix).exit_code == 0
+    assert tree_hash(venv.prefix) == first
+    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--upgrade").exit_code == 0
+    assert sandbox.cli("rollback", "--yes", "--prefix", venv.prefix, "--to", oldest).exit_code == 0
+    assert tree_hash(venv.prefix) == before

@@ -1,0 +1,62 @@
+"""Progress, as a terminal shows it while a stage goes on."""
+
+import signal
+import sys
+from contextlib import AbstractContextManager
+
+from sandbox import Sandbox, Variables, run
+from terminal import Terminal, python_in_terminal
+
+PROGRAM = """
+import os, sys, time
+from fastinstall.cli.console import Console, is_dumb, page_for
+from fastinstall.cli.progress import progress_listener
+from fastinstall.model.event import Finished, Noted, Progressed, Started
+
+page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
+with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:
+    show(Started(stage="compile", message="compiling it"))
+    show(Progressed(stage="compile", done=0, total=0))
+    show(Progressed(stage="compile", done=21, total=84))
+    if sys.argv[1:] == ["slowly"]:
+        time.sleep(30)
+    show(Noted(message="something is odd", warning=True))
+    show(Progressed(stage="compile", done=84, total=84))
+    show(Finished(stage="compile", message="compiled it", seconds=3.25))
+"""
+LINES = "compiling it\nwarning: something is odd\ncompiled it (3.2 s)"
+SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
+
+
+def test_a_terminal_shows_a_bar_with_counts_and_is_left_as_it_was(sandbox: Sandbox) -> None:
+    with _program(sandbox, "slowly") as shown:
+        shown.expect("compiling it compile")
+        shown.expect("21/84")
+        shown.process.send_signal(signal.SIGINT)
+        shown.end()
+        assert "21/84" not in shown.text
+        assert shown.raw.rindex(SHOW_CURSOR) > shown.raw.rindex(HIDE_CURSOR)
+
+
+def test_what_remains_of_a_bar_are_lines(sandbox: Sandbox) -> None:
+    with _program(sandbox) as shown:
+        assert shown.end() == 0
+        assert shown.text == LINES
+
+
+def test_a_terminal_that_knows_only_lines_gets_lines(sandbox: Sandbox) -> None:
+    with _program(sandbox, changes={"TERM": "dumb"}) as shown:
+        assert shown.end() == 0
+        assert shown.text == LINES
+        assert b"\x1b" not in shown.raw
+
+
+def test_without_a_terminal_lines_come_and_rich_is_not_loaded(sandbox: Sandbox) -> None:
+
+    done = run((sys.executable, "-c", PROGRAM + "\nassert 'rich' not in sys.modules"), sandbox.variables())
+    assert (done.exit_code, done.stderr.rstrip(), done.stdout) == (0, LINES, "")
+
+
+def _program(sandbox: Sandbox, *words: str, changes: Variables | None = None) -> AbstractContextManager[Terminal]:
+    variables = sandbox.variables(changes)
+    return python_in_terminal("-c", PROGRAM, *words, variables=variables, directory=sandbox.root)

@@ -1,0 +1,256 @@
+"""One real build: the SIMD core of pillow-simd in the official Pillow wheel, installed and used.
+
+Needs a package index, a C compiler and the headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE
+names a directory that keeps downloads and the wheel from run to run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from fastinstall.binary.dynamic import read_dynamic
+from fastinstall.binary.symbols import defined_symbols, unoptimised_share
+from fastinstall.build.certify import certified_platform
+from fastinstall.build.chassis import open_chassis, replace_core
+from fastinstall.build.pipeline import build_wheel
+from fastinstall.build.reach import reached_libraries
+from fastinstall.build.request import BuildRequest, BuildResult
+from fastinstall.build.wheel import unpack_wheel
+from fastinstall.errors import FailedError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import argv_for, pip_settings
+from fastinstall.model.artefact import Releases
+from fastinstall.model.event import Event, Progressed, ignore
+from fastinstall.model.facts import Compiler
+from fastinstall.model.plan import Build
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import LinkMode
+from fastinstall.probes.compiler import observe_compiler
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.probes.libraries import SearchPath, observe_library
+from fastinstall.rules.flags import compile_flags, probed_flags
+from fastinstall.rules.recipes import parse_recipe
+from fastinstall.system.resources import recipes_directory
+
+LEVEL = "x86-64-v3"
+OPERATIONS = """
+import io
+from PIL import Image, _imaging, features
+image = Image.effect_noise((640, 480), 90).convert("RGB")
+assert image.resize((100, 75), Image.Resampling.LANCZOS).size == (100, 75)
+buffer = io.BytesIO()
+image.save(buffer, "JPEG", quality=90)
+assert Image.open(buffer).convert("RGB").size == (640, 480)
+image.save(io.BytesIO(), "WEBP")
+print(features.check("libjpeg_turbo"), features.check("webp"), features.check("freetype2"), features.check("avif"))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The build, what it was asked, and what it said."""
+
+    request: BuildRequest
+    result: BuildResult
+    events: tuple[Event, ...]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    kept = os.environ.get("FASTINSTALL_TEST_CACHE")
+    cache = Path(kept) if kept else tmp_path_factory.mktemp("cache")
+    events: list[Event] = []
+    request = replace(_request(cache), emit=events.append)
+    return Built(request=request, result=build_wheel(request), events=tuple(events))
+
+
+@pytest.fixture(scope="session")
+def tree(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked."""
+    directory = tmp_path_factory.mktemp("tree")
+    unpack_wheel(built.result.wheel, directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def environment(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The Python of a fresh environment that pip has installed the wheel into."""
+    prefix = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    python = prefix / "bin/python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    subprocess.run([*pip, "install", "-q", "--no-index", "--no-deps", str(built.result.wheel)], check=True)
+    yield python
+    subprocess.run([*pip, "uninstall", "-q", "-y", "pillow"], check=True)
+    assert not list(prefix.rglob("PIL/*.py")), "uninstalling left files behind"
+
+
+def core_of(built: Built, tree: Path) -> Path:
+    return tree / "PIL" / f"_imaging{built.request.interpreter.extension_suffix}"
+
+
+def test_the_core_asks_for_the_wheel_s_own_libraries_by_their_own_names(built: Built, tree: Path) -> None:
+    needed = read_dynamic(core_of(built, tree)).needed
+    bundled = [name for name in needed if (tree / "pillow.libs" / name).is_file()]
+    links = {built.request.recipe.libraries[name].link for name in built.request.step.libraries} - {"z"}
+    assert {name.partition("-")[0] for name in bundled} == {f"lib{link}" for link in links}
+    assert set(needed) - set(bundled) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "libz.so.1"}
+
+
+def test_the_core_looks_beside_itself_and_nowhere_else(built: Built, tree: Path) -> None:
+    core = read_dynamic(core_of(built, tree))
+    assert (core.rpath, core.runpath) == ("$ORIGIN/../pillow.libs", None)
+
+
+def test_no_path_of_the_build_is_in_the_core(built: Built, tree: Path) -> None:
+    content = core_of(built, tree).read_bytes()
+    assert b"fastinstall-build" not in content
+    assert str(built.request.cache).encode() not in content
+
+
+def test_the_core_has_the_kernels_and_is_optimised_and_marked(built: Built, tree: Path) -> None:
+    core = core_of(built, tree)
+    assert set(built.request.recipe.expect.symbols) <= defined_symbols(core)
+    share = unoptimised_share(core)
+    assert share is not None
+    assert share < 0.1
+    assert read_dynamic(core).isa_needed == LEVEL
+
+
+def test_everything_but_core_and_version_is_the_official_wheel_s(built: Built, tree: Path, tmp_path: Path) -> None:
+    assert built.request.chassis is not None
+    unpack_wheel(built.request.chassis, tmp_path)
+    official = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    kept = {path for path in official if ".dist-info" not in path.parts[0]}
+    there = {path for path in kept if (tree / path).is_file()}
+    changed = {path.name for path in there if (tree / path).read_bytes() != (tmp_path / path).read_bytes()}
+    assert changed == {core_of(built, tree).name, "_version.py"}
+    assert {path.parts[0] for path in kept - there} <= {"pillow.libs"}
+
+
+def test_every_bundled_library_is_one_that_some_module_reaches(tree: Path) -> None:
+    reached = reached_libraries((tree / "PIL").glob("*.so"), tree / "pillow.libs")
+    assert set(reached.values()) == set((tree / "pillow.libs").iterdir())
+
+
+def test_auditwheel_certifies_what_the_tags_promise(built: Built) -> None:
+    platforms = built.result.wheel.stem.split("-")[-1].split(".")
+    certified = certified_platform(built.result.wheel, os.environ)
+    assert certified.startswith("manylinux_")
+    assert all(_glibc(certified) <= _glibc(platform) for platform in platforms)
+
+
+def test_pip_installs_it_and_finds_nothing_wrong(environment: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", str(environment)]
+    checked = subprocess.run([*pip, "check"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+    listed = subprocess.run([*pip, "list", "--format=json"], capture_output=True, text=True, check=True).stdout
+    (pillow,) = [each for each in json.loads(listed) if each["name"].lower() == "pillow"]
+    assert "+simd.v3" in pillow["version"]
+
+
+def test_it_works_with_every_codec_of_the_official_wheel(environment: Path) -> None:
+    done = subprocess.run([environment, "-c", OPERATIONS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True"] * 4
+
+
+def test_the_metadata_says_how_it_was_made(built: Built, tree: Path) -> None:
+    (metadata,) = tree.glob("*.dist-info")
+    provenance = json.loads((metadata / "fastinstall.json").read_text())
+    assert provenance["level"] == LEVEL
+    assert built.request.step.source is not None
+    assert provenance["source"]["sha256"] == built.request.step.source.sha256
+    assert provenance["headers"]["jpeg"]
+    bill = json.loads((metadata / "sboms/fastinstall.cdx.json").read_text())
+    assert {"pillow", "pillow-simd"} <= {component["name"] for component in bill["components"]}
+
+
+def test_a_second_build_is_a_hit_in_the_cache_and_quick(built: Built) -> None:
+    again = build_wheel(built.request)
+    assert again.from_cache
+    assert again.sha256 == built.result.sha256
+    assert again.seconds < 5
+
+
+def test_progress_counts_up_to_about_its_total(built: Built) -> None:
+    if built.result.from_cache:
+        pytest.skip("taken from FASTINSTALL_TEST_CACHE, so nothing was compiled")
+    progress = [event for event in built.events if isinstance(event, Progressed)]
+    assert [event.done for event in progress] == list(range(1, len(progress) + 1))
+    assert len(progress) > 0.8 * progress[-1].total
+
+
+def test_a_chassis_with_other_python_code_is_refused_by_file(built: Built, tree: Path, tmp_path: Path) -> None:
+    assert built.request.chassis is not None
+    suffix = built.request.interpreter.extension_suffix
+    chassis = open_chassis(built.request.chassis, "PIL", suffix, tmp_path)
+    (tmp_path / "PIL/ImageOps.py").write_text("# changed upstream\n")
+    before = chassis.core.read_bytes()
+    with pytest.raises(FailedError, match=r"ImageOps\.py"):
+        replace_core(chassis, tree)
+    assert chassis.core.read_bytes() == before
+
+
+def _glibc(platform: str) -> tuple[int, int]:
+    _, major, minor, *_ = platform.split("_")
+    return int(major), int(minor)
+
+
+def _request(cache: Path) -> BuildRequest:
+    python = observe_interpreter(Path(sys.executable))
+    path = recipes_directory() / "pillow-simd.toml"
+    recipe = parse_recipe(path.read_text(encoding="utf-8"), path)
+    compiler = observe_compiler(probed_flags(recipe), os.environ)
+    assert compiler is not None, "this test needs a C compiler"
+    index = PackageIndex(settings=pip_settings(Path(sys.executable), os.environ))
+    step = _step(recipe, index.releases(recipe, python), compiler)
+    assert step.source is not None
+    assert step.chassis is not None
+    return BuildRequest(
+        recipe=recipe,
+        step=step,
+        interpreter=python,
+        source=index.fetch(step.source, cache, ignore),
+        chassis=index.fetch(step.chassis, cache, ignore),
+        compiler=compiler,
+        cache=cache,
+        pip=argv_for(python),
+        variables=dict(os.environ),
+    )
+
+
+def _step(recipe: Recipe, releases: Releases, compiler: Compiler) -> Build:
+    """The newest source for which there is an official wheel, with the core's libraries that are at hand."""
+    wheels = {wheel.version: wheel for wheel in releases.wheels}
+    source = next(each for each in releases.sources if each.version.partition(".post")[0] in wheels)
+    version = source.version.partition(".post")[0]
+    (level,) = (each for each in recipe.levels if each.name == LEVEL)
+    cflags, ldflags = compile_flags(recipe, level, compiler.accepts)
+    return Build(
+        recipe=recipe.name,
+        source=source,
+        chassis=wheels[version],
+        distribution="pillow",
+        version=f"{version}+simd.v3",
+        level=LEVEL,
+        cflags=cflags,
+        ldflags=ldflags,
+        link=LinkMode.BUNDLE,
+        libraries=_at_hand(recipe),
+        jobs=len(os.sched_getaffinity(0)),
+        reason="a test",
+    )
+
+
+def _at_hand(recipe: Recipe) -> tuple[str, ...]:
+    search = SearchPath.of_system(())
+    core = {name: need for name, need in recipe.libraries.items() if need.core and name != "imagequant"}
+    found = {name: observe_library(name, need, search, os.environ) for name, need in core.items()}
+    return tuple(name for name, library in found.items() if library.include is not None)

@@ -1,0 +1,142 @@
+"""A terminal with a person at it: a pseudo-terminal, its screen as pyte shows it, and keys to press."""
+
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from fcntl import ioctl
+from pathlib import Path
+
+import pyte
+
+COLUMNS, ROWS = 80, 24
+ENTER, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[B", "\x03", "\x04"
+
+# A session of its own takes the first terminal that it opens as the one whose Ctrl-C reaches it.
+_ADOPT = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
+_SECONDS = 120.0
+
+
+class _Screen(pyte.HistoryScreen):
+    """Answers the questions that programs ask a terminal (where is the cursor?)."""
+
+    def __init__(self, master: int) -> None:
+        super().__init__(COLUMNS, ROWS, history=2000)
+        self._master = master
+
+    def write_process_input(self, data: str) -> None:
+        os.write(self._master, data.encode())
+
+
+@dataclass(kw_only=True)
+class Terminal:
+    """A program that runs in a terminal of 80 columns.
+
+    Attributes:
+        process: the program.
+        master: the person's end.
+        raw: every byte that came.
+    """
+
+    process: "subprocess.Popen[bytes]"
+    master: int
+    raw: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        self._screen = _Screen(self.master)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen, and above it."""
+        above = ["".join(line[column].data for column in range(COLUMNS)) for line in self._screen.history.top]
+        return "\n".join(line.rstrip() for line in (*above, *self._screen.display)).rstrip()
+
+    @property
+    def words(self) -> str:
+        """The same in one line, as if no line had been broken."""
+        return " ".join(self.text.split())
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            os.write(self.master, key.encode())
+
+    def expect(self, words: str, *, after: int = 0) -> int:
+        """Wait until these words stand there, behind the first `after` characters; where they end is returned."""
+        deadline = time.monotonic() + _SECONDS
+        while (found := self.words.find(words, after)) < 0:
+            alive = self._read(deadline)
+            assert alive or words in self.words[after:], f"it ended, and never said {words!r}:\n{self.text}"
+            assert time.monotonic() < deadline, f"it does not say {words!r}:\n{self.text}"
+        return found + len(words)
+
+    def end(self) -> int:
+        """Wait for the end; the exit code."""
+        deadline = time.monotonic() + _SECONDS
+        while self._read(deadline):
+            assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
+        return self.process.wait(timeout=10)
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self.master], [], [], max(0.0, min(1.0, deadline - time.monotonic())))
+        if not ready:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return bool(data)
+
+
+def terminal(
+    *arguments: str | Path, variables: Mapping[str, str], directory: Path, stdout: Path | None = None
+) -> AbstractContextManager[Terminal]:
+    """Run fastinstall in a terminal, like `python_in_terminal`."""
+    words = ("-m", "fastinstall", *arguments)
+    return python_in_terminal(*words, variables=variables, directory=directory, stdout=stdout)
+
+
+@contextmanager
+def python_in_terminal(
+    *arguments: str | Path, variables: Mapping[str, str], directory: Path, stdout: Path | None = None
+) -> Iterator[Terminal]:
+    """Run the Python of the tests in a terminal; it is killed where the block leaves it running.
+
+    Args:
+        arguments: of Python.
+        variables: its environment.
+        directory: where it runs.
+        stdout: a file that takes the results; None for the terminal.
+    """
+    master, slave = pty.openpty()
+    ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    results = stdout.open("wb") if stdout is not None else None
+    argv = (sys.executable, "-c", _ADOPT, sys.executable, *arguments)
+    process = subprocess.Popen(
+        argv,
+        stdin=slave,
+        stdout=results or slave,
+        stderr=slave,
+        env={"TERM": "xterm-256color", **variables},
+        cwd=directory,
+        start_new_session=True,
+    )
+    os.close(slave)
+    if results is not None:
+        results.close()
+    try:
+        yield Terminal(process=process, master=master)
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+        os.close(master)

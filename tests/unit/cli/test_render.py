@@ -1,0 +1,159 @@
+import re
+from collections.abc import Callable
+
+import pytest
+from builders import empty_facts, environment, healthy_facts, minimal_facts, stock_facts
+
+from fastinstall.cli.page import Page
+from fastinstall.cli.render import error_text, plan_text, report_text, speed_text
+from fastinstall.cli.render_facts import facts_text
+from fastinstall.errors import RefusedError
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.plan import Hazard, InstallGuard, Plan, Skipped, SystemPackages, Verify
+from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.wish import Risk, Wish
+
+ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
+WIDE = Page()
+NARROW = Page(width=80)
+
+
+def _plan() -> Plan:
+    return Plan(
+        environment=environment(),
+        facts_digest="0",
+        wish=Wish(),
+        steps=(
+            SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
+            InstallGuard(reason="to notice when another tool replaces it"),
+            Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
+        ),
+        skipped=(Skipped(step="create-environment", reason="it exists"),),
+        hazards=(Hazard(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
+        warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
+        summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
+    )
+
+
+def _report() -> Report:
+    return Report(
+        environment=environment(),
+        status=Status.ERROR,
+        findings=(
+            Finding(check="cpu-level", status=Status.OK, message="this CPU offers x86-64-v3", evidence=("not shown",)),
+            Finding(
+                check="swapped",
+                status=Status.ERROR,
+                message="pillow 13.0.0 has taken the place of pillow 12.1.1+simd.v3, and pip has put it there today",
+                evidence=ADVISORIES,
+                expected="one",
+                observed="another",
+                remedy=Remedy(text="put it back", command="fastinstall doctor --fix --prefix /srv/images/env"),
+            ),
+        ),
+    )
+
+
+def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
+    text = plan_text(_plan(), WIDE)
+    assert "  1. install system packages by apt: libtiff-dev libopenjp2-7-dev\n     missing: headers\n" in text
+    assert "  3. verify: pillow-importable, swapped\n     an error undoes the swap\n" in text
+    assert "  -  not needed: create-environment (it exists)\n" in text
+
+
+def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
+    text = plan_text(_plan(), WIDE)
+    assert "risk downgrade (needs --allow downgrade): 20 known advisories come back (20 high)\n" in text
+    assert "CVE-2026-1005" in text
+    assert "CVE-2026-1006" not in text
+    assert "... and 14 more: --verbose or --json\n" in text
+    assert "CVE-2026-1019" in plan_text(_plan(), Page(verbose=True))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_nothing_is_wider_than_the_terminal_but_what_must_stay_whole(width: int) -> None:
+    page = Page(width=width)
+    for text in (plan_text(_plan(), page), report_text(_report(), page), facts_text(healthy_facts(), page)):
+        wide = [line for line in text.splitlines() if len(line) > width]
+        assert all(_is_one_word(line) or line.strip().startswith("fastinstall ") for line in wide), wide
+
+
+def _is_one_word(line: str) -> bool:
+    """It is a path that stays whole, perhaps behind the name of its row."""
+    return len(line[14:].split()) == 1
+
+
+def test_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not() -> None:
+    lines = report_text(_report(), WIDE).splitlines()
+    assert lines[0] == "/srv/images/env (venv)"
+    assert lines[1] == "  ok       cpu-level  this CPU offers x86-64-v3"
+    assert lines[2].startswith("  error    swapped    pillow 13.0.0 has taken the place")
+    assert lines[3] == "           expected one; observed another"
+    assert lines[-4] == "           ... and 14 more: --verbose or --json"
+    assert lines[-3:-1] == [
+        "           hint: put it back",
+        "                 fastinstall doctor --fix --prefix /srv/images/env",
+    ]
+    assert lines[-1] == "error: 1 ok, 1 error"
+
+
+def test_a_long_message_hangs_below_its_own_column() -> None:
+    lines = report_text(_report(), NARROW).splitlines()
+    assert lines[3].startswith(" " * lines[2].index("pillow 13.0.0") + "12.1.1+simd.v3")
+
+
+def test_a_report_says_the_same_without_colour() -> None:
+    painted = report_text(_report(), Page(colour=True))
+    assert "\x1b[31m" in painted
+    assert re.sub(r"\x1b\[\d+m", "", painted) == report_text(_report(), WIDE)
+
+
+def test_a_plan_and_an_error_say_the_same_without_colour() -> None:
+    error = RefusedError("it is frozen", hint="clone it", details=("a", "b"))
+    for painted, plain in (
+        (plan_text(_plan(), Page(colour=True)), plan_text(_plan(), WIDE)),
+        (error_text(error, Page(colour=True)), error_text(error, WIDE)),
+    ):
+        assert "\x1b[" in painted
+        assert re.sub(r"\x1b\[\d+m", "", painted) == plain
+
+
+def test_an_error_tells_what_the_details_and_the_hint() -> None:
+    error = RefusedError("the lock is held", hint="wait", details=("by 4711",))
+    assert error_text(error, WIDE) == "error: the lock is held\n  by 4711\n  hint: wait\n"
+
+
+def test_the_details_of_an_error_are_never_cut_because_the_end_of_a_log_matters() -> None:
+    details = tuple(f"line {number}" for number in range(40))
+    assert "line 39" in error_text(RefusedError("it does not compile", details=details), NARROW)
+
+
+def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:00:00+00:00",
+        geomean=2.5,
+        rows=(
+            SpeedRow(operation="resize lanczos", before_ms=20.0, after_ms=2.0),
+            SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0),
+            SpeedRow(operation="within the noise", before_ms=0.96, after_ms=1.0),
+            SpeedRow(operation="immeasurable", before_ms=1.0, after_ms=0.0),
+        ),
+    )
+    head, titles, *rows = speed_text(table, WIDE).splitlines()
+    assert head == "before: pillow 13.0.0 (wheel); after: pillow 12.1.1+simd.v3; AMD EPYC"
+    assert rows[0].endswith("  10.00x")
+    assert [row.partition("  ")[0] for row in rows if row.endswith("slower")] == ["chops add"]
+    assert len({row.index("x", 20) for row in rows}) == 1
+    assert titles.index("faster") + len("faster") == rows[0].index("x", 20) + 1
+    assert rows[-1].startswith("geometric mean")
+
+
+@pytest.mark.parametrize("facts", [healthy_facts, stock_facts, empty_facts, minimal_facts])
+def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Facts]) -> None:
+    text = facts_text(facts(), NARROW)
+    for row in ("environment", "python", "cpu", "level", "PIL", "guard"):
+        assert re.search(rf"^{row} ", text, re.MULTILINE)

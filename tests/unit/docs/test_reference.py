@@ -1,0 +1,68 @@
+"""The generated pages of docs/reference say what the code says."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from fastinstall.cli.reference import DOCUMENTS, EXIT_CODES, render_cli
+from fastinstall.errors import ExitCode
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def _pages() -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("write_reference", REFERENCE / "write_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pages: dict[str, str] = module.pages()
+    return pages
+
+
+PAGES = _pages()
+
+
+def _code() -> str:
+    files = [*(ROOT / "fastinstall").rglob("*.py"), *(ROOT / "hooks").rglob("*.py"), ROOT / "bootstrap.sh"]
+    own = ROOT / "fastinstall" / "cli" / "reference.py"
+    return "\n".join(file.read_text(encoding="utf-8") for file in files if file != own)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_current(page: str) -> None:
+    written = (REFERENCE / page).read_text(encoding="utf-8")
+    assert written == PAGES[page], "run: python docs/reference/write_reference.py"
+
+
+def test_no_page_is_left_over() -> None:
+    generated = (file for file in REFERENCE.rglob("*") if file.suffix in (".md", ".json"))
+    written = {file.relative_to(REFERENCE).as_posix() for file in generated}
+    assert written == set(PAGES)
+
+
+def test_every_exit_code_has_a_meaning() -> None:
+    assert set(EXIT_CODES) == set(ExitCode)
+
+
+def test_every_json_document_that_the_code_prints_is_listed() -> None:
+    code = _code()
+    printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code)) | set(re.findall(r'\bdocument\("(\w+)"', code))
+    internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
+    assert set(DOCUMENTS) - {"error"} <= printed
+    assert printed - internal <= set(DOCUMENTS)
+
+
+def test_every_variable_that_the_code_names_is_on_the_page() -> None:
+    named = set(re.findall(r"\bFASTINSTALL_[A-Z][A-Z_]*[A-Z]\b", _code()))
+    internal = {"FASTINSTALL_GUARD_ROOT"}  # the guard's mark of a process tree
+    assert {name for name in named - internal if f"`{name}`" not in PAGES["cli.md"]} == set()
+
+
+def test_every_flag_of_a_verb_is_on_the_page() -> None:
+    page = render_cli()
+    for flag in ("--new-env DIR", "--fail-on error\\|warning\\|never", "--with-system-deps", "--redact", "--no-color"):
+        assert f"`{flag}`" in page

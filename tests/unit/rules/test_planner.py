@@ -1,0 +1,154 @@
+"""Each file of tests/cases/plans: what is there and what is wished, and the plan or the refusal that follows.
+
+Keys: `describes`; `base` (stock, healthy, empty); `facts`, `recipe`, `releases`, `wish`: changes in the form of
+`builders.changed`; `create`, `restoring`: as in `Situation`; and either `steps` (in order, all of them; the fields
+named must be so), `skipped` (all of them, by name), `hazards` (all of them, by risk; the fields named must be so),
+`warnings` (how many) and `summary` (words of it), or `refusal` (words of its message and hint, and its error).
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from builders import changed, empty_facts, environment, healthy_facts, receipt, recipe, stock_facts
+
+from fastinstall.errors import FastinstallError
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.codec import encode
+from fastinstall.model.facts import Facts
+from fastinstall.model.plan import Build, CreateEnvironment, Plan
+from fastinstall.model.wish import Wish
+from fastinstall.rules.digest import facts_digest
+from fastinstall.rules.planner import Situation, make_plan, nothing_to_do
+
+CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
+BASES: dict[str, Callable[[], Facts]] = {"stock": stock_facts, "healthy": healthy_facts, "empty": empty_facts}
+KEYS = {"describes", "base", "facts", "recipe", "releases", "wish", "create", "restoring"}
+PLAN = {"steps", "skipped", "hazards", "warnings", "summary"}
+CREATE = CreateEnvironment(
+    prefix=environment().prefix, python=PurePosixPath("/usr/local/bin/python3.11"), reason="asked for by --new-env"
+)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
+    case = json.loads(path.read_text("utf-8"))
+    assert case["describes"]
+    assert set(case) <= KEYS | ({"refusal"} if "refusal" in case else PLAN)
+    if "refusal" in case:
+        _refuses(case)
+    else:
+        _plans(case, make_plan(_situation(case)))
+
+
+def test_every_step_skip_and_risk_says_why() -> None:
+    for path in CASES:
+        case = json.loads(path.read_text("utf-8"))
+        if "refusal" in case:
+            continue
+        made = make_plan(_situation(case))
+        assert all(step.reason for step in made.steps), path.stem
+        assert all(skip.reason for skip in made.skipped), path.stem
+        assert all(hazard.summary for hazard in made.hazards), path.stem
+
+
+def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
+    situation = _situation({})
+    assert make_plan(situation) == make_plan(situation)
+    assert make_plan(situation).facts_digest == facts_digest(situation.facts)
+
+
+def test_a_healthy_environment_has_an_empty_plan() -> None:
+    made = nothing_to_do(healthy_facts(), recipe(), Wish(), receipt())
+    assert made is not None
+    assert made.steps == ()
+    assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is in place, unchanged since 2026-11-21T10:00:00+00:00"
+    assert made.summary == "nothing to do: pillow 12.1.1+simd.v3 is in place and intact"
+
+
+def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
+    assert nothing_to_do(stock_facts(), recipe(), Wish(), None) is None
+    assert nothing_to_do(stock_facts(), recipe(), Wish(), receipt()) is None
+
+
+def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
+    frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
+    with pytest.raises(FastinstallError, match="frozen"):
+        nothing_to_do(frozen, recipe(), Wish(), receipt())
+
+
+def test_as_many_jobs_as_the_control_group_grants() -> None:
+    for quota, cores, jobs in ((None, 8, 8), (2.0, 8, 2), (0.5, 8, 1), (16.0, 4, 4)):
+        made = make_plan(_situation({"facts": {"cpu": {"cores": cores, "quota": quota}}}))
+        assert next(step for step in made.steps if isinstance(step, Build)).jobs == jobs
+
+
+def _situation(case: dict[str, Any]) -> Situation:
+    return Situation(
+        facts=changed(BASES[case.get("base", "stock")](), case.get("facts", {})),
+        recipe=changed(recipe(), case.get("recipe", {})),
+        wish=changed(Wish(), case.get("wish", {})),
+        releases=changed(_releases(), case.get("releases", {})),
+        create=CREATE if case.get("create") else None,
+        restoring=case.get("restoring", False),
+    )
+
+
+def _releases() -> Releases:
+    return Releases(
+        sources=(_source("12.1.1.post0", ">=3.10"), _source("11.3.0.post0", ">=3.9")),
+        wheels=(_wheel("13.0.0"), _wheel("12.1.1"), _wheel("11.3.0")),
+        origin="the package index",
+    )
+
+
+def _source(version: str, requires_python: str) -> Artefact:
+    name = f"pillow_simd-{version}.tar.gz"
+    url = f"https://example.org/{name}"
+    return Artefact(
+        name="pillow-simd", version=version, filename=name, url=url, sha256="5d" * 32, requires_python=requires_python
+    )
+
+
+def _wheel(version: str) -> Artefact:
+    name = f"pillow-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+    return Artefact(name="pillow", version=version, filename=name, url=f"https://example.org/{name}", sha256="ee" * 32)
+
+
+def _refuses(case: dict[str, Any]) -> None:
+    wanted = case["refusal"]
+    assert set(wanted) <= {"error", "message", "hint"}
+    with pytest.raises(FastinstallError) as caught:
+        make_plan(_situation(case))
+    assert type(caught.value).__name__ == wanted["error"]
+    assert wanted["message"] in caught.value.message
+    assert wanted["hint"] in (caught.value.hint or "")
+
+
+def _plans(case: dict[str, Any], made: Plan) -> None:
+    steps = encode(made.steps)
+    assert [step["kind"] for step in steps] == [step["kind"] for step in case["steps"]]
+    for step, wanted in zip(steps, case["steps"], strict=True):
+        assert _fits(step, wanted), (step, wanted)
+    assert [skip.step for skip in made.skipped] == case.get("skipped", [])
+    assert [hazard.risk for hazard in made.hazards] == list(case.get("hazards", {}))
+    for hazard, wanted in zip(encode(made.hazards), case.get("hazards", {}).values(), strict=True):
+        assert _fits(hazard, wanted), (hazard, wanted)
+    assert len(made.warnings) == case.get("warnings", 0)
+    assert case.get("summary", "") in made.summary
+
+
+def _fits(found: Any, wanted: Any) -> bool:
+    """What is wanted is there; of sentences (reasons and summaries) and file names a part will do."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            key in found and (_fits(found[key], value) or _tells(key, found[key], value))
+            for key, value in wanted.items()
+        )
+    return bool(found == wanted)
+
+
+def _tells(key: str, found: Any, wanted: Any) -> bool:
+    return key in {"reason", "summary"} and wanted in found

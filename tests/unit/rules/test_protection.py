@@ -1,0 +1,52 @@
+from typing import Any
+
+import pytest
+from builders import changed, empty_facts, healthy_facts, stock_facts
+
+from fastinstall.errors import RefusedError
+from fastinstall.rules.protection import refuse_if_protected
+
+PREFIX = "/srv/images/env"
+
+
+def test_a_virtual_environment_of_ones_own_is_not_protected() -> None:
+    for facts in (healthy_facts(), stock_facts(), empty_facts()):
+        refuse_if_protected(facts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"interpreter": {"implementation": "pypy"}}, f"{PREFIX}/bin/python is pypy", "--python python3"),
+        (
+            {"interpreter": {"externally_managed": "/usr/lib/python3.11/EXTERNALLY-MANAGED"}},
+            "belongs to the operating system (/usr/lib/python3.11/EXTERNALLY-MANAGED, PEP 668)",
+            f"fastinstall setup --new-env ./fast-env --python {PREFIX}/bin/python",
+        ),
+        ({"frozen": f"{PREFIX}/conda-meta/frozen"}, f"is frozen ({PREFIX}/conda-meta/frozen)", "clone it"),
+        ({"tool_prefix": PREFIX}, f"{PREFIX} is fastinstall's own environment", "--prefix DIR"),
+        ({"environment": {"kind": "conda"}}, "is a conda environment: recognised", "fastinstall setup --new-env"),
+        ({"environment": {"kind": "system"}}, "is not a virtual environment", "fastinstall setup --new-env"),
+        ({"writable": False}, "site-packages is not writable for this user", "make one of your own"),
+    ],
+    ids=["pypy", "pep-668", "frozen", "own", "conda", "system", "read-only"],
+)
+def test_what_must_not_be_changed_is_refused_with_a_way_out(changes: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_protected(changed(healthy_facts(), changes))
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert caught.value.exit_code == 5
+
+
+def test_the_stronger_reason_comes_first() -> None:
+    changes = {"environment": {"kind": "conda"}, "frozen": f"{PREFIX}/conda-meta/frozen", "writable": False}
+    with pytest.raises(RefusedError, match="is frozen"):
+        refuse_if_protected(changed(healthy_facts(), changes))
+
+
+def test_a_command_in_a_hint_can_be_pasted_whatever_the_path() -> None:
+    changes = {"environment": {"kind": "system"}, "interpreter": {"executable": "/opt/my python/bin/python3"}}
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_protected(changed(healthy_facts(), changes))
+    assert "--python '/opt/my python/bin/python3'" in (caught.value.hint or "")
