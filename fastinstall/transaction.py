@@ -14,7 +14,7 @@ from fastinstall import __version__
 from fastinstall.actions.build import bring_headers, make_wheel
 from fastinstall.actions.create_environment import create_environment, undo_creation
 from fastinstall.actions.measure import measured
-from fastinstall.actions.prove import prove, refuse_lost_features, unpacked
+from fastinstall.actions.prove import Subject, prove, refuse_lost_features, unpacked
 from fastinstall.actions.stage import describe_core, stack_version, stage_wheel
 from fastinstall.actions.swap import swap_moves
 from fastinstall.actions.verify import refuse_errors
@@ -145,7 +145,7 @@ def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
     metadata = stage_wheel(built.wheel, stage, interpreter)
     core = describe_core(stage, interpreter, workshop.recipe.expect.symbols)
     proof = _only(plan, Prove)
-    runtime = prove(stage, proof.reference, interpreter, workshop)
+    runtime = prove(stage, _subject(proof, built, before), Path(interpreter.executable), workshop)
     allowed = Risk.FEATURE_LOSS in plan.wish.allow
     if before.runtime is not None:
         refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
@@ -154,6 +154,16 @@ def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
     if _maybe(plan, InstallGuard) is not None:
         stage_guard(stage, guard_target(stage, core, version), Path(interpreter.executable))
     return _Staged(metadata=metadata, built=built, runtime=runtime, core=core, stack_version=version, speed=speed)
+
+
+def _subject(proof: Prove, built: BuildResult, before: Facts) -> Subject:
+    return Subject(
+        wheel_sha256=built.sha256,
+        reference=proof.reference,
+        python=f"{before.interpreter.version} {before.interpreter.abi}",
+        cpu=before.cpu.name,
+        level=before.cpu.level,
+    )
 
 
 def _speed(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: Workshop) -> SpeedTable | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from fastinstall.actions.prove import unpacked
 from fastinstall.actions.workshop import Workshop
 from fastinstall.api.observing import facts_of, recipe_named
-from fastinstall.api.planning import index_for
+from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
 from fastinstall.bench.measure import Circumstances, Contender, Effort, measure
 from fastinstall.errors import FailedError, UndeterminedError
@@ -27,7 +27,7 @@ def bench(session: Session, environment: Environment, effort: Effort | None = No
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
     python = Path(facts.interpreter.executable)
-    index = index_for(session, wish, python)
+    index = index_for(session, wish, settings_of(session, python))
     wheels = index.releases(recipe, facts.interpreter).wheels
     if not wheels:
         raise FailedError("there is no official wheel for this Python to compare with")

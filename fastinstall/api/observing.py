@@ -6,9 +6,10 @@ from fastinstall.api.session import Session
 from fastinstall.guard.status import observe_guard
 from fastinstall.journal.store import Store
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Core, Facts, GuardState, Interpreter
+from fastinstall.model.facts import Core, Facts, GuardState, Interpreter, Runtime
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import ObservationRequest, observe
 from fastinstall.probes.recipes import load_recipe
 
@@ -29,7 +30,12 @@ def receipt_of(environment: Environment) -> Receipt | None:
 
 
 def facts_of(
-    session: Session, environment: Environment, recipe: Recipe, *, runtime: bool = False, toolchain: bool = False
+    session: Session,
+    environment: Environment,
+    recipe: Recipe,
+    *,
+    runtime: bool | Running[Runtime] = False,
+    toolchain: bool = False,
 ) -> Facts:
     """Observe a target.
 
@@ -37,10 +43,11 @@ def facts_of(
         session: the outside world.
         environment: the target.
         recipe: which names, symbols and libraries to look for.
-        runtime: also import and use PIL there, in a subprocess.
+        runtime: also import and use PIL there, in a subprocess, which may be under way already.
         toolchain: also look for a compiler and libraries.
     """
-    request = ObservationRequest(recipe=recipe, runtime=runtime, toolchain=toolchain)
+    started = runtime if isinstance(runtime, Running) else None
+    request = ObservationRequest(recipe=recipe, runtime=bool(runtime), started=started, toolchain=toolchain)
     return observe(
         environment,
         request,

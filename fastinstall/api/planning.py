@@ -1,14 +1,17 @@
 """From a wish to a plan; nothing is changed."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
+from fastinstall.api.creating import creation, predicted, relocated
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.session import Session
-from fastinstall.api.target import Target, base_python, creation, find, predicted, relocated
+from fastinstall.api.target import Target, base_python, find
 from fastinstall.errors import RefusedError, UndeterminedError
 from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import pip_settings
+from fastinstall.installers.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Started
@@ -17,6 +20,7 @@ from fastinstall.model.plan import Build, CreateEnvironment, Plan, PrivateHeader
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
+from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.digest import facts_digest
@@ -101,16 +105,19 @@ def current_digest(session: Session, saved: Plan) -> str:
     return facts_digest(_facts_before_creation(session, recipe, made))
 
 
-def index_for(session: Session, wish: Wish, python: Path) -> PackageIndex:
+def index_for(session: Session, wish: Wish, settings: Callable[[], PipSettings]) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
-    settings = pip_settings(python, session.variables)
     return PackageIndex(
         settings=settings,
         wheelhouse=Path(wish.wheelhouse) if wish.wheelhouse else None,
         offline=wish.offline,
         cache=session.directories.cache,
-        timeout=settings.timeout,
     )
+
+
+def settings_of(session: Session, python: Path) -> Callable[[], PipSettings]:
+    """Pip's settings for a target, found out when they are first asked for."""
+    return cache(partial(pip_settings, python, session.variables))
 
 
 def _python_of(session: Session, target: Target) -> Path:
@@ -121,15 +128,17 @@ def _python_of(session: Session, target: Target) -> Path:
 def _plan_existing(
     session: Session, recipe: Recipe, wish: Wish, environment: Environment, receipt: Receipt | None
 ) -> Plan:
+    index = _index_soon(session, recipe, wish, Path(environment.python))
     facts = facts_of(session, environment, recipe, runtime=True, toolchain=True)
-    releases = _releases(session, recipe, wish, facts.interpreter)
+    releases = index.releases(recipe, facts.interpreter)
     return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt))
 
 
 def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter]) -> Plan:
     create, interpreter = made
+    index = _index_soon(session, recipe, wish, Path(create.python))
     facts = _facts_before_creation(session, recipe, made)
-    releases = _releases(session, recipe, wish, interpreter, python=Path(create.python))
+    releases = index.releases(recipe, interpreter)
     return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create))
 
 
@@ -140,9 +149,9 @@ def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateE
     return predicted(observed, Path(create.prefix), interpreter)
 
 
-def _releases(
-    session: Session, recipe: Recipe, wish: Wish, interpreter: Interpreter, *, python: Path | None = None
-) -> Releases:
+def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:
+    """An index whose settings are being found out while the target is observed."""
     session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} and {recipe.source.chassis}"))
-    index = index_for(session, wish, python or Path(interpreter.executable))
-    return index.releases(recipe, interpreter)
+    if wish.offline:
+        return index_for(session, wish, settings_of(session, python))
+    return index_for(session, wish, Running(partial(pip_settings, python, session.variables)).result)

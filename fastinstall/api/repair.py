@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
-from fastinstall.api.planning import index_for, plan, plan_restoring
+from fastinstall.api.planning import index_for, plan, plan_restoring, settings_of
 from fastinstall.api.session import Session
 from fastinstall.api.setup import Outcome, carry_out
 from fastinstall.api.target import Target
@@ -62,4 +62,5 @@ def _releases(session: Session, receipt: Receipt, environment: Environment) -> R
     recipe = recipe_named(session, receipt.recipe)
     facts = facts_of(session, environment, recipe)
     wish = replace(receipt.wish, version=receipt.source_version)
-    return index_for(session, wish, Path(facts.interpreter.executable)).releases(recipe, facts.interpreter)
+    settings = settings_of(session, Path(facts.interpreter.executable))
+    return index_for(session, wish, settings).releases(recipe, facts.interpreter)

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastinstall.actions.workshop import Workshop
 from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
-from fastinstall.api.planning import index_for
+from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, find
 from fastinstall.api.undo import recover_interrupted
@@ -65,7 +65,7 @@ def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
     python = Path(create.python if create is not None else plan.environment.python)
     return Workshop(
         recipe=recipe,
-        index=index_for(session, plan.wish, python),
+        index=index_for(session, plan.wish, settings_of(session, python)),
         cache=session.directories.cache,
         variables=session.variables,
         emit=session.emit,

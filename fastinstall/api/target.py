@@ -1,15 +1,12 @@
-"""Which environment is meant, and one that does not exist yet."""
+"""Which environment is meant."""
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.api.session import Session
-from fastinstall.errors import RefusedError
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts, Interpreter, Stack
-from fastinstall.model.plan import CreateEnvironment
+from fastinstall.model.environment import Environment
 from fastinstall.probes.environment import locate
-from fastinstall.probes.interpreter import observe_interpreter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,56 +34,6 @@ def find(session: Session, target: Target) -> Environment:
     return locate(target.prefix, target.python, session.variables, session.tool_prefix)
 
 
-def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Interpreter] | None:
-    """The step that makes a new environment, and the interpreter as it will be there; None if none is wished.
-
-    Raises:
-        RefusedError: something is there already.
-    """
-    if target.new is None:
-        return None
-    prefix = target.new.expanduser().absolute()
-    if prefix.exists() and any(prefix.iterdir() if prefix.is_dir() else [prefix]):
-        raise RefusedError(
-            f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {prefix}"
-        )
-    base = observe_interpreter(target.python or base_python(session))
-    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for by --new-env")
-    return step, relocated(base, prefix)
-
-
-def predicted(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
-    """Facts of the environment as it will be once it is made: nothing is installed there."""
-    environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin" / "python")
-    return replace(
-        observed,
-        environment=environment,
-        interpreter=interpreter,
-        writable=True,
-        frozen=None,
-        distributions=(),
-        stack=Stack(directory=None),
-        guard=replace(observed.guard, installed=False, version="", problems=()),
-        interrupted=None,
-        runtime=None,
-    )
-
-
 def base_python(session: Session) -> Path:
     """The interpreter that the tool's own environment was made from."""
-    import sys  # noqa: PLC0415 (the interpreter that made the tool's own environment)
-
     return Path(getattr(sys, "_base_executable", "") or session.tool_python)
-
-
-def relocated(base: Interpreter, prefix: Path) -> Interpreter:
-    """An interpreter as it will be in a virtual environment made from it."""
-    minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
-    return replace(
-        base,
-        executable=prefix / "bin" / "python",
-        prefix=prefix,
-        site_packages=prefix / "lib" / f"python{minor}" / "site-packages",
-        externally_managed=None,
-        pip_version=None,
-    )

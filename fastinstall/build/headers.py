@@ -84,7 +84,9 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     """
     python = (request.interpreter.include,)
     include = include_flags((*directories, *map(Path, python)))
-    argv = (*request.compiler.command, "-pthread", *request.step.cflags, *include, "-E", "-P", "-dD", "-x", "c", "-")
+    last = tuple(f"-idirafter{directory}" for directory in _own_directories(request, directories))
+    flags = ("-pthread", *request.step.cflags, *include, *last)
+    argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
     return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
 
 
@@ -92,6 +94,13 @@ def macro(name: str, text: str) -> str:
     """The value of a macro in preprocessed text; empty where it is not defined."""
     match = re.search(rf"^#define {name}\s+(.+?)\s*$", text, re.MULTILINE)
     return match[1] if match else ""
+
+
+def _own_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
+    """Those that a library's header finds its siblings in, as freetype2/ft2build.h does; setup.py adds them too."""
+    places = (*directories, *_SYSTEM_DIRECTORIES)
+    names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
+    return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
 
 
 def _program(request: BuildRequest, directories: tuple[Path, ...]) -> str:

@@ -1,6 +1,5 @@
 """What several verbs share: the target from the flags, the session, and events as they come."""
 
-import shutil
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +7,10 @@ from pathlib import Path
 from fastinstall.api.session import Session, open_session
 from fastinstall.api.target import Target
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import as_flags, read_wish
+from fastinstall.cli.options import read_wish
 from fastinstall.errors import UsageError
 from fastinstall.model.event import Event, Finished, Noted, Progressed, Started
-from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.model.wish import Wish
-from fastinstall.rules.messages import quote
 
 
 def session_of(context: Context) -> Session:
@@ -39,17 +36,6 @@ def target_of(arguments: Namespace) -> Target:
 def wish_of(arguments: Namespace, context: Context) -> Wish:
     """What flags, variables and settings ask for."""
     return read_wish(arguments, context.sources)
-
-
-def equivalent_command(plan: Plan, *, yes: bool = True) -> str:
-    """The command line that asks for the same plan."""
-    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
-    if create is not None:
-        target = ["--new-env", str(create.prefix), "--python", str(create.python)]
-    else:
-        target = ["--prefix", str(plan.environment.prefix)]
-    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *as_flags(plan.wish)]
-    return " ".join(quote(word) for word in words)
 
 
 def progress_for(context: Context) -> Callable[[Event], None]:
@@ -81,8 +67,11 @@ def _log(context: Context, event: Event) -> None:
 
 def _interpreter(text: str | None) -> Path | None:
     """A name without a slash is looked up on PATH, as a shell does."""
-    found = shutil.which(text) if text and "/" not in text else None
-    return Path(found) if found else _path(text)
+    if not text or "/" in text:
+        return _path(text)
+    import shutil  # noqa: PLC0415 (only for a bare name)
+
+    return Path(shutil.which(text) or text)
 
 
 def _path(text: str | None) -> Path | None:

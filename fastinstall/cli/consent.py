@@ -6,9 +6,11 @@ from dataclasses import replace
 from fastinstall.cli.ask import Asker, asker_for
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import as_flags
 from fastinstall.cli.render import plan_text
 from fastinstall.errors import RefusedError
-from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.plan import CreateEnvironment, Hazard, Plan
+from fastinstall.rules.messages import quote
 
 _DECLINED = "declined; nothing was changed"
 _SHOWN = 6
@@ -86,6 +88,17 @@ def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
             return None
     wish = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
     return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+
+
+def equivalent_command(plan: Plan, *, yes: bool = True) -> str:
+    """The command line that asks for the same plan."""
+    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
+    if create is not None:
+        target = ["--new-env", str(create.prefix), "--python", str(create.python)]
+    else:
+        target = ["--prefix", str(plan.environment.prefix)]
+    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *as_flags(plan.wish)]
+    return " ".join(quote(word) for word in words)
 
 
 def _first(items: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from fastinstall.system.directories import user_directories
+
 _KEPT = 50
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
@@ -51,8 +53,7 @@ class RunLog:
 def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
     """Open the log of this run; the oldest of many are removed."""
     home = variables.get("HOME", "")
-    state = Path(variables.get("XDG_STATE_HOME") or Path(home or "/nonexistent") / ".local" / "state")
-    directory = state / "fastinstall" / "log"
+    directory = user_directories(variables).state / "log"
     path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     try:
         directory.mkdir(parents=True, exist_ok=True)

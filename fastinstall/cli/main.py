@@ -4,7 +4,6 @@ import importlib
 import os
 import signal
 import sys
-import traceback
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -139,6 +138,8 @@ def _broken_pipe() -> int:
 
 
 def _bug(error: Exception, console: Console, log: RunLog) -> int:
+    import traceback  # noqa: PLC0415 (for our own bugs)
+
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
     console.complain(trace if console.verbose else f"error: {type(error).__name__}: {error}")

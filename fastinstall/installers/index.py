@@ -3,7 +3,7 @@
 Not a resolver: which of the offered versions is built is the planner's choice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -25,14 +25,15 @@ class PackageIndex:
     """Where files come from.
 
     Attributes:
-        settings: pip's, so that a company's mirror is honoured.
+        settings: pip's, so that a company's mirror is honoured; or what finds them out, called only when
+            the network is asked.
         wheelhouse: a directory of sdists and wheels; its files go before those of an index.
         offline: ask no index; then the wheelhouse and `cache` must do.
         timeout: seconds to wait for each answer of a server.
         cache: our cache directory, whose downloads are on offer when offline.
     """
 
-    settings: PipSettings
+    settings: PipSettings | Callable[[], PipSettings]
     wheelhouse: Path | None = None
     offline: bool = False
     timeout: float = 15.0
@@ -90,7 +91,7 @@ class PackageIndex:
         from fastinstall.installers import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         names = tuple(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
-        return lookup.ask(self.settings, names, wanted, timeout=self.timeout)
+        return lookup.ask(self._settings(), names, wanted, timeout=self.timeout)
 
     def _nearby(self, artefact: Artefact) -> Path | None:
         from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases`)
@@ -106,8 +107,15 @@ class PackageIndex:
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
-        with closing(Web(self.settings, self.timeout)) as web:
+        with closing(Web(self._settings(), self.timeout)) as web:
             web.download(artefact.url, path, report)
+
+    def _settings(self) -> PipSettings:
+        return self.settings if isinstance(self.settings, PipSettings) else self.settings()
+
+    def _urls(self) -> tuple[str, ...]:
+        settings = self._settings()
+        return (settings.index_url, *settings.extra_index_urls, *settings.find_links)
 
     def _origin(self) -> str:
         places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
@@ -117,8 +125,7 @@ class PackageIndex:
 
     def _nothing(self, recipe: Recipe) -> FailedError:
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
-        urls = (self.settings.index_url, *self.settings.extra_index_urls, *self.settings.find_links)
-        asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in urls if url)
+        asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in self._urls() if url)
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",

@@ -24,6 +24,7 @@ _SECONDS = 300.0
 _URI = re.compile(r"^'[^']+' (?P<file>\S+\.deb) \d+ (?P<hash>\S*)$")
 _DEPENDS = re.compile(r"^\s*(?:Pre)?Depends: (?P<name>[a-z0-9][a-z0-9+.-]*-dev)$")
 _ARCHITECTURE = re.compile(r"\w+-linux-\w+")
+_LISTS = Path("/var/lib/apt/lists")
 _DEPTH = 3  # libjpeg-dev -> libjpeg8-dev -> libjpeg-turbo8-dev is the longest chain known
 
 
@@ -60,12 +61,18 @@ def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: E
             hint=install_command(manager, packages) if manager == "dnf" else f"install {' '.join(packages)}",
         )
     home = cache / "headers"
+    known = _remembered(home, packages)
+    if known is not None:
+        return known
     failure: CommandError | None = None
     for view in _views(home, emit):
         try:
-            return _unpack(view, packages, home, emit)
+            tree = _unpack(view, packages, home, emit)
         except CommandError as error:
             failure = error
+        else:
+            files.write_text(_note(home, packages), tree.name)
+            return tree
     raise _failed(packages, failure)
 
 
@@ -76,6 +83,21 @@ def include_directories(root: Path) -> tuple[Path, ...]:
         return ()
     own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
     return (include, *own)
+
+
+def _remembered(home: Path, packages: tuple[str, ...]) -> Path | None:
+    """The tree that these packages had while the lists of the archive were as they are now."""
+    try:
+        tree = home / _note(home, packages).read_text(encoding="ascii")
+    except OSError:
+        return None
+    return tree if tree.is_dir() else None
+
+
+def _note(home: Path, packages: tuple[str, ...]) -> Path:
+    lists = (path.stat().st_mtime_ns for path in (_LISTS, home / "apt" / "lists") if path.is_dir())
+    key = hashlib.sha256(repr((sorted(packages), *lists)).encode()).hexdigest()[:16]
+    return home / "notes" / key
 
 
 def _views(home: Path, emit: Emit) -> Iterator[_View]:

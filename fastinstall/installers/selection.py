@@ -1,5 +1,6 @@
 """Which files of an index or a directory fit a recipe and a target: by their names alone."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
+_MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
 _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
 _LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
 _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
@@ -68,10 +70,19 @@ def supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
 def fits(filename: str, names: frozenset[str], tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
+    if filename.endswith(".whl") and not _could_be_for(filename, tags):
+        return False
     parsed = parse_filename(filename)
     if parsed is None or parsed.name not in names:
         return False
     return not parsed.is_wheel or not parsed.tags.isdisjoint(tags)
+
+
+def _could_be_for(filename: str, tags: dict[Tag, int]) -> bool:
+    """A glance that spares most of an index's thousands of names from being parsed."""
+    best = next(iter(tags), None)
+    machine = _MACHINE.search(best.platform) if best is not None else None
+    return machine is not None and machine[1] in filename and "linux" in filename
 
 
 def names_of(recipe: Recipe) -> frozenset[str]:

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import json
 import re
+import sys
 import types
 import typing
 from datetime import date
@@ -96,16 +97,14 @@ def kind_of(cls: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
 
-@cache
-def _unions_of_tagged_classes() -> frozenset[type]:
-    from fastinstall.model import event, plan  # noqa: PLC0415 (the unions live above this module)
-
-    return frozenset(typing.get_args(plan.Step) + typing.get_args(event.Event))
+def _is_tagged(cls: type) -> bool:
+    """Whether a class is a member of a union that its module lists in TAGGED."""
+    return cls in getattr(sys.modules[cls.__module__], "TAGGED", ())
 
 
 def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
     fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if type(value) in _unions_of_tagged_classes():
+    if _is_tagged(type(value)):
         return {"kind": kind_of(type(value)), **fields}
     return fields
 
@@ -262,7 +261,7 @@ def _dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     name = cls.__name__
     if name not in definitions:
         definitions[name] = {}
-        tagged = cls in _unions_of_tagged_classes()
+        tagged = _is_tagged(cls)
         properties = {key: _schema(hint, definitions) for key, hint in _hints(cls).items()}
         definitions[name] = {
             "type": "object",

@@ -1,5 +1,6 @@
 """What the core tells whoever listens while it works. Rendered by cli/, ignored by libraries."""
 
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ class Noted:
 
 
 Event = Started | Progressed | Finished | Noted
+TAGGED = typing.get_args(Event)  # told apart by "kind" in documents
 Emit = Callable[[Event], None]
 
 

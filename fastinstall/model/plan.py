@@ -1,5 +1,6 @@
 """A plan: what will be done, in which order and why; data that can be saved, read and refused."""
 
+import typing
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -145,6 +146,7 @@ class Verify:
 
 
 Step = CreateEnvironment | SystemPackages | PrivateHeaders | Build | Prove | Swap | InstallGuard | Verify
+TAGGED = typing.get_args(Step)  # told apart by "kind" in documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,12 +25,14 @@ class ObservationRequest:
     Attributes:
         recipe: which names, symbols, flags and libraries to look for.
         runtime: also import and use PIL, in a subprocess of the target.
+        started: the same, where it is under way already.
         toolchain: also look for compiler, libraries and package manager.
         include_roots: include directories that the toolchain's libraries may stand in, before the system's.
     """
 
     recipe: Recipe
     runtime: bool = False
+    started: Running[Runtime] | None = None
     toolchain: bool = False
     include_roots: tuple[Path, ...] = ()
 
@@ -57,7 +59,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     Raises:
         UndeterminedError: the target's interpreter does not answer.
     """
-    runtime = Running(lambda: _runtime(environment, variables)) if request.runtime else None
+    runtime = request.started or (Running(lambda: _runtime(environment, variables)) if request.runtime else None)
     answer = Running(lambda: observe_interpreter(Path(environment.python)))
     toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
     from fastinstall.probes.cpu import observe_cpu

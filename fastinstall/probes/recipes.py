@@ -1,6 +1,5 @@
 """Recipes and their shared advisories, read from directories; the first directory that has a name wins."""
 
-import difflib
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +31,8 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """
     files = _files(directories)
     if name not in files:
+        import difflib  # noqa: PLC0415 (only for a name that is wrong)
+
         near = difflib.get_close_matches(name, files, n=1)
         suggestion = f"did you mean --recipe {near[0]}? " if near else ""
         raise UsageError(

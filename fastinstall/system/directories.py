@@ -1,8 +1,10 @@
-"""The user's directories for our cache, state and settings (XDG, through platformdirs)."""
+"""The user's directories for our cache, state and settings. Source: XDG Base Directory Specification 0.8."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+_NAME = "fastinstall"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,19 @@ class Directories:
 
 
 def user_directories(environment: Mapping[str, str]) -> Directories:
-    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache."""
-    import platformdirs  # noqa: PLC0415 (imported only where a directory is needed)
+    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
 
+    Relative paths in XDG variables are ignored, as the specification asks.
+    """
     cache = environment.get("FASTINSTALL_CACHE_DIR")
     return Directories(
-        cache=Path(cache) if cache else platformdirs.user_cache_path("fastinstall"),
-        state=platformdirs.user_state_path("fastinstall"),
-        config=platformdirs.user_config_path("fastinstall"),
+        cache=Path(cache).absolute() if cache else _directory(environment, "XDG_CACHE_HOME", ".cache"),
+        state=_directory(environment, "XDG_STATE_HOME", ".local/state"),
+        config=_directory(environment, "XDG_CONFIG_HOME", ".config"),
     )
+
+
+def _directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
+    named = environment.get(variable, "")
+    home = Path(environment.get("HOME") or Path.home())
+    return (Path(named) if named.startswith("/") else home / default) / _NAME

@@ -1,14 +1,12 @@
 """The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
 
-import ctypes
 import errno
 import hashlib
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
@@ -23,6 +21,8 @@ def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
 def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that it is there whole or not at all, and survives a power loss."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile  # noqa: PLC0415 (doctor writes nothing, and must feel instant)
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -111,6 +111,8 @@ def sha256(path: Path) -> str:
 def discard(path: Path) -> None:
     """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine."""
     if path.is_dir() and not path.is_symlink():
+        import shutil  # noqa: PLC0415 (like `write_bytes`)
+
         shutil.rmtree(path)
     elif os.path.lexists(path):
         path.unlink(missing_ok=True)
@@ -121,6 +123,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     """A directory of our own that goes away with the block."""
     if within is not None:
         within.mkdir(parents=True, exist_ok=True)
+    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+
     with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", dir=within) as name:
         yield Path(name)
 
@@ -134,6 +138,8 @@ def _sync_file(file: Path) -> None:
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> None:
+    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+
     function = _libc_renameat2()
     if function is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -142,11 +148,13 @@ def _renameat2(source: Path, target: Path, flags: int) -> None:
         raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
-def _libc_renameat2() -> "ctypes._FuncPointer | None":
+def _libc_renameat2() -> Callable[..., int] | None:
+    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
         return None
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     function.restype = ctypes.c_int
-    return function
+    return cast("Callable[..., int]", function)

@@ -1,8 +1,9 @@
 """`fastinstall doctor`: the checks, as text or JSON, and the repair."""
 
 from argparse import Namespace
+from dataclasses import replace
 
-from fastinstall.api.doctor import Examination, examine
+from fastinstall.api.early import use_pil
 from fastinstall.api.session import Session
 from fastinstall.api.target import find
 from fastinstall.cli.common import session_of, target_of
@@ -10,7 +11,6 @@ from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Report, Status
-from fastinstall.rules.checks import check_names, load_check
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -19,16 +19,21 @@ def run(arguments: Namespace, context: Context) -> int:
         return _list(context)
     session = session_of(context)
     environment = find(session, target_of(arguments))
-    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick)
+    started = None if arguments.quick or arguments.checks else use_pil(session, environment)
+    from fastinstall.api.doctor import Examination, examine  # noqa: PLC0415 (while the target's Python is at work)
+
+    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, started=started)
     report = examine(session, environment, examination)
     if arguments.fix and _is_repairable(report):
         _fix(session, environment, arguments, context)
-        report = examine(session, environment, examination)
+        report = examine(session, environment, replace(examination, started=None))
     _print(report, context)
     return _exit_code(report, arguments.fail_on)
 
 
 def _list(context: Context) -> int:
+    from fastinstall.rules.checks import check_names, load_check  # noqa: PLC0415 (only with --list)
+
     checks = [load_check(name) for name in check_names()]
     if context.console.json:
         from fastinstall.model.codec import dump  # noqa: PLC0415 (only for JSON)

@@ -5,13 +5,12 @@ from argparse import Namespace
 from fastinstall.api.planning import plan
 from fastinstall.api.setup import Outcome, carry_out, recover_first
 from fastinstall.cli.common import (
-    equivalent_command,
     progress_for,
     session_of,
     target_of,
     wish_of,
 )
-from fastinstall.cli.consent import refuse_unaccepted
+from fastinstall.cli.consent import equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import plan_text, report_text, speed_text
 from fastinstall.errors import ExitCode, RefusedError
