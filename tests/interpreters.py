@@ -65,9 +65,24 @@ def outdated() -> tuple[Python, ...]:
     return tuple(found[version] for version in sorted(found))
 
 
+@cache
+def of_version(version: str) -> Python | None:
+    """An interpreter of this version ("3.8"), supported or not; None where there is none."""
+    if str(running()) == version:
+        return running()
+    on_path = shutil.which(f"python{version}")
+    candidates = (*_of_pyenv(), *((on_path,) if on_path else ()))
+    return next((python for python in _answering(candidates) if str(python) == version), None)
+
+
 def _of_pyenv() -> tuple[str, ...]:
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    return tuple(sorted(glob.glob(f"{glob.escape(str(root))}/versions/*/bin/python")))  # noqa: PTH207 (absent is fine)
+    roots = {Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"}
+    roots |= {parent for parent in Path(sys.base_prefix).parents if parent.name == "versions"}  # whatever HOME is
+    return tuple(found for root in sorted(roots) for found in _interpreters_below(root))
+
+
+def _interpreters_below(root: Path) -> list[str]:
+    return sorted(glob.glob(f"{glob.escape(str(root))}/*/bin/python"))  # noqa: PTH207 (absent is fine)
 
 
 def _on_path() -> Iterator[str]:

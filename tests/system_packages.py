@@ -1,9 +1,11 @@
-"""Compiler and headers for the tests: installed where we may (root with apt or dnf), else named with the command.
+"""Compiler, headers and emulator for the tests: installed where we may, else named with the command.
 
-A missing one ends the run only in continuous integration; elsewhere the tests that need it are skipped.
+We may as root with apt or dnf. A missing one ends the run only in continuous integration; elsewhere
+the tests that need it are skipped.
 """
 
 import os
+import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -19,6 +21,7 @@ from fastinstall.system.resources import recipes_directory
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}
+_EMULATOR: dict[str, tuple[str, ...]] = {"apt": ("qemu-user",), "dnf": ("qemu-user",)}
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
 
 
@@ -36,7 +39,7 @@ def prepare(variables: Mapping[str, str]) -> int:
         _bring(package_manager(variables), packages)
         packages = missing(variables)
     manager = package_manager(variables) or "apt"
-    _say(f"still missing: {' '.join(packages[manager])}" if packages else "compiler and headers are there")
+    _say(f"still missing: {' '.join(packages[manager])}" if packages else "compiler, headers and emulator are there")
     return 1 if packages and variables.get("CI") else 0
 
 
@@ -47,6 +50,7 @@ def missing(variables: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     absent = [needed[library.name] for library in found.libraries if library.include is None or library.library is None]
     tools = [] if found.compiler else [_COMPILER]
     tools += [] if Path(sysconfig.get_path("include"), "Python.h").is_file() else [_PYTHON]
+    tools += [] if shutil.which("qemu-x86_64", path=variables.get("PATH")) else [_EMULATOR]
     if not absent and not tools:
         return {}
     return {
@@ -69,7 +73,8 @@ def _bring(manager: str | None, packages: Mapping[str, tuple[str, ...]]) -> None
     if manager is None or not may_install():
         commands = [install_command(name, packages[name]) for name in ([manager] if manager else packages)]
         _say(
-            f"compiler or headers are missing, and some tests will be skipped; to bring them: {'; or '.join(commands)}"
+            "compiler, headers or emulator are missing, and some tests will be skipped; to bring them: "
+            + "; or ".join(commands)
         )
         return
     try:

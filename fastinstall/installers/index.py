@@ -29,14 +29,14 @@ class PackageIndex:
             the network is asked.
         wheelhouse: a directory of sdists and wheels; its files go before those of an index.
         offline: ask no index; then the wheelhouse and `cache` must do.
-        timeout: seconds to wait for each answer of a server.
+        timeout: seconds to wait for each answer of a server; None for what pip's settings say.
         cache: our cache directory, whose downloads are on offer when offline.
     """
 
     settings: PipSettings | Callable[[], PipSettings]
     wheelhouse: Path | None = None
     offline: bool = False
-    timeout: float = 15.0
+    timeout: float | None = None
     cache: Path | None = None
 
     def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
@@ -91,7 +91,8 @@ class PackageIndex:
         from fastinstall.installers import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         names = tuple(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
-        return lookup.ask(self._settings(), names, wanted, timeout=self.timeout)
+        settings = self._settings()
+        return lookup.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
     def _nearby(self, artefact: Artefact) -> Path | None:
         from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases`)
@@ -107,7 +108,8 @@ class PackageIndex:
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
-        with closing(Web(self._settings(), self.timeout)) as web:
+        settings = self._settings()
+        with closing(Web(settings, self.timeout or settings.timeout)) as web:
             web.download(artefact.url, path, report)
 
     def _settings(self) -> PipSettings:

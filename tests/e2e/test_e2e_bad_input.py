@@ -70,7 +70,7 @@ USAGE = (
         name="risk of rollback",
         arguments=("rollback", "--yes", "--prefix", "{env}", "--allow", "everything"),
         exit_code=2,
-        says=("--allow everything", "force-remove"),
+        says=("--allow", "everything", "force-remove"),
     ),
     Case(name="name", arguments=(*SETUP, "--dist-name", "pil"), exit_code=2, says=("--dist-name", "pillow-simd")),
     Case(name="jobs", arguments=(*SETUP, "--jobs", "0"), exit_code=2, says=("--jobs", "at least 1")),

@@ -19,14 +19,18 @@ def venv(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
-def test_an_interruption_while_compiling_leaves_nothing_behind(sandbox: Sandbox, venv: Venv) -> None:
+def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_interrupted(
+    sandbox: Sandbox, venv: Venv
+) -> None:
     before = tree_hash(venv.prefix)
     reached = sandbox.root / "reached"
     compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
     with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"CC": str(compiler)}) as setup:
-        setup.wait_for("compiling")
         setup.wait_until(reached.exists)
+        second = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         result = setup.end(by=signal.SIGINT)
+    assert second.exit_code == 5, second.text
+    assert f"{venv.prefix}: process {setup.process.pid} works on this environment" in second.stderr
     assert result.exit_code == 130, result.text
     assert "interrupted" in result.stderr
     assert tree_hash(venv.prefix) == before

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from interpreters import of_version
+
 from fastinstall.guard.install import guard_target, stage_guard
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.system import files
@@ -24,12 +26,8 @@ def python_at_hand(version: str) -> Path | None:
     """An interpreter of this version: the one that runs the tests, one on PATH, or one of pyenv's."""
     if version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return Path(sys.executable)
-    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
-    on_path = shutil.which(f"python{version}")
-    for candidate in [*pyenv, *([Path(on_path)] if on_path else [])]:
-        if subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
-            return candidate
-    return None
+    found = of_version(version)
+    return found.executable if found is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
