@@ -11,22 +11,19 @@ from typing import Any, TypeVar
 from fastinstall.model.codec import decode, encode
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
-    Compiler,
     Core,
-    Cpu,
     Dependant,
     Distribution,
     Facts,
     GuardState,
     Interpreter,
     Library,
-    NativeLibrary,
     OperationResult,
     Owner,
     Runtime,
     Stack,
-    Toolchain,
 )
+from fastinstall.model.machine import Compiler, Cpu, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import (
     Advisory,

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     options = dict(zip(arguments[::2], arguments[1::2]))
     if "--stage" in options:
         sys.path.insert(0, options["--stage"])
-    import PIL  # type: ignore[import-not-found]  # of the target
+    import PIL
     from PIL import Image
 
     print(json.dumps({"version": PIL.__version__, "location": PIL.__file__}), flush=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.model.event import Emit, ignore
-from fastinstall.model.facts import Compiler, Interpreter
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import Compiler
 from fastinstall.model.plan import Build
 from fastinstall.model.recipe import NativeRequirement, Recipe
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastinstall.model.facts import Cpu
+from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import LEVELS, level_of, masked_features
 from fastinstall.system.process import CommandError, run
 

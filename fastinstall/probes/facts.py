@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Core, Cpu, Facts, GuardState, Interpreter, Runtime, Toolchain
+from fastinstall.model.facts import Core, Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.machine import Cpu, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.interpreter import observe_interpreter

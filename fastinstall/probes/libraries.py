@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from fastinstall.model.facts import NativeLibrary
+from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.system.process import CommandError, run
 

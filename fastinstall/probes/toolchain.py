@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fastinstall.model.facts import Toolchain
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.libraries import SearchPath, observe_library

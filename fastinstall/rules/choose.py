@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.facts import Cpu
+from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.wish import Risk

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.facts import Facts, NativeLibrary
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.plan import Hazard, PrivateHeaders, Step, SystemPackages
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Risk, Wish

@@ -27,7 +27,7 @@ from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import argv_for, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.event import Event, Progressed, ignore
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.plan import Build
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode

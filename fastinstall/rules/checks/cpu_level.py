@@ -11,8 +11,8 @@ Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code r
 import re
 from collections.abc import Iterator
 
-from fastinstall.model.facts import Cpu
 from fastinstall.model.finding import Finding
+from fastinstall.model.machine import Cpu
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import setup

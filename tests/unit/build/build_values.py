@@ -8,7 +8,7 @@ from builders import healthy_facts, recipe
 
 from fastinstall.build.request import BuildRequest
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.plan import Build
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.wish import LinkMode

@@ -15,7 +15,7 @@ from fastinstall.build.jpeg_headers import abi_of_library
 from fastinstall.build.linking import options
 from fastinstall.build.pipeline import inputs_of
 from fastinstall.build.variables import build_variables, without_stray
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.system.process import Completed
 
 OFFICIAL = ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")

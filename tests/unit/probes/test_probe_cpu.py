@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.facts import Cpu
+from fastinstall.model.machine import Cpu
 from fastinstall.probes.cpu import level_from_help, observe_cpu
 from fastinstall.rules.levels import LEVELS
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.facts import Cpu
+from fastinstall.model.machine import Cpu
 from fastinstall.model.wish import Risk
 from fastinstall.rules.choose import choose_level
 from fastinstall.rules.recipes import parse_recipe

@@ -1,0 +1,87 @@
+"""What was observed of the machine: its processor, and what it could build with."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cpu:
+    """The processor as programs on this machine see it.
+
+    Attributes:
+        architecture: as the kernel names it: "x86_64", "aarch64".
+        vendor: "AuthenticAMD", "GenuineIntel"; empty if unknown.
+        name: the marketing name; empty if unknown.
+        flags: feature names in the kernel's spelling (/proc/cpuinfo).
+        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None elsewhere.
+        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
+        masked: features of the next level that a CPU with these others usually has, hidden by a
+            virtual machine or the kernel; empty when nothing seems hidden.
+        hypervisor: True inside a virtual machine.
+        cores: logical CPUs that this process may run on.
+        quota: CPUs granted by the control group, None if unlimited.
+    """
+
+    architecture: str
+    vendor: str = ""
+    name: str = ""
+    flags: tuple[str, ...] = ()
+    level: str | None = None
+    level_source: str = ""
+    masked: tuple[str, ...] = ()
+    hypervisor: bool = False
+    cores: int = 1
+    quota: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiler:
+    """The C compiler that would build.
+
+    Attributes:
+        command: argv prefix ("cc").
+        version: its first line of `--version`.
+        accepts: the probed flags that it accepts.
+    """
+
+    command: tuple[str, ...]
+    version: str
+    accepts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeLibrary:
+    """A C library of this machine that a build could use.
+
+    Attributes:
+        name: the recipe's name for it: "jpeg", "tiff".
+        include: the directory that holds its header; None where the header is missing.
+        library: the file for the linker; None where it is missing.
+        version: as pkg-config or the header says; empty if unknown.
+        implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
+    """
+
+    name: str
+    include: PurePath | None
+    library: PurePath | None
+    version: str = ""
+    implementation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolchain:
+    """What this machine could build with.
+
+    Attributes:
+        compiler: None where there is none.
+        libraries: those that the recipes name, found or not.
+        package_manager: "apt" or "dnf"; None where neither is there.
+        may_install: whether this user may install system packages.
+        named_compiler: what CC says; empty where it says nothing.
+    """
+
+    compiler: Compiler | None
+    libraries: tuple[NativeLibrary, ...] = ()
+    package_manager: str | None = None
+    may_install: bool = False
+    named_compiler: str = ""
