@@ -2,23 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from interpreters import Python, at_hand
-from sandbox import NewSandbox, Result, Sandbox, Venv
+from sandbox import NewSandbox, Sandbox
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')
-
-
-@pytest.fixture(scope="session")
-def pythons() -> tuple[Python, ...]:
-    """One interpreter of each supported version at hand."""
-    return at_hand()
 
 
 @pytest.fixture(scope="session")
@@ -52,15 +45,3 @@ def sandbox(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
     """A fresh machine, but for the shared caches."""
     with new_sandbox() as made:
         yield made
-
-
-@pytest.fixture
-def cli(sandbox: Sandbox) -> Callable[..., Result]:
-    """Runs `python -m fastinstall` in the sandbox."""
-    return sandbox.cli
-
-
-@pytest.fixture
-def make_venv(sandbox: Sandbox) -> Callable[..., Venv]:
-    """Makes virtual environments in the sandbox."""
-    return sandbox.venv
