@@ -193,7 +193,7 @@ def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receip
         created_at=stamp.at,
         tool_version=__version__,
         environment=plan.environment,
-        wish=plan.wish,
+        wish=replace(plan.wish, upgrade=False),  # it has been answered, and a repair must not ask again
         recipe=step.recipe,
         source_version=artefact.version if artefact is not None else "",
         distribution=step.distribution,

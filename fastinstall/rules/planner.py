@@ -1,7 +1,7 @@
 """Facts, recipe, wish and what the index offers, to a plan. Pure: a dry run is this plan, not executed."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.artefact import Releases
@@ -97,6 +97,9 @@ def make_plan(situation: Situation) -> Plan:
     choice = newest_fitting(releases, facts.interpreter, facts.stack.dependants, wish)
     native = _native(situation, choice)
     build = _build(situation, level, choice, native)
+    latest = _latest_in_place(situation, build)
+    if latest is not None:
+        return latest
     return Plan(
         environment=facts.environment,
         facts_digest=facts_digest(facts),
@@ -113,6 +116,14 @@ def make_plan(situation: Situation) -> Plan:
 def unaccepted(plan: Plan) -> tuple[Hazard, ...]:
     """The hazards of a plan that its wish does not allow."""
     return tuple(hazard for hazard in plan.hazards if not hazard.allowed)
+
+
+def _latest_in_place(situation: Situation, build: Build) -> Plan | None:
+    """The empty plan, where an upgrade was asked for and there is nothing later than what is in place."""
+    receipt, wish = situation.receipt, situation.wish
+    if not wish.upgrade or receipt is None or receipt.version != build.version:
+        return None
+    return nothing_to_do(situation.facts, situation.recipe, replace(wish, upgrade=False), receipt)
 
 
 def _native(situation: Situation, choice: Choice) -> NativeChoice:

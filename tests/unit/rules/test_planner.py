@@ -8,6 +8,7 @@ named must be so), `skipped` (all of them, by name), `hazards` (all of them, by 
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -71,6 +72,18 @@ def test_a_healthy_environment_has_an_empty_plan() -> None:
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
     assert nothing_to_do(stock_facts(), recipe(), Wish(), None) is None
     assert nothing_to_do(stock_facts(), recipe(), Wish(), receipt()) is None
+
+
+def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
+    made = make_plan(replace(_situation({"base": "healthy", "wish": {"upgrade": True}}), receipt=receipt()))
+    assert made.steps == ()
+    assert made.summary.startswith("nothing to do")
+
+
+def test_an_upgrade_to_a_later_version_has() -> None:
+    older = replace(receipt(), version="12.0.0+simd.v3")
+    made = make_plan(replace(_situation({"base": "healthy", "wish": {"upgrade": True}}), receipt=older))
+    assert any(isinstance(step, Build) for step in made.steps)
 
 
 def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
