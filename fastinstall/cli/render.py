@@ -61,7 +61,8 @@ def speed_text(table: SpeedTable, page: Page) -> str:
         ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
         mark = "  slower" if ratio < _NOISE else ""
         lines.append(f"{row.operation:<{width}}  {row.before_ms:>10.2f}  {row.after_ms:>10.2f}  {ratio:>7.2f}x{mark}")
-    lines.append(f"{'geometric mean':<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
+    mean = f"geometric mean of these {len(table.rows)}"
+    lines.append(f"{mean:<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
     return joined(lines)
 
 

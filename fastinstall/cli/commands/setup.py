@@ -58,6 +58,8 @@ def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) ->
         console.data(report_text(outcome.report, console.out))
     if outcome.receipt.speed is not None:
         console.data(speed_text(outcome.receipt.speed, console.out))
+        prefix = quote(agreed.environment.prefix)
+        console.data(f"every operation, more of the slower ones among them: fastinstall bench --prefix {prefix}")
     console.data(f"done: {agreed.summary}")
     if wizard:
         console.data(f"the same again, without questions:\n  {equivalent_command(agreed)}")
