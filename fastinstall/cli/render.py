@@ -52,7 +52,8 @@ def report_text(report: Report, page: Page) -> str:
 
 def speed_text(table: SpeedTable, page: Page) -> str:
     """A speed table: milliseconds before and after, and how many times faster."""
-    width = max((len(row.operation) for row in table.rows), default=9)
+    mean = f"geometric mean of these {len(table.rows)}"
+    width = max(len(mean), *(len(row.operation) for row in table.rows))
     lines = [
         *page.lines(f"before: {table.baseline}; after: {table.candidate}; {table.cpu}"),
         f"{'operation':<{width}}  {'before ms':>10}  {'after ms':>10}  {'faster':>8}",
@@ -61,7 +62,6 @@ def speed_text(table: SpeedTable, page: Page) -> str:
         ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
         mark = "  slower" if ratio < _NOISE else ""
         lines.append(f"{row.operation:<{width}}  {row.before_ms:>10.2f}  {row.after_ms:>10.2f}  {ratio:>7.2f}x{mark}")
-    mean = f"geometric mean of these {len(table.rows)}"
     lines.append(f"{mean:<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
     return joined(lines)
 
