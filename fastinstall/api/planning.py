@@ -25,6 +25,7 @@ from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.planner import Situation, make_plan, nothing_to_do
+from fastinstall.rules.wishes import refuse_unknown
 
 
 def plan(session: Session, target: Target, wish: Wish) -> Plan:
@@ -34,6 +35,7 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
         FastinstallError: as planner, probes and index say.
     """
     recipe = recipe_named(session, wish.recipe)
+    refuse_unknown(recipe, wish)
     made = creation(session, target)
     if made is not None:
         return _plan_new(session, recipe, wish, made)
@@ -70,6 +72,7 @@ def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Inte
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
     recipe = recipe_named(session, wish.recipe)
+    refuse_unknown(recipe, wish)
     python = target.python or _python_of(session, target)
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from fastinstall.errors import RefusedError, UsageError
+from fastinstall.errors import RefusedError
 from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.wish import Risk
 from fastinstall.rules.levels import LEVELS
 from fastinstall.rules.messages import listing
-
-AUTO = "auto"
+from fastinstall.rules.wishes import AUTO, refuse_unknown_level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +34,7 @@ def choose_level(recipe: Recipe, cpu: Cpu, wish_level: str) -> LevelChoice:
         RefusedError: no level suits this CPU.
         UsageError: the recipe has no level of that name.
     """
-    if wish_level != AUTO and wish_level not in [level.name for level in recipe.levels]:
-        known = ", ".join((AUTO, *(level.name for level in recipe.levels)))
-        raise UsageError(f"--level {wish_level}: {recipe.name} has no such level", hint=f"known: {known}")
+    refuse_unknown_level(recipe, wish_level)
     if cpu.architecture != "x86_64":
         raise RefusedError(
             f"{recipe.name} is built for x86-64 only, and this machine is {cpu.architecture}",

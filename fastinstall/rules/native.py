@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fastinstall.errors import RefusedError, UsageError
+from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.plan import Hazard, PrivateHeaders, Step, SystemPackages
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Risk, Wish
 from fastinstall.rules.messages import listing
+from fastinstall.rules.wishes import refuse_unknown
 
 _COMPILER = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc",)}
 _CONDA_COMPILER = ("c-compiler",)
@@ -42,7 +43,7 @@ def choose_libraries(recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool)
         UsageError: `--require` names a library that the recipe does not know.
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
-    _refuse_unknown(recipe, wish)
+    refuse_unknown(recipe, wish)
     tools = _missing_tools(facts)
     _refuse_broken_choice(facts, tools)
     wanted = _wanted(recipe, wish, chassis=chassis)
@@ -80,13 +81,6 @@ class _Need:
         names = [name for tool in self.tools for name in tools[tool]]
         names += [package for name in self.absent for package in getattr(self.recipe.libraries[name], manager)]
         return tuple(dict.fromkeys(names))
-
-
-def _refuse_unknown(recipe: Recipe, wish: Wish) -> None:
-    for name in wish.require:
-        if name not in recipe.libraries:
-            known = ", ".join(recipe.libraries)
-            raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
 
 
 def _refuse_broken_choice(facts: Facts, missing_tools: tuple[str, ...]) -> None:

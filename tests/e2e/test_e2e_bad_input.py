@@ -52,8 +52,15 @@ USAGE = (
         arguments=(*SETUP, "--level", "x86-64-v9"),
         exit_code=2,
         says=("--level x86-64-v9", "known: auto", "x86-64-v3"),
+        variables=UNREACHABLE,  # told before anything is looked up
     ),
-    Case(name="library", arguments=(*SETUP, "--require", "jpg"), exit_code=2, says=("--require jpg", "known: jpeg")),
+    Case(
+        name="library",
+        arguments=(*SETUP, "--require", "jpg"),
+        exit_code=2,
+        says=("--require jpg", "known: jpeg"),
+        variables=UNREACHABLE,
+    ),
     Case(
         name="link",
         arguments=(*SETUP, "--link", "static"),
