@@ -90,9 +90,3 @@ class DamagedError(FastinstallError):
     """Something failed, and the environment is not as it was: says what is where and what to do."""
 
     exit_code = ExitCode.FAILED_CHANGED
-
-
-class InterruptedRunError(FastinstallError):
-    """The user interrupted, and the environment is as it was before."""
-
-    exit_code = ExitCode.INTERRUPTED

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from fastinstall.api.session import Session
-from fastinstall.errors import UsageError
 from fastinstall.model.recipe import Recipe
-from fastinstall.probes.recipes import load_recipe, load_recipes
+from fastinstall.probes.recipes import load_recipe_file, load_recipes
 
 
 def all_recipes(session: Session) -> tuple[Recipe, ...]:
@@ -17,13 +16,11 @@ def all_recipes(session: Session) -> tuple[Recipe, ...]:
     return tuple(load_recipes(session.recipe_directories).values())
 
 
-def check_recipe(session: Session, file: Path) -> Recipe:
+def check_recipe(file: Path) -> Recipe:
     """Read one recipe file, wherever it is.
 
     Raises:
         DocumentError: it is malformed; names the key.
-        UsageError: there is no such file.
+        UsageError: it cannot be read.
     """
-    if not file.is_file():
-        raise UsageError(f"{file}: no such recipe file")
-    return load_recipe(file.stem, (file.parent, *session.recipe_directories))
+    return load_recipe_file(file)

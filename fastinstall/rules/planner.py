@@ -113,11 +113,6 @@ def make_plan(situation: Situation) -> Plan:
     )
 
 
-def unaccepted(plan: Plan) -> tuple[Hazard, ...]:
-    """The hazards of a plan that its wish does not allow."""
-    return tuple(hazard for hazard in plan.hazards if not hazard.allowed)
-
-
 def _latest_in_place(situation: Situation, build: Build) -> Plan | None:
     """The empty plan, where an upgrade was asked for and there is nothing later than what is in place."""
     receipt, wish = situation.receipt, situation.wish

@@ -51,7 +51,7 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
             context.console.talk(f"ok: {recipe.name}")
         return ExitCode.OK
     for name in arguments.names:
-        recipe = check_recipe(session, Path(name)) if name.endswith(".toml") else recipe_named(session, name)
+        recipe = check_recipe(Path(name)) if name.endswith(".toml") else recipe_named(session, name)
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
 
