@@ -1,0 +1,85 @@
+"""What is wrong with single values of a recipe: names, paths, specifiers, words. Pure.
+
+A problem is the dotted key and what is wrong there.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+Problem = tuple[str, str]
+
+_NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def name_problems(name: str, key: str) -> Iterator[Problem]:
+    """Where a name of a distribution is not normalised."""
+    if not _NORMALISED.fullmatch(name):
+        yield key, f"{name!r} is not a normalised name (lower case, single dashes: PEP 503)"
+
+
+def identifier_problems(names: Sequence[str], key: str) -> Iterator[Problem]:
+    """Where one of several names is none that C knows."""
+    for index, name in enumerate(names):
+        if not _IDENTIFIER.fullmatch(name):
+            yield f"{key}[{index}]", f"{name!r} is not a name in C"
+
+
+def path_problems(path: str, key: str, where: str) -> Iterator[Problem]:
+    """Where a path leads out of the directory that it is relative to.
+
+    Args:
+        path: with slashes.
+        key: dotted.
+        where: the directory, in words.
+    """
+    if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        yield key, f"{path!r} is not relative to {where}"
+
+
+def word_problems(words: Sequence[str], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
+    """Where one of several words is not spelled as it has to be.
+
+    Args:
+        words: the value.
+        key: dotted, of the list.
+        pattern: what a word must match whole.
+        what: what it should have been, in words.
+    """
+    for index, word in enumerate(words):
+        if not pattern.fullmatch(word):
+            yield f"{key}[{index}]", f"{word!r} is not {what}"
+
+
+def specifier_problems(text: str, key: str) -> Iterator[Problem]:
+    """Where a version specifier is none."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
+
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        yield key, f"{text!r} is not a version specifier (PEP 440)"
+
+
+def version_problems(versions: Sequence[str], key: str) -> Iterator[Problem]:
+    """Where one of several versions is none."""
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `specifier_problems`)
+
+    for index, text in enumerate(versions):
+        try:
+            Version(text)
+        except InvalidVersion:
+            yield f"{key}[{index}]", f"{text!r} is not a version (PEP 440)"
+
+
+def twice(names: Sequence[str], key: str) -> Iterator[Problem]:
+    """Where a name stands there a second time.
+
+    Args:
+        names: in the order of the file.
+        key: with "{}" where the index goes.
+    """
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield key.format(index), f"{name!r} stands there twice"
