@@ -1,0 +1,153 @@
+"""Runs inside a target: files of many formats, whole, cut short and damaged, made, decoded, and made again.
+
+Cases: "make//" gives the bytes of every file; "decode-FORMAT/VARIANT/DAMAGE" reads the file FORMAT-VARIANT in the
+working directory; "round-trip-FORMAT/VARIANT/" writes one and reads it back. DAMAGE is "whole", "cut:N" (what is kept,
+in thousandths) or "flip:SEED:COUNT", "head:SEED:COUNT" (bytes replaced anywhere, or in the first 64). Standard library
+and PIL only, Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import struct
+from typing import Any, Dict, Iterator, List, Tuple
+
+from PIL import Image
+
+Parts = List[Tuple[str, Tuple[int, int], bytes]]
+WIDTH, HEIGHT = 61, 37
+MOST_FRAMES = 3
+HEAD = 64
+Image.MAX_IMAGE_PIXELS = 500000
+FORMATS: Dict[str, Tuple[str, str, Dict[str, Any]]] = {
+    "png/l": ("PNG", "L", {}),
+    "png/bits": ("PNG", "1", {}),
+    "png/p": ("PNG", "P", {"transparency": 7}),
+    "png/rgb": ("PNG", "RGB", {}),
+    "png/rgba": ("PNG", "RGBA", {"compress_level": 1}),
+    "png/la": ("PNG", "LA", {}),
+    "png/16": ("PNG", "I;16", {}),
+    "jpeg/l": ("JPEG", "L", {}),
+    "jpeg/rgb": ("JPEG", "RGB", {"quality": 90}),
+    "jpeg/full": ("JPEG", "RGB", {"quality": 75, "subsampling": 0}),
+    "jpeg/progressive": ("JPEG", "RGB", {"progressive": True, "optimize": True}),
+    "jpeg/restarts": ("JPEG", "RGB", {"restart_marker_rows": 1}),
+    "jpeg/cmyk": ("JPEG", "CMYK", {"quality": 80}),
+    "tiff/raw": ("TIFF", "RGB", {}),
+    "tiff/bits": ("TIFF", "1", {}),
+    "tiff/float": ("TIFF", "F", {}),
+    "tiff/lzw": ("TIFF", "RGB", {"compression": "tiff_lzw"}),
+    "tiff/deflate": ("TIFF", "RGBA", {"compression": "tiff_adobe_deflate"}),
+    "tiff/packbits": ("TIFF", "L", {"compression": "packbits"}),
+    "tiff/group4": ("TIFF", "1", {"compression": "group4"}),
+    "tiff/group3": ("TIFF", "1", {"compression": "group3"}),
+    "tiff/jpeg": ("TIFF", "RGB", {"compression": "jpeg"}),
+    "tiff/lzma": ("TIFF", "RGB", {"compression": "lzma"}),
+    "tiff/zstd": ("TIFF", "RGB", {"compression": "zstd"}),
+    "tiff/cmyk": ("TIFF", "CMYK", {"compression": "tiff_lzw"}),
+    "gif/p": ("GIF", "P", {}),
+    "gif/animated": ("GIF", "P", {"save_all": True, "duration": 40, "loop": 0}),
+    "webp/lossy": ("WEBP", "RGB", {"quality": 70}),
+    "webp/lossless": ("WEBP", "RGBA", {"lossless": True}),
+    "bmp/bits": ("BMP", "1", {}),
+    "bmp/p": ("BMP", "P", {}),
+    "bmp/rgb": ("BMP", "RGB", {}),
+    "tga/raw": ("TGA", "RGBA", {}),
+    "tga/runs": ("TGA", "RGB", {"compression": "tga_rle"}),
+    "ppm/bits": ("PPM", "1", {}),
+    "ppm/l": ("PPM", "L", {}),
+    "ppm/rgb": ("PPM", "RGB", {}),
+    "ppm/16": ("PPM", "I;16", {}),
+    "ico/rgba": ("ICO", "RGBA", {"sizes": [(WIDTH, HEIGHT)]}),
+    "pcx/p": ("PCX", "P", {}),
+    "pcx/rgb": ("PCX", "RGB", {}),
+    "sgi/rgb": ("SGI", "RGB", {}),
+    "sgi/16": ("SGI", "L", {"bpc": 2}),
+    "im/rgb": ("IM", "RGB", {}),
+    "msp/bits": ("MSP", "1", {}),
+    "dds/rgba": ("DDS", "RGBA", {}),
+    "dds/blocks": ("DDS", "RGBA", {"pixel_format": "DXT5"}),
+    "jpeg2000/lossless": ("JPEG2000", "RGB", {}),
+    "jpeg2000/lossy": ("JPEG2000", "L", {"irreversible": True, "quality_layers": [30]}),
+    "avif/rgb": ("AVIF", "RGB", {"quality": 60, "speed": 10, "max_threads": 1}),
+    "avif/rgba": ("AVIF", "RGBA", {"quality": 60, "speed": 10, "max_threads": 1}),
+}
+
+
+def perform(name: str) -> Parts:
+    """Compute one case.
+
+    Returns:
+        Mode, size and samples of each of the first frames; of "make//", each file under its name.
+    """
+    if name == "make//":
+        return list(files())
+    operation, variant, damage = name.split("/")
+    verb, _, form = operation.rpartition("-")
+    if verb == "decode":
+        with open("%s-%s" % (form, variant), "rb") as stream:
+            return decoded(damaged(stream.read(), damage, name))
+    return decoded(encoded(form + "/" + variant))
+
+
+def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
+    """What this PIL can write: a codec that it is without is left out."""
+    for key in FORMATS:
+        try:
+            yield key, (WIDTH, HEIGHT), encoded(key)
+        except (KeyError, OSError, RuntimeError, ValueError, struct.error):
+            continue
+
+
+def picture(mode: str) -> Any:
+    """Slopes, edges, and some noise, so that every coder has something to do; from bytes alone."""
+    count = {"1": 1, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3}.get(mode, 4)
+    width = (WIDTH + 7) // 8 if mode == "1" else WIDTH
+    noise = hashlib.shake_128(mode.encode()).digest(width * HEIGHT * count)
+    steps = range(width * HEIGHT * count)
+    content = bytes(
+        (index // count * 3 + index // 700 * 40) % 251 if value < 200 else value for index, value in zip(steps, noise)
+    )
+    if mode == "F":
+        content = bytes(0x42 if index % 4 == 3 else value for index, value in enumerate(content))
+    made = Image.frombytes(mode, (WIDTH, HEIGHT), content)
+    if mode == "P":
+        made.putpalette(hashlib.shake_128(b"palette").digest(768))
+    return made
+
+
+def encoded(key: str) -> bytes:
+    form, mode, options = FORMATS[key]
+    first, stream = picture(mode), io.BytesIO()
+    if options.get("save_all"):
+        options = dict(options, append_images=[first.transpose(0), first.transpose(1)])
+    first.save(stream, form, **options)
+    return stream.getvalue()
+
+
+def decoded(content: bytes) -> Parts:
+    parts: Parts = []
+    with Image.open(io.BytesIO(content)) as opened:
+        while len(parts) < MOST_FRAMES:
+            opened.load()
+            parts.append((opened.mode, opened.size, opened.tobytes()))
+            try:
+                opened.seek(opened.tell() + 1)
+            except EOFError:
+                break
+    return parts
+
+
+def damaged(content: bytes, damage: str, name: str) -> bytes:
+    kind, _, rest = damage.partition(":")
+    if kind == "whole":
+        return content
+    if kind == "cut":
+        return content[: len(content) * int(rest) // 1000]
+    numbers, found = random.Random(name), bytearray(content)
+    reach = min(HEAD, len(found)) if kind == "head" else len(found)
+    for _ in range(int(rest.partition(":")[2])):
+        found[int(numbers.random() * reach)] = int(numbers.random() * 256)
+    return bytes(found)

@@ -1,0 +1,265 @@
+"""Runs inside a target: one image operation by its name, "operation/mode/WIDTHxHEIGHT/parameters".
+
+The name alone decides what is computed and on which picture, on every machine and Python, so one case can be run by
+itself. Pictures are made from bytes, never by an operation that is under test. Standard library and PIL only,
+Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from functools import lru_cache
+from typing import Any, Callable, Dict, List, Tuple
+
+from PIL import Image, ImageChops, ImageEnhance, ImageFilter
+
+Size = Tuple[int, int]
+Parts = List[Tuple[str, Size, bytes]]
+BYTES = {"L": 1, "P": 1, "1": 1, "LA": 2, "La": 2, "PA": 2, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3}
+BYTES.update({"I;16": 2, "I;16B": 2, "I;16L": 2, "I;16N": 2})
+PREMULTIPLIED = ("La", "RGBa")
+FILTERS = {name.lower(): value for name, value in Image.Resampling.__members__.items()}
+KERNELS = {
+    "smooth": (1, 2, 1, 2, 4, 2, 1, 2, 1),
+    "sharpen": (0, -1, 0, -1, 5, -1, 0, -1, 0),
+    "edges": (-1, -1, -1, -1, 8, -1, -1, -1, -1),
+    "uneven": (0.31, -1.7, 1.9, 0.05, 1.12, -0.66, 0.93, -1.21, 0.47),
+    "overflow": (1, 1, 1, 1, -300, 1, 1, 1, 1),
+    "mean": (1,) * 25,
+    "slope": tuple(0.37 * (number % 7) - 0.9 for number in range(25)),
+    "negative": (0,) * 12 + (-40,) + (1,) * 12,
+}
+
+
+def perform(name: str) -> Parts:
+    """Compute one case.
+
+    Returns:
+        Mode, size and samples of each picture that it makes; numbers are of mode "values".
+    """
+    operation, mode, size, parameters = name.split("/")
+    width, height = size.split("x")
+    made = OPERATIONS[operation](picture(mode, (int(width), int(height)), 0), *parameters.split(","))
+    return [_part(item) for item in (made if isinstance(made, tuple) else (made,))]
+
+
+def _part(item: Any) -> tuple[str, Size, bytes]:
+    if isinstance(item, Image.Image):
+        return item.mode, item.size, item.tobytes()
+    return "values", (1, 1), repr(item).encode()
+
+
+@lru_cache(maxsize=64)
+def picture(mode: str, size: Size, seed: int) -> Any:
+    """The same on every machine, whatever PIL can do."""
+    if mode == "1":
+        return Image.frombytes("1", size, samples(mode, ((size[0] + 7) // 8, size[1]), 1, seed))
+    if mode in ("I", "F"):
+        return Image.frombytes(mode, size, numbers(mode, size, seed))
+    content = samples(mode, size, BYTES.get(mode, 4), seed)
+    if mode in PREMULTIPLIED:
+        content = premultiplied(content, len(mode))
+    made = Image.frombytes(mode, size, content)
+    if mode in ("P", "PA"):
+        made.putpalette(hashlib.shake_128(b"palette").digest(768))
+    return made
+
+
+def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
+    """Noise; where the number of pixels is even, every second sample is 0 or 255, where kernels overflow.
+
+    Where it is odd, samples stay clear of both ends, so that little is clipped, and rounding shows.
+    """
+    length = size[0] * size[1] * count
+    stream = hashlib.shake_128(("%s %dx%d %d" % (mode, size[0], size[1], seed)).encode()).digest(2 * length)
+    if size[0] * size[1] % 2:
+        return bytes(64 + value // 2 for value in stream[:length])
+    chosen = zip(stream[:length], stream[length:])
+    return bytes(0 if choice < 64 else 255 if choice < 128 else value for value, choice in chosen)
+
+
+def numbers(mode: str, size: Size, seed: int) -> bytes:
+    """Native samples beyond both ends of 8 bits."""
+    count = size[0] * size[1]
+    raw = struct.unpack("<%dH" % count, samples(mode, size, 2, seed))
+    if mode == "I":
+        return struct.pack("=%di" % count, *(value * 71000 // 65535 - 1000 for value in raw))
+    return struct.pack("=%df" % count, *(value * 350.0 / 65535.0 - 50.0 for value in raw))
+
+
+def premultiplied(content: bytes, bands: int) -> bytes:
+    alphas = content[bands - 1 :: bands]
+    made = bytearray(content)
+    for band in range(bands - 1):
+        made[band::bands] = bytes(colour * alpha // 255 for colour, alpha in zip(content[band::bands], alphas))
+    return bytes(made)
+
+
+def other(image: Any) -> Any:
+    """A second picture of the same kind."""
+    return picture(image.mode, image.size, 1)
+
+
+def mask(image: Any, mode: str = "L") -> Any:
+    return picture(mode, image.size, 2)
+
+
+def floats(text: str) -> tuple[float, ...]:
+    return tuple(float(word) for word in text.split(":"))
+
+
+def one_or_two(text: str) -> Any:
+    """Read a number from "2", a pair from "2:0"."""
+    found = floats(text)
+    return found if len(found) > 1 else found[0]
+
+
+def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
+    width, height = size.split("x")
+    return image.resize((int(width), int(height)), FILTERS[resample], box=floats(box) if box else None)
+
+
+def reduce(image: Any, factor: str, box: str = "") -> Any:
+    factors = tuple(int(value) for value in floats(factor))
+    edges = tuple(int(value) for value in floats(box)) if box else None
+    return image.reduce(factors if len(factors) > 1 else factors[0], edges)
+
+
+def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any:
+    values = KERNELS[kernel]
+    divisor = float(scale) if scale else (sum(values) or 1)
+    return image.filter(ImageFilter.Kernel((side, side), values, scale=divisor, offset=float(offset)))
+
+
+def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
+    return image.filter(ImageFilter.UnsharpMask(float(radius), int(percent), int(threshold)))
+
+
+def colour_table(image: Any, sizes: str, channels: str, mode: str) -> Any:
+    return image.filter(table_of(sizes, channels, mode))
+
+
+@lru_cache(maxsize=64)
+def table_of(sizes: str, channels: str, mode: str) -> Any:
+    """Values beyond both ends, which the filter has to clip, some of them beyond what 16 bits can hold."""
+    steps = tuple(int(value) for value in floats(sizes)) * (1 if ":" in sizes else 3)
+    count = steps[0] * steps[1] * steps[2] * int(channels)
+    raw = hashlib.shake_128(b"table").digest(count)
+    table = [3.0 if value > 245 else value / 150.0 - 0.3 for value in raw]
+    return ImageFilter.Color3DLUT(steps, table, channels=int(channels), target_mode=mode or None)
+
+
+def putalpha(image: Any, _: str = "") -> Any:
+    made = image.copy()
+    made.putalpha(mask(image))
+    return made
+
+
+def merge(image: Any, _: str = "") -> Any:
+    bands = [picture("L", image.size, 9 + number) for number in range(len(image.getbands()))]
+    return Image.merge(image.mode, bands)
+
+
+def convert_by_matrix(image: Any, mode: str) -> Any:
+    matrix = (0.41, 0.36, 0.18, 3.0, 0.21, 0.72, -0.07, 0.0, 0.02, 0.12, 1.35, -9.0)
+    return image.convert(mode, matrix if mode == "RGB" else matrix[:4])
+
+
+def chops(image: Any, name: str) -> Any:
+    if name == "add-scaled":
+        return ImageChops.add(image, other(image), 2.0, 3)
+    if name == "subtract-scaled":
+        return ImageChops.subtract(image, other(image), 0.7, -40)
+    if name == "invert":
+        return ImageChops.invert(image)
+    if name == "offset":
+        return ImageChops.offset(image, 3, -1)
+    return getattr(ImageChops, name)(image, other(image))
+
+
+def paste(image: Any, kind: str) -> Any:
+    made = image.copy()
+    if kind == "colour":
+        made.paste(77 if len(image.getbands()) == 1 else (9, 200, 77, 130)[: len(image.getbands())], None, mask(image))
+    elif kind == "outside":
+        made.paste(other(image), (-1, 2))
+    else:
+        made.paste(other(image), (0, 0), mask(image, kind))
+    return made
+
+
+def thumbnail(image: Any, size: str, gap: str) -> Any:
+    made = image.copy()
+    made.thumbnail((int(size), int(size)), FILTERS["bicubic"], float(gap) if gap else None)
+    return made
+
+
+def point(image: Any, _: str = "") -> Any:
+    return image.point([(value * 7 + 13) % 256 for value in range(256)] * len(image.getbands()))
+
+
+def transform(image: Any, kind: str, resample: str) -> Any:
+    width, height = image.size
+    corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
+    data = {
+        "affine": (0.9, 0.1, 0.5, -0.1, 1.1, 0.9),
+        "perspective": (0.9, 0.1, 0.5, -0.1, 1.1, 0.9, 0.01, 0.02),
+        "quad": corners,
+    }[kind]
+    return image.transform((width + 2, height + 1), getattr(Image.Transform, kind.upper()), data, FILTERS[resample])
+
+
+def crop(image: Any, edges: str) -> Any:
+    left, top, right, bottom = (int(value) for value in floats(edges))
+    return image.crop((left, top, image.size[0] + right, image.size[1] + bottom))
+
+
+def enhance(kind: str, image: Any, factor: str) -> Any:
+    return getattr(ImageEnhance, kind)(image).enhance(float(factor))
+
+
+def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
+    return lambda image, *parameters: function(first, image, *parameters)
+
+
+OPERATIONS: Dict[str, Callable[..., Any]] = {
+    "resize": resize,
+    "reduce": reduce,
+    "filter-3x3": bound(convolve, 3),
+    "filter-5x5": bound(convolve, 5),
+    "box-blur": lambda image, radius: image.filter(ImageFilter.BoxBlur(one_or_two(radius))),
+    "gaussian-blur": lambda image, radius: image.filter(ImageFilter.GaussianBlur(one_or_two(radius))),
+    "unsharp-mask": unsharp_mask,
+    "colour-table": colour_table,
+    "split": lambda image, _: image.split(),
+    "getchannel": lambda image, band: image.getchannel(int(band)),
+    "merge": merge,
+    "putalpha": putalpha,
+    "convert": lambda image, mode: image.convert(mode),
+    "convert-undithered": lambda image, mode: image.convert(mode, dither=Image.Dither.NONE),
+    "convert-by-matrix": convert_by_matrix,
+    "alpha-composite": lambda image, _: Image.alpha_composite(image, other(image)),
+    "rotate": lambda image, angle, resample: image.rotate(float(angle), FILTERS[resample], expand=True),
+    "transform": transform,
+    "transpose": lambda image, method: image.transpose(int(method)),
+    "median": lambda image, side: image.filter(ImageFilter.MedianFilter(int(side))),
+    "smallest": lambda image, side: image.filter(ImageFilter.MinFilter(int(side))),
+    "largest": lambda image, side: image.filter(ImageFilter.MaxFilter(int(side))),
+    "most-frequent": lambda image, side: image.filter(ImageFilter.ModeFilter(int(side))),
+    "chops": chops,
+    "blend": lambda image, share: Image.blend(image, other(image), float(share)),
+    "composite": lambda image, mode: Image.composite(image, other(image), mask(image, mode)),
+    "paste": paste,
+    "point": point,
+    "crop": crop,
+    "thumbnail": thumbnail,
+    "histogram": lambda image, _: image.histogram(),
+    "getextrema": lambda image, _: image.getextrema() and [image.getextrema()],
+    "getbbox": lambda image, _: [image.getbbox()],
+    "getcolors": lambda image, _: sorted(image.getcolors(1 << 16) or [], key=repr),
+    "enhance-color": bound(enhance, "Color"),
+    "enhance-contrast": bound(enhance, "Contrast"),
+    "enhance-brightness": bound(enhance, "Brightness"),
+    "enhance-sharpness": bound(enhance, "Sharpness"),
+}

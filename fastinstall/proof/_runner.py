@@ -1,0 +1,105 @@
+"""Runs inside a target: performs named cases with one PIL and notes what each gave. Standard library and PIL only.
+
+    python -I _runner.py --stage DIR --operations FILE.py --cases FILE --results FILE
+                         [--inputs DIR] [--samples FILE] [--from INDEX] [--seconds S]
+
+--stage DIR: look for PIL in DIR first; one that comes from elsewhere is refused (exit code 3).
+--operations FILE.py: a module with `perform(name)`, which gives a list of (mode, (width, height), bytes).
+--cases FILE: names, one a line.
+--results FILE: of 24 * (cases + 1) bytes, written through a memory map, so that nothing is lost when a case kills
+  this process. Record 0 begins with the number of the case under way (from 1, little endian); record N is what case N
+  gave: "D" and the first 16 bytes of a sha256, or "E" and the name of the exception's class.
+--inputs DIR: becomes the working directory, so that operations find their files.
+--samples FILE: also write what each case made: [name, [[mode, [width, height], length], ...]] as JSON on a line, and
+  then the bytes.
+--from INDEX: begin with this case (from 0).
+--seconds S: a case that takes longer is killed by SIGALRM, and this process with it.
+
+Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import warnings
+from typing import Any, Callable, List, Tuple
+
+Parts = List[Tuple[str, Tuple[int, int], bytes]]
+Perform = Callable[[str], Parts]
+RECORD = 24
+NOT_IMPORTED = 3
+
+
+def main(arguments: list[str]) -> None:
+    options = dict(zip(arguments[::2], arguments[1::2]))
+    warnings.simplefilter("ignore")
+    perform = prepared(options["--stage"], options["--operations"])
+    os.chdir(options.get("--inputs", "."))
+    with open(options["--cases"], encoding="utf-8") as stream:
+        names = stream.read().splitlines()
+    with open(options["--results"], "r+b") as stream:
+        board = mmap.mmap(stream.fileno(), 0)
+    samples = open(options["--samples"], "ab") if "--samples" in options else None  # noqa: SIM115 (flushed case by case)
+    for index in range(int(options.get("--from", "0")), len(names)):
+        struct.pack_into("<Q", board, 0, index + 1)
+        signal.setitimer(signal.ITIMER_REAL, float(options.get("--seconds", "20")))
+        record = attempt(perform, names[index], samples)
+        board[(index + 1) * RECORD : (index + 2) * RECORD] = record.ljust(RECORD, b"\0")
+
+
+def prepared(stage: str, operations: str) -> Perform:
+    """The function of the operations' module, once PIL is there; from the stage and from nowhere else."""
+    sys.path.insert(0, stage)
+    try:
+        import PIL
+        from PIL import Image
+
+        Image.init()
+    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
+        print("%s: %s" % (type(error).__name__, error))
+        sys.exit(NOT_IMPORTED)
+    if not (PIL.__file__ or "").startswith(stage + os.sep):
+        print("PIL comes from %s, not from %s" % (PIL.__file__, stage))
+        sys.exit(NOT_IMPORTED)
+    spec = importlib.util.spec_from_file_location("operations", operations)
+    module: Any = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a file always has one
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    perform: Perform = module.perform
+    return perform
+
+
+def attempt(perform: Perform, name: str, samples: Any) -> bytes:
+    try:
+        parts = perform(name)
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is this case's result)
+        return b"E" + type(error).__name__.encode()[: RECORD - 1]
+    if samples is not None:
+        write(samples, name, parts)
+    return b"D" + digest(parts)
+
+
+def digest(parts: Parts) -> bytes:
+    found = hashlib.sha256()
+    for mode, size, content in parts:
+        found.update(("%s %dx%d " % (mode, size[0], size[1])).encode())
+        found.update(content)
+    return found.digest()[:16]
+
+
+def write(samples: Any, name: str, parts: Parts) -> None:
+    head = [name, [[mode, size, len(content)] for mode, size, content in parts]]
+    samples.write(json.dumps(head).encode() + b"\n")
+    for _, _, content in parts:
+        samples.write(content)
+    samples.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,173 @@
+"""Cases that die, hang, fail and read stray memory, run in processes of their own.
+
+The PIL and the operations are small ones of the test: no Pillow is asked to crash.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from interpreters import of_version
+from needs import require_system
+
+from fastinstall.errors import FailedError
+from fastinstall.proof.heap import prove_heap
+from fastinstall.proof.judge import Comparison, judge
+from fastinstall.proof.matrix import prove_matrix, prove_survival
+from fastinstall.proof.results import Results
+from fastinstall.proof.runs import Sample, Stack, Work, run_cases, sample_cases
+
+OPERATIONS = """
+import ctypes, os, signal, time
+from PIL import Image
+
+def perform(name):
+    operation, mode, size, parameters = name.split("/")
+    width, height = map(int, size.split("x"))
+    if operation == "raise":
+        raise {"ValueError": ValueError, "OSError": OSError}[parameters]("no")
+    if operation == "die":
+        os.kill(os.getpid(), getattr(signal, parameters))
+    if operation == "hang":
+        time.sleep(60)
+    if operation == "stray":
+        libc = ctypes.CDLL(None)
+        libc.malloc.restype = ctypes.c_void_p
+        return [("L", (16, 1), ctypes.string_at(libc.malloc(64) + 32, 16))]
+    return [(mode, (width, height), bytes([Image.VALUE]) * (width * height * len(mode)))]
+"""
+
+
+@pytest.fixture
+def operations(tmp_path: Path) -> Path:
+    path = tmp_path / "_operations.py"
+    path.write_text(OPERATIONS)
+    (tmp_path / "_runner.py").write_text("")
+    return path
+
+
+def stack(directory: Path, value: int, python: Path = Path(sys.executable)) -> Stack:
+    package = directory / f"tree-{value}" / "PIL"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text("")
+    (package / "Image.py").write_text(f"VALUE = {value}\ndef init():\n    pass\n")
+    return Stack(label=str(value), python=python, tree=package.parent, variables=dict(os.environ))
+
+
+@pytest.fixture
+def results() -> Iterator[Results]:
+    with Results(None, processes=2) as made:
+        yield made
+
+
+def test_a_case_that_dies_or_hangs_is_told_and_the_others_go_on(tmp_path: Path, operations: Path) -> None:
+    cases = ("fill/L/2x2/", "die/L/1x1/SIGSEGV", "fill/L/3x3/", "hang/L/1x1/", "raise/L/1x1/OSError", "fill/L/2x2/")
+    found = run_cases(stack(tmp_path, 7), Work(cases=cases, operations=operations, seconds=1.0))
+    assert found["die/L/1x1/SIGSEGV"] == "dies of SIGSEGV"
+    assert found["hang/L/1x1/"] == "gives no answer within 1 s"
+    assert found["raise/L/1x1/OSError"] == "raises OSError"
+    assert len({found["fill/L/2x2/"], found["fill/L/3x3/"]}) == 2
+
+
+def test_where_every_case_dies_it_ends_all_the_same(tmp_path: Path, operations: Path) -> None:
+    cases = tuple(f"die/L/{number}x1/SIGKILL" for number in range(1, 60))
+    found = run_cases(stack(tmp_path, 7), Work(cases=cases, operations=operations))
+    assert found[cases[0]] == "dies of SIGKILL"
+    assert found[cases[-1]] == "was not reached"
+
+
+def test_what_a_case_made_can_be_had(tmp_path: Path, operations: Path) -> None:
+    work = Work(cases=("fill/RGB/2x1/", "raise/L/1x1/ValueError"), operations=operations)
+    assert sample_cases(stack(tmp_path, 9), work) == {"fill/RGB/2x1/": (Sample("RGB", (2, 1), b"\t" * 6),)}
+
+
+def test_a_stack_whose_pil_cannot_be_imported_is_refused(tmp_path: Path, operations: Path) -> None:
+    broken = stack(tmp_path, 7)
+    (broken.tree / "PIL/Image.py").write_text("raise ImportError('libjpeg is not there')\n")
+    with pytest.raises(FailedError, match="7: ImportError: libjpeg is not there"):
+        run_cases(broken, Work(cases=("fill/L/1x1/",), operations=operations))
+
+
+def test_a_pil_from_elsewhere_is_refused(tmp_path: Path, operations: Path) -> None:
+    real = stack(tmp_path, 7)
+    (tmp_path / "other").mkdir()
+    (real.tree / "PIL").rename(tmp_path / "other/PIL")
+    (real.tree / "PIL.py").write_text(f"import sys; sys.path.insert(0, {str(tmp_path / 'other')!r})\n")
+    with pytest.raises(FailedError):
+        run_cases(real, Work(cases=("fill/L/1x1/",), operations=operations))
+
+
+def test_the_matrix_names_cases_beyond_their_bound(tmp_path: Path, operations: Path, results: Results) -> None:
+    module = operations.read_text().replace('if operation == "raise":', 'if operation == "raise" and Image.VALUE == 7:')
+    operations.write_text(module)
+    cases = ("resize/RGB/3x3/", "crop/RGB/3x3/", "raise/L/1x1/OSError")
+    found = prove_matrix(stack(tmp_path, 7), stack(tmp_path, 9), Work(cases=cases, operations=operations), results)
+    assert [difference.text for difference in found] == [
+        "raise/L/1x1/OSError: raises OSError; the reference makes a picture",
+        "crop/RGB/3x3/: differs by 2, allowed 0",
+    ]
+
+
+def test_a_shift_to_one_side_is_told_though_every_sample_is_within_its_bound(
+    tmp_path: Path, operations: Path, results: Results
+) -> None:
+    work = Work(cases=("resize/RGB/3x3/", "resize/RGB/20x20/"), operations=operations)
+    found = prove_matrix(stack(tmp_path, 7), stack(tmp_path, 8), work, results)
+    assert [difference.text for difference in found] == [
+        "resize/RGB/20x20/: lies -1.00 to one side on average, allowed 0.35"
+    ]
+
+
+def test_levels_have_to_be_equal_to_the_bit(tmp_path: Path, operations: Path, results: Results) -> None:
+    pair = Comparison(ours=stack(tmp_path, 8), standard=stack(tmp_path, 7), witness=None, exact=True)
+    found = judge(pair, Work(cases=("resize/RGB/3x3/",), operations=operations), results)
+    assert [difference.text for difference in found] == ["resize/RGB/3x3/: differs by 1, allowed 0"]
+
+
+def test_nothing_is_expected_where_the_official_wheel_dies(tmp_path: Path, operations: Path, results: Results) -> None:
+    module = operations.read_text().replace('if operation == "die":', 'if operation == "die" and Image.VALUE == 9:')
+    operations.write_text(module)
+    work = Work(cases=("die/L/1x1/SIGSEGV",), operations=operations)
+    assert prove_matrix(stack(tmp_path, 7), stack(tmp_path, 9), work, results) == ()
+    assert [each.problem for each in prove_matrix(stack(tmp_path, 9), stack(tmp_path, 7), work, results)] == [
+        "dies of SIGSEGV; the reference makes a picture"
+    ]
+    assert [each.problem for each in prove_survival(stack(tmp_path, 9), work, results)] == ["dies of SIGSEGV"]
+
+
+def test_memory_that_nobody_wrote_is_found_by_what_lies_in_it(
+    tmp_path: Path, operations: Path, results: Results
+) -> None:
+    require_system(os.confstr("CS_GNU_LIBC_VERSION"), "the GNU C Library")
+    module = operations.read_text().replace('if operation == "stray":', 'if operation == "stray" and Image.VALUE == 7:')
+    official = stack(tmp_path, 9)
+    work = Work(cases=("stray/L/16x1/", "fill/L/16x1/"), operations=operations)
+    assert prove_heap(stack(tmp_path, 7), stack(tmp_path, 7), work, results) == ()
+    operations.write_text(module)
+    with Results(None) as again:
+        (found,) = prove_heap(stack(tmp_path, 7), official, work, again)
+    assert (found.case, "never written" in found.problem) == ("stray/L/16x1/", True)
+
+
+def test_outcomes_of_a_stack_with_an_identity_are_kept(tmp_path: Path, operations: Path) -> None:
+    kept = tmp_path / "kept"
+    work = Work(cases=("fill/L/2x2/", "raise/L/1x1/ValueError"), operations=operations)
+    known = Stack(
+        label="known", python=Path(sys.executable), tree=stack(tmp_path, 7).tree, variables={}, identity="wheel"
+    )
+    with Results(kept) as results:
+        first = results.outcomes(known, work)
+    nowhere = Stack(label="known", python=tmp_path / "none", tree=tmp_path, variables={}, identity="wheel")
+    with Results(kept) as results:
+        assert results.outcomes(nowhere, work) == first
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])
+def test_it_runs_on_other_pythons(tmp_path: Path, operations: Path, version: str) -> None:
+    python = of_version(version)
+    require_system(python, f"Python {version}")
+    assert python is not None
+    found = run_cases(stack(tmp_path, 7, python.executable), Work(cases=("fill/L/2x2/",), operations=operations))
+    assert found == run_cases(stack(tmp_path, 7), Work(cases=("fill/L/2x2/",), operations=operations))

@@ -1,0 +1,65 @@
+from fastinstall.model.codec import document, json_schema, open_document
+from fastinstall.model.proof import (
+    CaseDifference,
+    Proof,
+    ProofCheck,
+    ProofStatus,
+    ProofSubject,
+    failed_operations,
+)
+from fastinstall.proof.checks import check_of, skipped
+
+FAR = CaseDifference(case="box-blur/RGB/17x13/3:0", operation="box-blur", largest=254, allowed=0)
+SMALL = CaseDifference(case="box-blur/L/1x1/0.5", operation="box-blur", largest=84, allowed=0)
+DEAD = CaseDifference(
+    case="filter-3x3/I;16/5x4/smooth,,0", operation="filter-3x3", largest=0, allowed=0, problem="dies of SIGSEGV"
+)
+
+
+def proof(*checks: ProofCheck) -> Proof:
+    subject = ProofSubject(
+        wheel_sha256="a" * 64,
+        reference_sha256="b" * 64,
+        python="3.11.7 cp311",
+        cpu="AMD EPYC",
+        levels=("x86-64-v2", "x86-64-v3"),
+    )
+    return Proof(subject=subject, checks=checks, seconds=7.5)
+
+
+def test_a_failure_tells_operation_mode_size_and_by_how_much() -> None:
+    check = check_of("matrix x86-64-v3", "all is well", (SMALL, FAR, DEAD), 1.234)
+    assert (check.status, check.seconds) == (ProofStatus.FAILED, 1.23)
+    assert check.summary == "3 cases fail: box-blur, filter-3x3"
+    assert check.details == (
+        "box-blur: 2 cases in L, RGB",
+        "  the worst: box-blur/RGB/17x13/3:0: differs by 254, allowed 0",
+        "  the smallest: box-blur/L/1x1/0.5: differs by 84, allowed 0",
+        "filter-3x3: 1 case in I;16",
+        "  the worst: filter-3x3/I;16/5x4/smooth,,0: dies of SIGSEGV",
+    )
+
+
+def test_a_check_without_differences_says_what_was_found() -> None:
+    check = check_of("heap", "nothing depends on it", (), 0.5)
+    assert (check.status, check.summary, check.operations) == (ProofStatus.OK, "nothing depends on it", ())
+
+
+def test_the_operations_that_failed_are_those_of_failed_checks_once_each() -> None:
+    failed = check_of("matrix", "", (FAR, DEAD), 0)
+    again = check_of("heap", "", (DEAD,), 0)
+    found = proof(failed, again, skipped("decoders", "there is no official wheel"))
+    assert failed_operations(found) == ("box-blur", "filter-3x3")
+    assert not found.holds
+
+
+def test_a_proof_holds_where_nothing_failed_even_if_something_was_skipped() -> None:
+    found = proof(check_of("matrix", "ok", (), 0), skipped("decoders", "there is no official wheel"))
+    assert found.holds
+    assert failed_operations(found) == ()
+
+
+def test_a_proof_survives_being_written_and_read() -> None:
+    found = proof(check_of("matrix", "", (FAR, DEAD), 0.25), skipped("levels", "one level only"))
+    assert open_document(Proof, "proof", document("proof", found), file="proof.json") == found
+    assert json_schema(Proof, name="proof")["$defs"]["Proof"]["required"][0] == "schema"

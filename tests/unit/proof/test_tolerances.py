@@ -1,0 +1,35 @@
+import pytest
+
+from fastinstall.proof.catalogue import matrix_cases, operation_of
+from fastinstall.proof.tolerances import EQUAL, TOLERANCES, tolerance_of
+
+
+def test_no_operation_is_allowed_more_than_three_steps() -> None:
+    assert all(0 < tolerance.largest <= 3 for tolerance in TOLERANCES)
+
+
+def test_every_bound_has_a_reason_and_an_operation_that_exists() -> None:
+    operations = {operation_of(case) for case in matrix_cases(sizes=((5, 5),))}
+    assert {tolerance.operation.partition("/")[0] for tolerance in TOLERANCES} <= operations
+    assert all("measured" in tolerance.reason for tolerance in TOLERANCES)
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["transpose/RGB/17x13/1", "box-blur/RGB/17x13/3:0", "split/RGBA/5x5/", "chops/L/5x5/add", "decode-jpeg/rgb/whole"],
+)
+def test_results_have_to_be_equal_where_nothing_is_stated(case: str) -> None:
+    assert tolerance_of(case) is EQUAL
+    assert (EQUAL.largest, EQUAL.bias) == (0, 0)
+
+
+def test_a_parameter_of_its_own_comes_before_the_operation() -> None:
+    assert tolerance_of("reduce/RGB/17x13/1:3").bias > tolerance_of("reduce/RGB/17x13/2").bias
+    assert tolerance_of("colour-table/RGB/17x13/2,3,RGB").bias > tolerance_of("colour-table/RGB/17x13/17,3,RGB").bias
+
+
+def test_a_lost_half_step_is_never_allowed_but_where_the_reason_says_so() -> None:
+    assert {tolerance.operation for tolerance in TOLERANCES if tolerance.bias >= 0.4} == {
+        "reduce/1:3",
+        "colour-table/2",
+    }
