@@ -1,16 +1,20 @@
-"""Which advisories concern a version, and which ones a downgrade brings back. Pure."""
+"""Which advisories concern a version, which ones a downgrade brings back, and which make a setup a risk. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from fastinstall.model.recipe import Advisory, Severity
-from fastinstall.rules.versions import base_version
+from fastinstall.model.plan import Hazard
+from fastinstall.model.recipe import Advisory, Recipe, Severity
+from fastinstall.model.wish import Risk
+from fastinstall.rules.numbering import base_version
 
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)
 
 
 def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
-    """The advisories that concern a version, the gravest first.
+    """The advisories that concern a version of the distribution itself, the gravest first.
+
+    Those of bundled libraries are left to `applicable_to_libraries`.
 
     Args:
         advisories: of a recipe.
@@ -20,15 +24,72 @@ def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: 
     Raises:
         ValueError: `pillow_version` is not a version (PEP 440).
     """
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
-
     version = base_version(pillow_version)
-    found = [
+    return _gravest_first(
         advisory
         for advisory in advisories
-        if (kernels or not advisory.kernels_only) and SpecifierSet(advisory.affects).contains(version, prereleases=True)
-    ]
-    return tuple(sorted(found, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))
+        if not advisory.component and (kernels or not advisory.kernels_only) and _concerns(advisory, version)
+    )
+
+
+def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
+    """The advisories that concern bundled libraries, the gravest first.
+
+    Args:
+        advisories: of a recipe.
+        versions: of the libraries, by the names that advisories have for them; see `comparable`.
+
+    Raises:
+        ValueError: one of `versions` is not a version (PEP 440).
+    """
+    return _gravest_first(
+        advisory
+        for advisory in advisories
+        if advisory.component in versions and _concerns(advisory, versions[advisory.component])
+    )
+
+
+def comparable(versions: Mapping[str, str]) -> dict[str, str]:
+    """Those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
+    return {name: version for name, version in versions.items() if _is_version(version)}
+
+
+def critical(advisories: Iterable[Advisory], version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
+    """The advisories of the gravest severity that concern a version of the distribution itself.
+
+    Args:
+        advisories: of a recipe.
+        version: as `applicable` takes it.
+        kernels: likewise.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    affecting = applicable(advisories, version, kernels=kernels)
+    return tuple(advisory for advisory in affecting if advisory.severity is Severity.CRITICAL)
+
+
+def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
+    """The risk of setting up a version that is known to be critically vulnerable; None where it is not.
+
+    Args:
+        recipe: whose advisories count.
+        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core that would be installed has the SIMD kernels.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    found = critical(recipe.advisories, version, kernels=kernels)
+    if not found:
+        return None
+    subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
+    names = ", ".join(advisory.id for advisory in found)
+    return Hazard(
+        risk=Risk.VULNERABLE,
+        summary=f"{subject} Pillow {base_version(version)}: {names}",
+        items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
+    )
 
 
 def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
@@ -50,3 +111,23 @@ def coming_back(
     except ValueError:
         present = ()
     return tuple(advisory for advisory in applicable(known, wanted_version) if advisory not in present)
+
+
+def _gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
+    return tuple(sorted(advisories, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))
+
+
+def _concerns(advisory: Advisory, version: str) -> bool:
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
+
+    return SpecifierSet(advisory.affects).contains(version, prereleases=True)
+
+
+def _is_version(text: str) -> bool:
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `_concerns`)
+
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True

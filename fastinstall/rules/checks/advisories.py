@@ -1,50 +1,85 @@
-"""Known vulnerabilities and defects of the Pillow in place, from the data of the recipe.
+"""Known vulnerabilities and defects of the Pillow in place and of its libraries, from the data of the recipe.
 
-- warning: some affect this version; counted by severity, each with its source. SIMD forks follow Pillow with a delay,
-  and scanners that look for the name `pillow` may miss them.
+- error: some of them are critical, and the risk was not accepted.
+- warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
+  `--allow vulnerable` at the setup, which speaks of no later data than that day's. Critical ones after it are errors.
 - hint: the data is older than 90 days: ask for later data with a later fastinstall.
 
-The data is dated; a version without a known advisory is not a safe version. A defect of the fork's kernels counts only
-where they are in the core.
+What counts is the version of Pillow in place: SIMD kernels merged onto a version leave it that version's fixes. A
+defect of the fork's kernels counts only where they are in the core, and comes with a line that shows it. A fork follows
+Pillow with a delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a
+known advisory is not a safe version. Libraries are told by their versions alone, and a distribution may have mended
+its own build.
 """
 
+import shlex
 from collections.abc import Iterator
+from datetime import date
 
-from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.recipe import Advisory
-from fastinstall.rules.advisories import applicable, count_by_severity
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.recipe import Advisory, Severity
+from fastinstall.model.wish import Risk
+from fastinstall.rules.advisories import applicable, applicable_to_libraries, comparable, count_by_severity
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._libraries import library_versions
 from fastinstall.rules.checks._remedies import setup, stock
 from fastinstall.rules.checks._stack import readable_core
 from fastinstall.rules.checks._voice import Voice
 
 NAME = "advisories"
-SUMMARY = "Known vulnerabilities and defects of this version, with their dates and sources."
-NEEDS_RUNTIME = False
+SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
+NEEDS_RUNTIME = True
 
 _SAY = Voice(NAME)
 _FRESH_DAYS = 90
+_MERGED = "pillow-merged"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the version of Pillow."""
+    """Judge the version of Pillow, and those of its libraries."""
     version, known = context.facts.stack.version, context.recipe.advisories
     if not known:
         yield _SAY.skipped(f"the recipe {context.recipe.name} has no data on advisories")
     elif version is None:
         yield _SAY.skipped("there is no Pillow, or it does not tell its version")
     else:
-        yield _judged(context, version)
-        yield from _stale(context, known)
+        yield from _pillow(context, version)
+        yield from _libraries(context)
+        yield from _stale(context)
 
 
-def _judged(context: CheckContext, version: str) -> Finding:
-    known = context.recipe.advisories
+def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
+    known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
     try:
         affecting = applicable(known, version, kernels=_has_kernels(context))
     except ValueError:
-        return _SAY.unknown("PIL/_version.py holds no version that could be compared", observed=version)
-    return _affected(context, version, affecting) if affecting else _clear(version, known)
+        yield _SAY.unknown("PIL/_version.py holds no version that could be compared", observed=version)
+        return
+    own = tuple(advisory for advisory in affecting if not advisory.kernels_only)
+    of_kernels = tuple(advisory for advisory in affecting if advisory.kernels_only)
+    if not affecting:
+        yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", evidence=(_dated(context),))
+    if own:
+        yield _affected(context, f"Pillow {version}", own)
+    if of_kernels:
+        yield _affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
+
+
+def _libraries(context: CheckContext) -> Iterator[Finding]:
+    watched = {advisory.component for advisory in context.recipe.advisories if advisory.component}
+    told = comparable(library_versions(context))
+    versions = {name: version for name, version in told.items() if name in watched}
+    affecting = applicable_to_libraries(context.recipe.advisories, versions)
+    if affecting:
+        affected = {advisory.component for advisory in affecting}
+        yield _affected(context, _named({name: versions[name] for name in versions if name in affected}), affecting)
+    elif versions:
+        message = f"no known advisory affects the libraries {_named(versions)}"
+        yield _SAY.ok(message, evidence=(_dated(context),))
+
+
+def _named(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _has_kernels(context: CheckContext) -> bool:
@@ -52,42 +87,77 @@ def _has_kernels(context: CheckContext) -> bool:
     return core is not None and bool(core.simd_symbols)
 
 
-def _affected(context: CheckContext, version: str, affecting: tuple[Advisory, ...]) -> Finding:
+def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
-    return _SAY.warning(
-        f"{subject} Pillow {version}: {counts}",
-        evidence=tuple(_line(advisory) for advisory in affecting),
+    status, consent = _weighed(context, affecting)
+    return _SAY.say(
+        status,
+        f"{subject} {what}: {counts}{consent}",
+        evidence=tuple(line for advisory in affecting for line in _lines(context, advisory)),
         expected="a version with the fixes",
-        observed=version,
+        observed=what.rpartition("Pillow ")[2],
         remedy=_remedy(context),
     )
 
 
-def _line(advisory: Advisory) -> str:
+def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
+    """How grave they are together, and what to say of the risk that was accepted."""
+    critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
+    accepted = _accepted_on(context)
+    if not critical or accepted is None:
+        return (Status.ERROR if critical else Status.WARNING), ""
+    later = sum(advisory.dated > accepted for advisory in critical)
+    if later:
+        return Status.ERROR, f"; {later} critical since the risk was accepted on {accepted}"
+    return Status.WARNING, f"; the risk was accepted on {accepted}"
+
+
+def _accepted_on(context: CheckContext) -> date | None:
+    receipt = context.receipt
+    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
+        return None
+    return date.fromisoformat(receipt.created_at[:10])
+
+
+def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
     names = " = ".join((advisory.id, *advisory.aliases))
-    return f"{names} ({advisory.severity}, affects {advisory.affects}): {advisory.summary} [{advisory.source}]"
+    affects = f"{advisory.component} {advisory.affects}".lstrip()
+    yield f"{names} ({advisory.severity}, affects {affects}): {advisory.summary} [{advisory.source}]"
+    if advisory.demonstration:
+        python = str(context.facts.environment.python)
+        yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
 
 
 def _remedy(context: CheckContext) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True)
-    return setup(context, "until the fork has the fixes, build the latest stock Pillow instead", "--recipe", "pillow")
+    merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
+    text = "set up the newest Pillow, with the SIMD kernels merged in"
+    return setup(context, text, "--recipe", _MERGED, *(("--upgrade",) if merged_already else ()))
 
 
-def _clear(version: str, known: tuple[Advisory, ...]) -> Finding:
-    taken = max(advisory.dated for advisory in known)
-    return _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", evidence=(f"data of {taken}",))
-
-
-def _stale(context: CheckContext, known: tuple[Advisory, ...]) -> Iterator[Finding]:
-    taken = max(advisory.dated for advisory in known)
-    age = (context.today - taken).days
+def _stale(context: CheckContext) -> Iterator[Finding]:
+    age = _age(context)
     if age > _FRESH_DAYS:
         yield _SAY.hint(
             f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
-            evidence=(f"data of {taken}",),
+            evidence=(_dated(context),),
             expected=f"at most {_FRESH_DAYS} days",
             observed=f"{age} days",
             remedy=Remedy(text="install a later fastinstall, which brings later data"),
         )
+
+
+def _dated(context: CheckContext) -> str:
+    age = _age(context)
+    return f"data of {_taken(context)}, {age} {'day' if age == 1 else 'days'} old"
+
+
+def _age(context: CheckContext) -> int:
+    """In days."""
+    return (context.today - _taken(context)).days
+
+
+def _taken(context: CheckContext) -> date:
+    return max(advisory.dated for advisory in context.recipe.advisories)

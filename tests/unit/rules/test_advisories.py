@@ -1,9 +1,20 @@
+from dataclasses import replace
 from datetime import date
 
 import pytest
+from builders import recipe
 
 from fastinstall.model.recipe import Advisory, Severity
-from fastinstall.rules.advisories import applicable, coming_back, count_by_severity
+from fastinstall.model.wish import Risk
+from fastinstall.rules.advisories import (
+    applicable,
+    applicable_to_libraries,
+    coming_back,
+    comparable,
+    count_by_severity,
+    critical,
+    vulnerable_hazard,
+)
 
 
 def _advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:
@@ -63,3 +74,50 @@ def test_what_is_there_already_does_not_come_back() -> None:
 
 def test_an_unreadable_installed_version_counts_as_free_of_all() -> None:
     assert coming_back(ALL, "banana", "12.0.0") == (CRITICAL, LOW, OLD)
+
+
+TIFF = replace(_advisory("tiff", "<4.7.2"), component="libtiff")
+WEBP = replace(_advisory("webp", "<1.3.2", Severity.CRITICAL), component="libwebp")
+
+
+def test_advisories_of_libraries_do_not_speak_of_pillows_version() -> None:
+    assert applicable((TIFF, WEBP), "1.0.0") == ()
+
+
+def test_libraries_are_weighed_by_their_own_versions() -> None:
+    known = (TIFF, LOW, WEBP)
+    assert applicable_to_libraries(known, {"libtiff": "4.7.1", "libwebp": "1.3.1"}) == (WEBP, TIFF)
+    assert applicable_to_libraries(known, {"libtiff": "4.7.2", "openjpeg": "1.0"}) == ()
+
+
+def test_what_is_no_version_is_not_compared() -> None:
+    assert comparable({"zlib": "1.3.1.zlib-ng", "libtiff": "4.7.1"}) == {"libtiff": "4.7.1"}
+
+
+def test_only_the_gravest_severity_is_critical() -> None:
+    assert critical(ALL, "12.1.1.post0") == (CRITICAL,)
+    assert critical((*ALL, WEBP), "13.0.0") == ()
+
+
+def test_a_vulnerable_version_is_a_named_risk_that_nobody_has_allowed_yet() -> None:
+    more = _advisory("stale", "<12.2", Severity.CRITICAL)
+    hazard = vulnerable_hazard(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
+
+    assert hazard is not None
+    assert hazard.risk is Risk.VULNERABLE
+    assert not hazard.allowed
+    assert hazard.summary == "2 critical advisories affect Pillow 12.1.1: critical, stale"
+    assert hazard.items == ("critical (affects <13): something", "stale (affects <12.2): something")
+
+
+def test_a_version_without_critical_advisories_is_no_risk() -> None:
+    assert vulnerable_hazard(replace(recipe(), advisories=ALL), "13.0.0", kernels=True) is None
+    assert vulnerable_hazard(replace(recipe(), advisories=(LOW, OLD)), "12.1.0", kernels=True) is None
+
+
+def test_a_critical_defect_of_the_kernels_is_a_risk_only_with_kernels() -> None:
+    defect = _advisory("defect", "<=12.1.1", Severity.CRITICAL, kernels_only=True)
+    known = replace(recipe(), advisories=(defect,))
+
+    assert vulnerable_hazard(known, "12.1.1", kernels=True) is not None
+    assert vulnerable_hazard(known, "12.1.1", kernels=False) is None
