@@ -35,7 +35,7 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         RefusedError: the artefact's name or hash is none.
     """
     _require_plain(artefact)
-    with _writable(cache), files.temporary_directory("download", within=cache / "downloads") as directory:
+    with writable(cache), files.temporary_directory("download", within=cache / "downloads") as directory:
         fresh = directory / artefact.filename
         write(fresh)
         digest = files.sha256(fresh)
@@ -81,7 +81,8 @@ def _require_plain(artefact: Artefact) -> None:
 
 
 @contextmanager
-def _writable(cache: Path) -> Iterator[None]:
+def writable(cache: Path) -> Iterator[None]:
+    """A stretch of work in our cache directory, whose troubles are told as such."""
     try:
         yield
     except OSError as error:

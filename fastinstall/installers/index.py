@@ -3,7 +3,7 @@
 Not a resolver: which of the offered versions is built is the planner's choice.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.pip import PipSettings
 from fastinstall.installers.urls import local_path, without_credentials
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.event import Emit, Noted, Progressed, ignore
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
@@ -48,38 +48,69 @@ class PackageIndex:
                 is nothing to build from.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.installers import selection  # noqa: PLC0415 (packaging, only when something is looked up)
-
-        tags = selection.supported_tags(interpreter)
-        wanted = partial(selection.fits, names=selection.names_of(recipe), tags=tags)
-        offered = (*self._local(wanted), *(() if self.offline else self._indexed(recipe, wanted)))
-        found = selection.select(offered, recipe, tags, origin=self._origin())
+        found = self.releases_for((recipe,), interpreter)[recipe.name]
         if not found.sources and not found.prebuilt:
             raise self._nothing(recipe)
         return found
 
+    def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
+        """What there is for each of several recipes, by their names; every distribution is looked up once.
+
+        Raises:
+            DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
+            FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
+            RefusedError: an index is neither encrypted nor trusted.
+        """
+        from fastinstall.installers import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+
+        tags = selection.supported_tags(interpreter)
+        wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
+        local = tuple(self._local(wanted))
+        remote = () if self.offline else self._indexed(recipes, wanted)
+        return {
+            recipe.name: selection.select((*_built_by(recipe, local), *remote), recipe, tags, origin=self._origin())
+            for recipe in recipes
+        }
+
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         """Bring a file into our cache, unless it is there; its hash is verified either way.
 
+        Where the index publishes attestations of the file (PEP 740), they are verified too.
+
         Raises:
-            FailedError: it cannot be had, its hash is wrong, or the cache cannot be written.
+            FailedError: it cannot be had, its hash is wrong, an attestation is invalid, or the cache cannot
+                be written.
             RefusedError: its server is neither encrypted nor trusted.
         """
-        from fastinstall.installers import downloads  # noqa: PLC0415 (like `releases`)
+        from fastinstall.installers import downloads  # noqa: PLC0415 (like `releases_for`)
 
-        ready = downloads.stored(cache, artefact)
-        if ready is not None:
-            return ready
+        path = downloads.stored(cache, artefact) or self._bring(artefact, cache, emit)
+        if artefact.provenance and not self.offline:
+            with downloads.writable(cache):
+                self._attest(path, artefact, emit)
+        return path
+
+    def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
+        from fastinstall.installers import downloads  # noqa: PLC0415 (like `releases_for`)
+
         nearby = self._nearby(artefact)
         if nearby is not None:
             return downloads.store(cache, artefact, downloads.copy(nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
-        return downloads.store(cache, artefact, partial(self._download, artefact, emit))
+        return downloads.store(cache, artefact, partial(self._download, emit, artefact.url))
+
+    def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
+        from fastinstall.installers import attestations  # noqa: PLC0415 (only where one is published)
+
+        before = attestations.recorded(path)
+        found = attestations.attest(path, artefact, partial(self._download, ignore))
+        if found != before:
+            emit(Noted(message=f"{artefact.filename}: {attestations.describe(found)}"))
 
     def _local(self, wanted: partial[bool]) -> Iterable[Artefact]:
-        from fastinstall.installers.downloads import stored_files  # noqa: PLC0415 (like `releases`)
+        from fastinstall.installers.downloads import stored_files  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.installers.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
         if self.wheelhouse is not None:
@@ -87,22 +118,24 @@ class PackageIndex:
         if self.offline and self.cache is not None:
             yield from (describe_file(path) for path in stored_files(self.cache) if wanted(path.name))
 
-    def _indexed(self, recipe: Recipe, wanted: partial[bool]) -> tuple[Artefact, ...]:
+    def _indexed(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
         from fastinstall.installers import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.installers.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
 
-        names = tuple(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
+        named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
+        names = tuple(dict.fromkeys(named))
         settings = self._settings()
         return lookup.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
     def _nearby(self, artefact: Artefact) -> Path | None:
-        from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases`)
+        from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases_for`)
 
         if artefact.url.startswith("file:"):
             return local_path(artefact.url)
         path = self.wheelhouse / artefact.filename if self.wheelhouse else None
         return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
 
-    def _download(self, artefact: Artefact, emit: Emit, path: Path) -> None:
+    def _download(self, emit: Emit, url: str, path: Path) -> None:
         from fastinstall.installers.web import Web  # noqa: PLC0415 (the HTTP client, only when it is needed)
 
         def report(done: int, total: int) -> None:
@@ -110,7 +143,7 @@ class PackageIndex:
 
         settings = self._settings()
         with closing(Web(settings, self.timeout or settings.timeout)) as web:
-            web.download(artefact.url, path, report)
+            web.download(url, path, report)
 
     def _settings(self) -> PipSettings:
         return self.settings if isinstance(self.settings, PipSettings) else self.settings()
@@ -133,3 +166,12 @@ class PackageIndex:
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
             details=asked,
         )
+
+
+def _built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
+    """All files but the wheels of ours that another recipe has built: their labels may be the same."""
+    from fastinstall.installers.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
+
+    for artefact in artefacts:
+        if "+" not in artefact.version or recipe_of(local_path(artefact.url)) in ("", recipe.name):
+            yield artefact

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from unearth import PackageFinder
-from unearth.collector import IndexPage, parse_html_page
+from unearth.collector import IndexPage
 from unearth.link import Link
 
 from fastinstall.errors import FailedError
+from fastinstall.installers.pages import Offer, read_page
 from fastinstall.installers.pip import PipSettings
 from fastinstall.installers.selection import parse_filename
 from fastinstall.installers.urls import local_path, without_credentials
@@ -51,7 +52,8 @@ def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout
         for name in names
     ]
     pages = _concurrently([*calls, *(partial(_read_links, connect, place) for place in settings.find_links)], timeout)
-    remote = (_describe(link) for links in pages for link in links if not link.is_yanked and wanted(link.filename))
+    offers = (offer for page in pages for offer in page if not offer.link.is_yanked and wanted(offer.link.filename))
+    remote = map(_describe, offers)
     local = (artefact for place in settings.find_links for artefact in _read_directory(place, wanted))
     return tuple(artefact for artefact in (*remote, *local) if "+" not in artefact.version)
 
@@ -60,7 +62,7 @@ def _default_index() -> str:
     return PackageFinder().sources[0]["url"]
 
 
-def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent: bool) -> tuple[Link, ...]:
+def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent: bool) -> tuple[Offer, ...]:
     directory = local_path(index)
     if directory is None:
         url = f"{index.rstrip('/')}/{name}/"
@@ -68,22 +70,22 @@ def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent
     return _read_file(directory / name / _PAGE)
 
 
-def _read_links(connect: _Connect, place: str) -> tuple[Link, ...]:
+def _read_links(connect: _Connect, place: str) -> tuple[Offer, ...]:
     path = local_path(place)
     return _read_page(connect, place, forbidden_is_absent=True) if path is None else _read_file(path)
 
 
-def _read_file(path: Path) -> tuple[Link, ...]:
+def _read_file(path: Path) -> tuple[Offer, ...]:
     if not path.is_file():
         return ()
     content = path.read_text(encoding="utf-8", errors="replace").encode()
     page = IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html")
-    return tuple(parse_html_page(page))
+    return read_page(page)
 
 
-def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[Link, ...]:
+def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[Offer, ...]:
     with closing(connect()) as web:  # one each: a client must not be closed under another thread
-        return web.links(url, forbidden_is_absent=forbidden_is_absent)
+        return web.offers(url, forbidden_is_absent=forbidden_is_absent)
 
 
 def _read_directory(place: str, wanted: _Wanted) -> tuple[Artefact, ...]:
@@ -91,7 +93,8 @@ def _read_directory(place: str, wanted: _Wanted) -> tuple[Artefact, ...]:
     return read_wheelhouse(path, wanted) if path is not None and path.is_dir() else ()
 
 
-def _describe(link: Link) -> Artefact:
+def _describe(offer: Offer) -> Artefact:
+    link = offer.link
     parsed = parse_filename(link.filename)
     if parsed is None:
         raise AssertionError(f"{link.filename} is wanted, so its name can be read")
@@ -102,6 +105,7 @@ def _describe(link: Link) -> Artefact:
         url=without_credentials(link.normalized),
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
+        provenance=without_credentials(offer.provenance),
     )
 
 

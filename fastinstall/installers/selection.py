@@ -1,9 +1,10 @@
 """Which files of an index or a directory fit a recipe and a target: by their names alone."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag, cpython_tags
 from packaging.utils import (
     InvalidSdistFilename,
@@ -44,6 +45,19 @@ class FileName:
         return bool(self.tags)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Names of distributions, normalised.
+
+    Attributes:
+        sources: whose sdists are used.
+        wheels: whose wheels are used.
+    """
+
+    sources: frozenset[str]
+    wheels: frozenset[str]
+
+
 def parse_filename(filename: str) -> FileName | None:
     """Read the name of an sdist or a wheel; None for anything else."""
     try:
@@ -68,14 +82,16 @@ def supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
-def fits(filename: str, names: frozenset[str], tags: dict[Tag, int]) -> bool:
+def fits(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
     if filename.endswith(".whl") and not _could_be_for(filename, tags):
         return False
     parsed = parse_filename(filename)
-    if parsed is None or parsed.name not in names:
+    if parsed is None:
         return False
-    return not parsed.is_wheel or not parsed.tags.isdisjoint(tags)
+    if not parsed.is_wheel:
+        return parsed.name in names.sources
+    return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
 
 
 def _could_be_for(filename: str, tags: dict[Tag, int]) -> bool:
@@ -85,10 +101,19 @@ def _could_be_for(filename: str, tags: dict[Tag, int]) -> bool:
     return machine is not None and machine[1] in filename and "linux" in filename
 
 
-def names_of(recipe: Recipe) -> frozenset[str]:
-    """The names of all distributions whose files a recipe can use."""
-    names = (recipe.source.pypi, recipe.source.chassis, *recipe.replaces)
-    return frozenset(canonicalize_name(name) for name in names)
+def names_of(recipes: Iterable[Recipe]) -> Names:
+    """The names of all distributions whose files some recipes can use."""
+    known = tuple(recipes)
+    wheels = [name for each in known for name in (each.source.pypi, each.source.chassis, *each.replaces)]
+    sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
+    return Names(sources=frozenset(map(canonicalize_name, sources)), wheels=frozenset(map(canonicalize_name, wheels)))
+
+
+def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
+    """The names of further distributions whose sdists go into a build, each once."""
+    merged = (recipe.kernels.pypi, recipe.kernels.follows) if recipe.kernels else ()
+    linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
+    return tuple(dict.fromkeys((*merged, *linked)))
 
 
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
@@ -101,11 +126,13 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
-    chassis = canonicalize_name(recipe.source.chassis)
-    source = canonicalize_name(recipe.source.pypi)
+    chassis, kernels = canonicalize_name(recipe.source.chassis), recipe.kernels
     return Releases(
-        sources=_newest_first(pair for pair in official if pair[1].name == source and not pair[1].is_wheel),
+        sources=_sdists(official, recipe.source.pypi),
         wheels=_best_of_each_version((pair for pair in official if pair[1].name == chassis), _portable(tags)),
+        kernels=_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
+        bases=_sdists(official, kernels.follows) if kernels else (),
+        statics=_statics(official, recipe),
         prebuilt=_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
         origin=origin,
     )
@@ -120,6 +147,19 @@ def _unique(offered: Iterable[Artefact]) -> list[_Pair]:
         first.setdefault(artefact.filename, artefact)
     parsed = ((artefact, parse_filename(artefact.filename)) for artefact in first.values())
     return [(artefact, name) for artefact, name in parsed if name is not None]
+
+
+def _sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
+    """The sdists of a distribution, newest first; a specifier says which versions will do."""
+    wanted, known = canonicalize_name(name), SpecifierSet(versions)
+    return _newest_first(
+        pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known
+    )
+
+
+def _statics(pairs: Sequence[_Pair], recipe: Recipe) -> dict[str, tuple[Artefact, ...]]:
+    linked = {name: library.static for name, library in recipe.libraries.items() if library.static}
+    return {name: _sdists(pairs, static.pypi, static.versions) for name, static in linked.items()}
 
 
 def _newest_first(pairs: Iterable[_Pair]) -> tuple[Artefact, ...]:

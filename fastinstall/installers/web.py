@@ -13,12 +13,13 @@ from typing import TypeVar, cast
 
 import httpx2
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexPage, is_secure_origin, parse_html_page, parse_json_response
+from unearth.collector import IndexPage, is_secure_origin
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
 
 from fastinstall.errors import FailedError, RefusedError
+from fastinstall.installers.pages import JSON, Offer, read_page
 from fastinstall.installers.pip import PipSettings
 from fastinstall.installers.urls import without_credentials
 
@@ -40,8 +41,7 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"  # PEP 691
 )
-_JSON = "application/vnd.pypi.simple.v1+json"
-_PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", _JSON)
+_PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
 
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
 
@@ -66,8 +66,8 @@ class Web:
         """Give the connections back."""
         self._client.close()
 
-    def links(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[Link, ...]:
-        """The links of an index page; empty where the index does not have it.
+    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[Offer, ...]:
+        """What an index page offers; empty where the index does not have it.
 
         Args:
             url: of the page; may bear credentials.
@@ -184,13 +184,13 @@ def _require_success(url: str, response: httpx2.Response) -> None:
     raise FailedError(f"{without_credentials(url)}: the server answers {_status(response)}", hint=hint)
 
 
-def _parse(url: str, response: httpx2.Response) -> tuple[Link, ...]:
+def _parse(url: str, response: httpx2.Response) -> tuple[Offer, ...]:
     content_type = response.headers.get("Content-Type", "")
     page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
     if not content_type.lower().startswith(_PAGES):
         raise FailedError(f"{without_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
     try:
-        return tuple((parse_json_response if content_type.lower().startswith(_JSON) else parse_html_page)(page))
+        return read_page(page)
     except (ValueError, LookupError) as error:
         raise FailedError(f"{without_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
 

@@ -5,6 +5,7 @@ is checked against the sums inside it.
 """
 
 import gzip
+import json
 import re
 import tarfile
 import zipfile
@@ -19,6 +20,7 @@ from fastinstall.system.files import sha256
 
 _SUMS = "SHA256SUMS"
 _LINE = re.compile(r"^(?P<sha256>[0-9a-fA-F]{64}) [ *](?:\./)?(?P<name>.+)$")
+_PROVENANCE = r"[^/]+\.dist-info/fastinstall\.json"
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError)
 
 
@@ -71,6 +73,19 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
         requires_python=_inspect(path, parsed),
         size=path.stat().st_size,
     )
+
+
+def recipe_of(path: Path | None) -> str:
+    """The recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty where none does."""
+    if path is None or path.suffix != ".whl":
+        return ""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            told = [name for name in archive.namelist() if re.fullmatch(_PROVENANCE, name)]
+            made = json.loads(archive.read(told[0])) if told else {}
+    except (*_BROKEN, ValueError):
+        return ""
+    return str(made.get("recipe", "")) if isinstance(made, dict) else ""
 
 
 def _inspect(path: Path, parsed: FileName) -> str:

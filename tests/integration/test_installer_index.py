@@ -5,13 +5,15 @@ import signal
 import socket
 import sys
 import tarfile
+import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts, recipe
+from builders import changed, healthy_facts, recipe
 from simple_index import Answer, SimpleIndex, broken_answer, content_answer, in_turn, serving, status_answer
 
 from fastinstall.errors import ExitCode, FailedError, RefusedError
@@ -49,6 +51,30 @@ def server() -> Iterator[SimpleIndex]:
         index.offer("pillow-simd", {SDIST: CONTENT}, attributes='data-requires-python="&gt;=3.10"')
         index.offer("pillow", {WHEEL: b"a wheel"})
         yield index
+
+
+MERGING = changed(
+    recipe(),
+    {
+        "name": "pillow-merged",
+        "source": {"pypi": "pillow"},
+        "kernels": {"pypi": "pillow-simd", "follows": "pillow", "versions": ">=12"},
+        "libraries": {
+            "jpeg": {
+                "static": {
+                    "pypi": "fast-jpeg",
+                    "directory": "src",
+                    "configure": [],
+                    "archive": "libjpeg.a",
+                    "headers": ["."],
+                    "reason": "a test",
+                }
+            }
+        },
+    },
+)
+UPSTREAM = "pillow-13.0.0.tar.gz"
+LINKED = "fast_jpeg-3.0.tar.gz"
 
 
 def hang(server: SimpleIndex) -> Answer:
@@ -366,6 +392,87 @@ def test_an_interruption_does_not_wait_for_a_silent_server(
         releases(asking(server.url, timeout=20))
 
     assert time.monotonic() - began < 5
+
+
+def test_a_merging_recipe_asks_once_for_each_distribution_that_goes_in(server: SimpleIndex) -> None:
+    server.offer("pillow", {WHEEL: b"a wheel", UPSTREAM: CONTENT})
+    server.offer("fast-jpeg", {LINKED: CONTENT})
+
+    found = asking(server.url).releases(MERGING, INTERPRETER)
+
+    assert sorted(server.asked) == ["/simple/fast-jpeg/", "/simple/pillow-simd/", "/simple/pillow/"]
+    assert [each.filename for each in found.sources] == [each.filename for each in found.bases] == [UPSTREAM]
+    assert [each.filename for each in found.kernels] == [SDIST]
+    assert [each.filename for each in found.statics["jpeg"]] == [LINKED]
+
+
+def test_what_goes_in_is_looked_up_at_the_same_time(server: SimpleIndex) -> None:
+    server.offer("pillow", {WHEEL: b"a wheel", UPSTREAM: CONTENT})
+    together = threading.Barrier(3, timeout=10)
+
+    def met(answer: Answer) -> Answer:
+        def wait(request: BaseHTTPRequestHandler) -> None:
+            together.wait()  # broken, and no answer at all, unless all three are asked before any is answered
+            answer(request)
+
+        return wait
+
+    for name in ("pillow", "pillow-simd", "fast-jpeg"):
+        path = f"/simple/{name}/"
+        server.answers[path] = met(server.answers.get(path, status_answer(404)))
+
+    assert len(asking(server.url).releases(MERGING, INTERPRETER).kernels) == 1
+
+
+def test_an_ingredient_that_the_index_does_not_have_is_no_failure(server: SimpleIndex) -> None:
+    server.offer("pillow", {UPSTREAM: CONTENT})
+    del server.answers["/simple/pillow-simd/"]
+
+    found = asking(server.url).releases(MERGING, INTERPRETER)
+
+    assert (found.kernels, found.statics) == ((), {"jpeg": ()})
+
+
+def test_of_several_recipes_each_distribution_is_looked_up_once(server: SimpleIndex) -> None:
+    server.offer("pillow", {WHEEL: b"a wheel", UPSTREAM: CONTENT})
+
+    found = asking(server.url).releases_for((recipe(), MERGING), INTERPRETER)
+
+    assert len(server.asked) == len(set(server.asked)) == 3
+    assert [each.filename for each in found["pillow-simd"].sources] == [SDIST]
+    assert [each.filename for each in found["pillow-merged"].sources] == [UPSTREAM]
+
+
+def test_offline_the_ingredients_come_from_the_wheelhouse_and_the_cache(server: SimpleIndex, tmp_path: Path) -> None:
+    server.offer("pillow", {UPSTREAM: CONTENT})
+    cache, house = tmp_path / "cache", tmp_path / "house"
+    online = asking(server.url)
+    online.fetch(online.releases(MERGING, INTERPRETER).sources[0], cache, ignore)
+    house.mkdir()
+    (house / SDIST).write_bytes(CONTENT)
+    (house / LINKED).write_bytes(CONTENT)
+
+    offline = PackageIndex(settings=PipSettings(), offline=True, wheelhouse=house, cache=cache)
+    found = offline.releases(MERGING, INTERPRETER)
+
+    assert [each.filename for each in (*found.sources, *found.kernels, *found.statics["jpeg"])] == [
+        UPSTREAM,
+        SDIST,
+        LINKED,
+    ]
+
+
+def test_a_wheel_of_ours_is_taken_by_the_recipe_that_built_it_and_by_no_other(tmp_path: Path) -> None:
+    wheel = tmp_path / WHEEL.replace("12.1.1", "12.1.1+simd.v3")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("pillow-12.1.1+simd.v3.dist-info/METADATA", "Name: pillow")
+        archive.writestr("pillow-12.1.1+simd.v3.dist-info/fastinstall.json", '{"recipe": "pillow-merged"}')
+    index = PackageIndex(settings=PipSettings(), wheelhouse=tmp_path, offline=True)
+
+    found = index.releases_for((recipe(), MERGING), INTERPRETER)
+
+    assert found["pillow-simd"].prebuilt == ()
+    assert [each.filename for each in found["pillow-merged"].prebuilt] == [wheel.name]
 
 
 def test_the_real_index_of_pips_settings_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:

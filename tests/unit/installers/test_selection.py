@@ -1,12 +1,13 @@
 from dataclasses import replace
 
 import pytest
-from builders import healthy_facts, recipe
+from builders import changed, healthy_facts, recipe
 from packaging.tags import Tag
 
 from fastinstall.installers.selection import fits, names_of, parse_filename, select, supported_tags
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
 
 INTERPRETER = healthy_facts().interpreter
 
@@ -17,9 +18,33 @@ def artefact(filename: str, url: str = "https://index.example/") -> Artefact:
     return Artefact(name=parsed.name, version=str(parsed.version), filename=filename, url=url + filename, sha256="")
 
 
-def selected(*filenames: str, interpreter: Interpreter = INTERPRETER) -> Releases:
+MERGING = changed(
+    recipe(),
+    {
+        "source": {"pypi": "pillow"},
+        "kernels": {"pypi": "pillow-simd", "follows": "pillow", "versions": ">=12"},
+        "libraries": {
+            "zlib": {
+                "header": "zlib.h",
+                "link": "z",
+                "static": {
+                    "pypi": "zlib-ng",
+                    "versions": "<2",
+                    "directory": "zlib-ng",
+                    "configure": [],
+                    "archive": "libz.a",
+                    "headers": ["."],
+                    "reason": "a test",
+                },
+            }
+        },
+    },
+)
+
+
+def selected(*filenames: str, interpreter: Interpreter = INTERPRETER, used: Recipe | None = None) -> Releases:
     offered = [artefact(filename) for filename in filenames]
-    return select(offered, recipe(), supported_tags(interpreter), origin="a test")
+    return select(offered, used or recipe(), supported_tags(interpreter), origin="a test")
 
 
 def names(artefacts: tuple[Artefact, ...]) -> list[str]:
@@ -147,9 +172,41 @@ def test_other_files_are_not_taken_for_distributions(filename: str) -> None:
 
 def test_a_file_fits_by_name_and_tags() -> None:
     tags = supported_tags(INTERPRETER)
-    wanted = names_of(recipe())
+    wanted = names_of((recipe(),))
 
     assert fits("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
     assert fits("pillow-12.1.1-cp311-cp311-linux_x86_64.whl", wanted, tags)
     assert not fits("numpy-2.0.0.tar.gz", wanted, tags)
     assert not fits("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
+
+
+def test_a_merging_recipe_is_offered_the_fork_and_what_it_follows_in_the_versions_that_it_knows() -> None:
+    releases = selected(
+        "pillow-12.1.1.tar.gz",
+        "pillow-13.0.0.tar.gz",
+        "pillow_simd-12.0.0.post0.tar.gz",
+        "pillow_simd-12.1.1.post0.tar.gz",
+        "pillow_simd-11.3.0.post0.tar.gz",
+        used=MERGING,
+    )
+
+    assert names(releases.sources) == names(releases.bases) == ["pillow-13.0.0.tar.gz", "pillow-12.1.1.tar.gz"]
+    assert names(releases.kernels) == ["pillow_simd-12.1.1.post0.tar.gz", "pillow_simd-12.0.0.post0.tar.gz"]
+
+
+def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> None:
+    offered = ("zlib_ng-1.0.0.tar.gz", "zlib_ng-1.1.0.tar.gz", "zlib_ng-2.0.0.tar.gz")
+
+    releases = selected(*offered, used=MERGING)
+
+    assert {name: names(sdists) for name, sdists in releases.statics.items()} == {
+        "zlib": ["zlib_ng-1.1.0.tar.gz", "zlib_ng-1.0.0.tar.gz"]
+    }
+
+
+def test_of_an_ingredient_only_sdists_are_wanted() -> None:
+    tags, wanted = supported_tags(INTERPRETER), names_of((MERGING,))
+
+    assert fits("zlib_ng-1.1.0.tar.gz", wanted, tags)
+    assert not fits("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
+    assert not fits("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)
