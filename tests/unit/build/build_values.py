@@ -9,7 +9,7 @@ from builders import healthy_facts, recipe
 from fastinstall.build.request import BuildRequest
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.machine import Compiler
-from fastinstall.model.plan import Build
+from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.wish import LinkMode
 
@@ -21,6 +21,7 @@ TIFF = NativeRequirement(
     header="tiffio.h", link="tiff", feature="LIBTIFF", option="tiff", apt=("libtiff-dev",), conda=("libtiff",)
 )
 WEBP = NativeRequirement(header="webp/decode.h", link="webp", feature="WEBP", option="webp", core=False)
+V3 = Target(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",))
 
 
 def build_recipe() -> Recipe:
@@ -41,9 +42,7 @@ def build_step(**changes: Any) -> Build:
         chassis=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
-        level="x86-64-v3",
-        cflags=("-O3", "-march=x86-64-v3"),
-        ldflags=("-Wl,-z,x86-64-v3",),
+        targets=(V3,),
         link=LinkMode.BUNDLE,
         libraries=("jpeg", "zlib", "webp"),
         jobs=3,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import build_request, build_step
+from build_values import V3, build_request, build_step
 
 from fastinstall.build.cache import key_of
 from fastinstall.build.certify import platforms
@@ -14,7 +14,7 @@ from fastinstall.build.headers import Headers
 from fastinstall.build.jpeg_headers import abi_of_library
 from fastinstall.build.linking import options
 from fastinstall.build.pipeline import inputs_of
-from fastinstall.build.variables import build_variables, without_stray
+from fastinstall.build.variables import Flags, build_variables, without_stray
 from fastinstall.model.machine import Compiler
 from fastinstall.system.process import Completed
 
@@ -44,7 +44,9 @@ def test_the_user_s_own_flags_are_dropped_and_named() -> None:
 
 def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Path) -> None:
     link = ("-L/a b", "-Wl,-rpath,$ORIGIN/../pillow.libs")
-    variables = build_variables(build_request(tmp_path), link, ("-I/include",))
+    request = build_request(tmp_path)
+    flags = Flags(target=request.step.targets[0], jobs=3, preprocessor=("-I/include",), linker=link)
+    variables = build_variables(request, flags)
     assert variables["CFLAGS"] == "-O3 -march=x86-64-v3"
     assert variables["LDSHARED"] == "cc -pthread -shared"
     assert shlex.split(variables["LDFLAGS"]) == ["-Wl,-z,x86-64-v3", *link]
@@ -87,8 +89,9 @@ def test_everything_that_decides_the_bytes_changes_the_key(tmp_path: Path) -> No
     base = key_of(inputs_of(request, HEADERS))
     python = request.interpreter
     others = [
-        replace(request, step=build_step(libraries=(), cflags=("-O2",))),
-        replace(request, step=build_step(libraries=(), ldflags=())),
+        replace(request, step=build_step(libraries=(), targets=(replace(V3, cflags=("-O2",)),))),
+        replace(request, step=build_step(libraries=(), targets=(replace(V3, ldflags=()),))),
+        replace(request, step=build_step(libraries=(), targets=(replace(V3, level="x86-64-v2"), V3))),
         replace(request, step=build_step(libraries=(), distribution="pillow-simd")),
         replace(request, step=build_step(libraries=(), version="12.1.1+simd.v2")),
         replace(request, compiler=Compiler(command=("cc",), version="cc 13.1.0", accepts=())),

@@ -16,8 +16,7 @@ LABEL = Label(
     version="12.1.1+simd.v3",
     summary=r"Rebuild of pillow-simd, with a \1 in it",
     platforms=("manylinux_2_27_x86_64", "manylinux_2_28_x86_64"),
-    provenance="{}\n",
-    sbom='{"bomFormat": "CycloneDX"}\n',
+    statements={"fastinstall.json": "{}\n", "sboms/fastinstall.cdx.json": '{"bomFormat": "CycloneDX"}\n'},
 )
 METADATA = "pillow-12.1.1+simd.v3.dist-info"
 

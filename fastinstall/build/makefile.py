@@ -1,0 +1,121 @@
+"""Read how a static library is compiled out of the makefiles that its `configure` wrote.
+
+A machine with a compiler need not have `make` (Debian's gcc brings none), and one archive is all that
+is wanted of it. So this knows of make what zlib's family of makefiles uses: variables, rules with
+one target, the pattern "%.o", makefiles of subdirectories; no functions, no conditions, no shell.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from fastinstall.errors import FailedError
+
+_NAME = "Makefile"
+_VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*(.*)$")
+_RULE = re.compile(r"^([^\s:=#][^:=]*):(?!=)[ \t]*(.*)$")
+_REFERENCE = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|([@<]))")
+_PATTERN = "%.o"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileStep:
+    """How one object file is made.
+
+    Attributes:
+        directory: where the compiler runs.
+        argv: the command.
+        output: the object file.
+    """
+
+    directory: Path
+    argv: tuple[str, ...]
+    output: Path
+
+
+def compile_steps(directory: Path, archive: str) -> tuple[CompileStep, ...]:
+    """The commands that make the members of an archive, in the archive's order.
+
+    Args:
+        directory: the configured source, with its Makefile.
+        archive: file name of the static library, a target of the Makefile.
+
+    Raises:
+        FailedError: the makefiles do not say it in a way that is understood.
+    """
+    top = _read(directory)
+    objects = next((top.expanded(rule.needs).split() for rule in top.rules if top.expanded(rule.target) == archive), ())
+    if not objects:
+        raise FailedError(f"{directory / _NAME}: no rule for {archive}")
+    subdirectory = top.expanded("$(ARCHDIR)")
+    return tuple(_step(directory, top, PurePosixPath(name), subdirectory) for name in objects)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    target: str
+    needs: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Makefile:
+    """What a makefile says.
+
+    Attributes:
+        directory: where it lies.
+        variables: by name, not expanded.
+        rules: those with one target and their first command, in order.
+    """
+
+    directory: Path
+    variables: dict[str, str]
+    rules: tuple[_Rule, ...]
+
+    def expanded(self, text: str, **automatic: str) -> str:
+        """Put the values of variables in, to any depth; what is not set is empty."""
+        values = {**self.variables, **automatic}
+        while _REFERENCE.search(text):
+            text = _REFERENCE.sub(lambda match: values.get(match[1] or match[2] or match[3], ""), text)
+        return text
+
+
+def _read(directory: Path) -> _Makefile:
+    try:
+        text = (directory / _NAME).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FailedError(f"{directory / _NAME}: {error.strerror}") from error
+    variables: dict[str, str] = {}
+    rules: list[_Rule] = []
+    lines = text.replace("\\\n", " ").splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if match := _VARIABLE.match(line):
+            variables[match[1]] = match[2]
+        elif (match := _RULE.match(line)) and following.startswith("\t"):
+            rules.append(_Rule(target=match[1].strip(), needs=match[2], command=following.strip()))
+    return _Makefile(directory=directory, variables=variables, rules=tuple(rules))
+
+
+def _step(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> CompileStep:
+    """An object of the top directory is made there, or in the architecture's directory and copied."""
+    if name.parent != PurePosixPath():
+        found = _made_in(_read(directory / name.parent), name.name)
+    else:
+        found = _made_in(top, name.name) or _made_in(_read(directory / subdirectory), name.name)
+    if found is None:
+        raise FailedError(f"{top.directory / _NAME}: no rule for {name} that compiles one file")
+    return found
+
+
+def _made_in(makefile: _Makefile, name: str) -> CompileStep | None:
+    """By the rule for this very object, else by the pattern where a source of that name is there."""
+    compiling = [rule for rule in makefile.rules if rule.command.startswith("$(CC) ") and " -c " in rule.command]
+    rule = next((rule for rule in compiling if rule.target == name), None)
+    source = Path(name).with_suffix(".c")
+    if rule is None and (makefile.directory / source).is_file():
+        rule = next((rule for rule in compiling if rule.target == _PATTERN), None)
+    if rule is None:
+        return None
+    words = shlex.split(makefile.expanded(rule.command, **{"@": name, "<": str(makefile.directory / source)}))
+    return CompileStep(directory=makefile.directory, argv=tuple(words), output=makefile.directory / name)

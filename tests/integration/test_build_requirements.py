@@ -1,0 +1,153 @@
+"""The build's own requirements, fetched by a real pip before the build, which then needs no network."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_pillow import tiny_request, tiny_sdist
+
+from fastinstall.build.request import BuildRequest
+from fastinstall.build.requirements import Requirements, fetch_requirements, without_settings
+from fastinstall.build.wheel import pack_wheel
+from fastinstall.errors import FailedError
+from fastinstall.installers.pip import pip_environment
+from fastinstall.model.event import Event, Noted
+
+PYPROJECT = '[build-system]\nrequires = ["tiny-tool>=1"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+BACKEND = """
+import os, tiny_tool
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    return tiny_tool.build(directory)
+"""
+TOOL = """
+import os, zipfile
+def build(directory):
+    name = "product-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as archive:
+        archive.writestr("product-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: product\\nVersion: 1\\n")
+        wheel = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+        archive.writestr("product-1.dist-info/WHEEL", wheel)
+        archive.writestr("product-1.dist-info/RECORD", "")
+    return name
+"""
+NOWHERE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
+
+
+def tool_wheel(directory: Path, version: str) -> Path:
+    """A wheel of the build tool "tiny-tool"."""
+    tree = directory / f"tree-{version}"
+    metadata = tree / f"tiny_tool-{version}.dist-info"
+    metadata.mkdir(parents=True)
+    (tree / "tiny_tool.py").write_text(TOOL)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: tiny-tool\nVersion: {version}\n")
+    (metadata / "WHEEL").write_text("Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    wheelhouse = directory / "wheelhouse"
+    wheelhouse.mkdir(exist_ok=True)
+    wheel = wheelhouse / f"tiny_tool-{version}-py3-none-any.whl"
+    pack_wheel(tree, wheel)
+    return wheel
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(PYPROJECT)
+    (source / "backend.py").write_text(BACKEND)
+    return source
+
+
+def request_for(directory: Path, **changes: Any) -> BuildRequest:
+    """A request whose pip knows no index."""
+    variables = {**os.environ, **NOWHERE}
+    return tiny_request(directory, tiny_sdist(directory), **{"variables": variables, **changes})
+
+
+def test_they_come_from_the_wheelhouse_by_hash(tmp_path: Path, source: Path) -> None:
+    wheel = tool_wheel(tmp_path, "1.0")
+    found = fetch_requirements(request_for(tmp_path, wheelhouse=wheel.parent), source)
+    assert found.files == ((wheel.name, hashlib.sha256(wheel.read_bytes()).hexdigest()),)
+    assert found.directory is not None
+    assert [path.name for path in found.directory.iterdir()] == [wheel.name]
+
+
+def test_a_build_with_them_asks_no_index_and_heeds_no_settings(tmp_path: Path, source: Path) -> None:
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    found = fetch_requirements(request, source)
+    variables = pip_environment(without_settings({**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}))
+    argv = (*request.pip, "wheel", "-q", "--no-deps", *found.words, "-w", str(tmp_path / "built"), str(source))
+    subprocess.run(argv, check=True, env=variables)
+    assert [path.name for path in (tmp_path / "built").iterdir()] == ["product-1-py3-none-any.whl"]
+
+
+def test_within_their_lifetime_nothing_is_asked_again(tmp_path: Path, source: Path) -> None:
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, offline=False)
+    first = fetch_requirements(request, source)
+    tool_wheel(tmp_path, "2.0")
+    assert fetch_requirements(replace(request, pip=("/nonexistent/pip",)), source) == first
+
+
+def test_after_it_the_newest_is_fetched(tmp_path: Path, source: Path) -> None:
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, offline=False)
+    first = fetch_requirements(request, source)
+    tool_wheel(tmp_path, "2.0")
+    grow_old(request)
+    assert [name for name, _ in fetch_requirements(request, source).files] == ["tiny_tool-2.0-py3-none-any.whl"]
+    assert first.directory is not None
+    assert list(first.directory.iterdir()), "a build that still runs lost its requirements"
+
+
+def test_offline_what_was_fetched_serves_at_any_age(tmp_path: Path, source: Path) -> None:
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    first = fetch_requirements(request, source)
+    grow_old(request)
+    assert fetch_requirements(replace(request, wheelhouse=None), source) == first
+
+
+def test_where_the_index_cannot_be_reached_what_is_there_serves_with_a_warning(tmp_path: Path, source: Path) -> None:
+    events: list[Event] = []
+    changes = {"offline": False, "emit": events.append}
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, **changes)
+    first = fetch_requirements(request, source)
+    grow_old(request)
+    assert fetch_requirements(replace(request, wheelhouse=None), source) == first
+    assert [event.message for event in events if isinstance(event, Noted) and event.warning]
+
+
+def test_a_damaged_wheel_is_fetched_again(tmp_path: Path, source: Path) -> None:
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    first = fetch_requirements(request, source)
+    damage(first)
+    assert fetch_requirements(request, source) == first
+    assert first.directory is not None
+    (wheel,) = first.directory.iterdir()
+    assert hashlib.sha256(wheel.read_bytes()).hexdigest() == first.files[0][1]
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_what_cannot_be_had_is_an_error_with_the_command_that_helps(
+    tmp_path: Path, source: Path, *, offline: bool
+) -> None:
+    with pytest.raises(FailedError, match="the build requires tiny-tool>=1") as caught:
+        fetch_requirements(request_for(tmp_path, offline=offline), source)
+    assert caught.value.hint is not None
+    assert f"{sys.executable} -m pip download --only-binary :all: -d WHEELHOUSE 'tiny-tool>=1'" in caught.value.hint
+
+
+def grow_old(request: BuildRequest) -> None:
+    """Let 31 days pass."""
+    for latest in (request.cache / "requirements").glob("*/latest.json"):
+        then = time.time() - 31 * 24 * 3600
+        os.utime(latest, (then, then))
+
+
+def damage(requirements: Requirements) -> None:
+    assert requirements.directory is not None
+    for wheel in requirements.directory.iterdir():
+        wheel.write_bytes(b"damaged")

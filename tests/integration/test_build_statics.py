@@ -1,0 +1,200 @@
+"""Static libraries out of an sdist: how they are built, cached and linked; and zlib-ng itself."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from needs import require_system
+from tiny_library import CONFIGURE, library_order, library_sdist
+
+from fastinstall.build.statics import StaticLibrary, build_static
+from fastinstall.errors import FailedError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.lookup import ask
+from fastinstall.installers.pip import pip_settings
+from fastinstall.model.event import Event, Noted, Progressed, ignore
+from fastinstall.probes.recipes import load_recipe
+from fastinstall.system.resources import recipes_directory
+
+PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
+NEEDED = ("cc", "as", "ld", "ar", "sh", "cat", "sed")
+ROUND_TRIP = r"""
+#include <zlib.h>
+#include <stdio.h>
+#include <string.h>
+static unsigned char in[1 << 18], out[1 << 19], back[1 << 18];
+int main(void) {
+    unsigned seed = 1;
+    for (size_t i = 0; i < sizeof in; i++) {
+        seed = seed * 1103515245u + 12345u;
+        in[i] = i % 97 + ((seed >> 24) & 3);
+    }
+    for (int level = 1; level < 10; level++) {
+        uLongf packed = sizeof out, size = sizeof back;
+        if (compress2(out, &packed, in, sizeof in, level) != Z_OK) return 1;
+        if (uncompress(back, &size, out, packed) != Z_OK) return 2;
+        if (size != sizeof in || memcmp(in, back, size)) return 3;
+        printf("%lu ", (unsigned long)packed);
+    }
+    printf("%s", zlibVersion());
+    return 0;
+}
+"""
+MODULE = "#include <zlib.h>\nconst char *version_inside(void) { return zlibVersion(); }\n"
+QUESTION = (
+    "import ctypes, sys; ctypes.CDLL('libz.so.1', ctypes.RTLD_GLOBAL); module = ctypes.CDLL(sys.argv[1]);"
+    "module.version_inside.restype = ctypes.c_char_p; print(module.version_inside().decode())"
+)
+
+
+def compiled(library: StaticLibrary, program: str, target: Path, *flags: str) -> Path:
+    source = target.with_suffix(".c")
+    source.write_text(program)
+    argv = ["cc", "-O1", f"-I{library.include}", str(source), *flags, str(library.archive), "-o", str(target)]
+    subprocess.run(argv, check=True)
+    return target
+
+
+def said(*argv: str | Path) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_library_is_built_with_its_headers_and_version(tmp_path: Path) -> None:
+    events: list[Event] = []
+    order = library_order(tmp_path, library_sdist(tmp_path), emit=events.append)
+    library = build_static(order)
+    assert (library.version, library.archive.name) == ("2.3", "libtiny.a")
+    assert [event.done for event in events if isinstance(event, Progressed)] == [1, 2]
+    place, two = said(compiled(library, PROGRAM, tmp_path / "program")).split()
+    assert (place, two) == ("./source/tiny_library-1.0/src/tiny/one.c", "2")
+
+
+def test_make_is_not_needed(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in NEEDED:
+        found = shutil.which(name)
+        assert found is not None
+        (programs / name).symlink_to(found)
+    order = library_order(tmp_path, library_sdist(tmp_path), variables={"PATH": str(programs)})
+    assert build_static(order).archive.is_file()
+
+
+def test_the_same_order_elsewhere_gives_the_same_bytes(tmp_path: Path) -> None:
+    sdist = library_sdist(tmp_path)
+    orders = [library_order(tmp_path / name, sdist, cflags=("-O2", "-g")) for name in ("a", "another/place")]
+    libraries = [build_static(order) for order in orders]
+    assert libraries[0].archive != libraries[1].archive
+    assert libraries[0].archive.read_bytes() == libraries[1].archive.read_bytes()
+
+
+def test_a_cache_whose_path_has_a_space_serves_too(tmp_path: Path) -> None:
+    library = build_static(library_order(tmp_path / "a place", library_sdist(tmp_path)))
+    assert library.archive.is_file()
+    assert "a place" in str(library.archive)
+
+
+def test_variables_that_name_another_machine_are_not_heeded(tmp_path: Path) -> None:
+    configure = CONFIGURE.replace("#!/bin/sh", '#!/bin/sh\n[ -z "$CHOST$CROSS_PREFIX" ] || exit 1')
+    variables = {"PATH": os.environ["PATH"], "CHOST": "aarch64-linux-gnu", "CROSS_PREFIX": "aarch64-linux-gnu-"}
+    order = library_order(tmp_path, library_sdist(tmp_path, configure=configure), variables=variables)
+    assert build_static(order).archive.is_file()
+
+
+def test_a_second_order_is_served_from_the_cache(tmp_path: Path) -> None:
+    order = library_order(tmp_path, library_sdist(tmp_path))
+    first = build_static(order)
+    again = replace(order, variables={"PATH": "/nonexistent"})
+    assert build_static(again) == first
+    assert list((order.cache / "tmp").iterdir()) == []
+
+
+def test_other_flags_give_another_library(tmp_path: Path) -> None:
+    order = library_order(tmp_path, library_sdist(tmp_path))
+    assert build_static(order).archive != build_static(replace(order, cflags=("-O1",))).archive
+
+
+@pytest.mark.parametrize("damaged", ["libtiny.a", "include/tiny.h", "library.json"])
+def test_a_damaged_library_is_reported_and_built_again(tmp_path: Path, damaged: str) -> None:
+    events: list[Event] = []
+    order = library_order(tmp_path, library_sdist(tmp_path), emit=events.append)
+    first = build_static(order)
+    content = first.archive.read_bytes()
+    (first.archive.parent / damaged).write_bytes(b"damaged")
+    assert build_static(order).archive.read_bytes() == content
+    assert [event.message for event in events if isinstance(event, Noted) and event.warning]
+
+
+def test_a_configure_that_fails_is_an_error_with_what_it_said(tmp_path: Path) -> None:
+    order = library_order(tmp_path, library_sdist(tmp_path))
+    with pytest.raises(FailedError, match="configuring tiny-library failed") as caught:
+        build_static(replace(order, source=replace(order.source, configure=("--other",))))
+    assert any("unknown word --other" in line for line in caught.value.details)
+
+
+def test_a_file_that_does_not_compile_is_an_error_that_names_it(tmp_path: Path) -> None:
+    order = library_order(tmp_path, library_sdist(tmp_path, one_c="int broken(\n"))
+    with pytest.raises(FailedError, match=r"compiling one\.o of tiny-library failed"):
+        build_static(order)
+    assert not (order.cache / "statics").exists()
+
+
+@pytest.mark.parametrize(("field", "value"), [("directory", "src/none"), ("headers", ("none.h",))])
+def test_an_sdist_that_is_laid_out_otherwise_is_an_error(tmp_path: Path, field: str, value: object) -> None:
+    order = library_order(tmp_path, library_sdist(tmp_path))
+    with pytest.raises(FailedError, match="configure"):
+        build_static(replace(order, source=replace(order.source, **{field: value})))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> StaticLibrary:
+    """zlib-ng as the recipe wants it, for the least CPU level."""
+    source = load_recipe("pillow-merged", (recipes_directory(),)).libraries["zlib"].static
+    assert source is not None
+    from packaging.version import Version
+
+    settings = pip_settings(Path(sys.executable), os.environ)
+    offered = ask(
+        settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"), timeout=30
+    )
+    newest = max(offered, key=lambda artefact: Version(artefact.version))
+    sdist = PackageIndex(settings=settings).fetch(newest, shared_cache, ignore)
+    directory = tmp_path_factory.mktemp("zlib-ng")
+    flags = ("-O3", "-DNDEBUG", "-fwrapv", "-ffp-contract=off", "-march=x86-64-v2")
+    return build_static(library_order(directory, sdist, source=source, cflags=flags, cache=shared_cache))
+
+
+@pytest.mark.slow
+def test_zlib_ng_packs_and_unpacks_on_every_cpu_alike(zlib_ng: StaticLibrary, tmp_path: Path) -> None:
+    require_system(shutil.which("qemu-x86_64"), "qemu-user")
+    program = compiled(zlib_ng, ROUND_TRIP, tmp_path / "program")
+    here = said(program)
+    assert here.endswith(".zlib-ng")
+    for cpu in ("Nehalem", "Haswell", "max"):
+        assert said("qemu-x86_64", "-cpu", cpu, program) == here
+
+
+@pytest.mark.slow
+def test_zlib_ng_chooses_its_code_by_the_cpu(zlib_ng: StaticLibrary, tmp_path: Path) -> None:
+    require_system(shutil.which("qemu-x86_64"), "qemu-user")
+    program = compiled(zlib_ng, ROUND_TRIP, tmp_path / "program", "-no-pie")
+    symbols = {line.split()[2]: line.split()[0] for line in said("nm", program).splitlines() if line[0] != " "}
+    address = symbols["longest_match_avx2"]
+    ran = {}
+    for cpu in ("Nehalem", "Haswell"):
+        trace = tmp_path / cpu
+        said("qemu-x86_64", "-cpu", cpu, "-d", "exec,nochain", "-dfilter", f"0x{address}+0x10", "-D", trace, program)
+        ran[cpu] = trace.stat().st_size > 0
+    assert ran == {"Nehalem": False, "Haswell": True}
+
+
+@pytest.mark.slow
+def test_zlib_ng_in_a_module_is_bound_inside_whatever_libz_is_loaded(zlib_ng: StaticLibrary, tmp_path: Path) -> None:
+    module = compiled(zlib_ng, MODULE, tmp_path / "module.so", "-shared", "-fPIC", "-Wl,--exclude-libs,ALL")
+    exported = {line.split()[-1] for line in said("nm", "-D", "--defined-only", module).splitlines()}
+    assert exported == {"version_inside"}
+    assert said(sys.executable, "-c", QUESTION, module).strip().endswith(".zlib-ng")

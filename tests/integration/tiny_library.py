@@ -1,0 +1,79 @@
+"""An sdist with a tiny C library in it, configured and compiled as zlib-ng is.
+
+A fake at a boundary: its `configure` only writes makefiles, with the compiler and flags that it is given.
+"""
+
+import io
+import os
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fastinstall.build.statics import StaticOrder
+from fastinstall.model.recipe import StaticSource
+from fastinstall.probes.compiler import observe_compiler
+
+CONFIGURE = r"""#!/bin/sh
+[ "$1" = --tiny ] || { echo "configure: unknown word $1" >&2; exit 1; }
+for place in . arch/fast; do
+cat > $place/Makefile <<END
+CC=$CC
+CFLAGS=$CFLAGS -DWHERE
+SRCDIR=$PWD/$place
+ARCHDIR=arch/fast
+OBJS=one.o two.o
+STATICLIB=libtiny.a
+
+\$(STATICLIB): \$(OBJS)
+	ar rc \$@ \$(OBJS)
+
+END
+done
+printf '%%.o: $(SRCDIR)/%%.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n' >> Makefile
+printf 'two.o:\n\t$(CC) $(CFLAGS) -DFAST -c -o $@ $(SRCDIR)/two.c\n' >> arch/fast/Makefile
+sed s/@VERSION@/2.3/ < tiny.h.in > tiny.h
+"""
+MEMBERS = {
+    "configure": CONFIGURE,
+    "tiny.h.in": '#define TINY_VERSION "@VERSION@"\nconst char *tiny_place(void);\nint tiny_two(void);\n',
+    "one.c": "const char *tiny_place(void) { return __FILE__; }\n",
+    "arch/fast/two.c": "#ifdef FAST\nint tiny_two(void) { return 2; }\n#endif\n",
+}
+SOURCE = StaticSource(
+    pypi="tiny-library",
+    directory="src/tiny",
+    configure=("--tiny",),
+    archive="libtiny.a",
+    headers=("tiny.h",),
+    reason="a test",
+)
+
+
+def library_sdist(directory: Path, **changed: str) -> Path:
+    """Make the sdist; `changed` are texts of members, by their names with "_" for "." and "/"."""
+    path = directory / "tiny_library-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in MEMBERS.items():
+            content = changed.get(name.replace(".", "_").replace("/", "_"), text).encode()
+            info = tarfile.TarInfo(f"tiny_library-1.0/src/tiny/{name}")
+            info.size, info.mode = len(content), 0o755
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def library_order(directory: Path, sdist: Path, **changes: Any) -> StaticOrder:
+    """An order for it; `changes` are fields of the order."""
+    compiler = observe_compiler((), os.environ)
+    assert compiler is not None, "these tests need a C compiler"
+    order = StaticOrder(
+        name="tiny",
+        sdist=sdist,
+        source=SOURCE,
+        compiler=compiler,
+        cflags=("-O2",),
+        jobs=2,
+        cache=directory / "cache",
+        variables={"PATH": os.environ["PATH"]},
+    )
+    return replace(order, **changes)
