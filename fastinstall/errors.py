@@ -86,6 +86,33 @@ class FailedError(FastinstallError):
     exit_code = ExitCode.FAILED_UNCHANGED
 
 
+class UnprovenError(FailedError):
+    """A build that must not be installed: it does not compile, or it computes something else than it should.
+
+    Args:
+        message: what is wrong.
+        version: of the source that was built.
+        files: of the source, where they do not compile.
+        operations: that failed their proof.
+        details: each failure.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        version: str,
+        files: tuple[str, ...] = (),
+        operations: tuple[str, ...] = (),
+        details: tuple[str, ...] = (),
+    ) -> None:
+        hint = "it was not installed; --recipe pillow builds today's Pillow without the kernels"
+        super().__init__(message, hint=hint, details=details)
+        self.version = version
+        self.files = files
+        self.operations = operations
+
+
 class DamagedError(FastinstallError):
     """Something failed, and the environment is not as it was: says what is where and what to do."""
 

@@ -70,7 +70,8 @@ def _libc(tag: str) -> tuple[str, tuple[int, int]] | None:
 def _copy_core(chassis: Chassis, target: Path) -> None:
     metadata = metadata_directory(chassis.root)
     libraries = reached_libraries((chassis.core,), chassis.libraries).values()
-    wanted = [chassis.core, *libraries, metadata / "WHEEL", metadata / "METADATA"]
+    levels = chassis.libraries.glob("glibc-hwcaps/*/*") if chassis.libraries is not None else ()
+    wanted = [chassis.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
     for path in wanted:
         copy = target / path.relative_to(chassis.root)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,8 @@ core asks for them, so nothing is edited afterwards.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,25 +101,45 @@ def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Cha
     )
 
 
-def replace_core(chassis: Chassis, built: Path) -> None:
-    """Put the core and the version of an unpacked, freshly built wheel into the chassis.
+@contextmanager
+def without_idle_libraries(chassis: Chassis) -> Iterator[None]:
+    """Take out libraries that the official modules reach, and after the block no module does.
 
-    A library that the official modules reach, and with this core no module does, is taken out: where
-    the core was built without a codec, its library would only lie there.
+    Where the core was built without a codec, its library would only lie there.
+    """
+    before = _reached(chassis)
+    yield
+    for name in before.keys() - _reached(chassis).keys():
+        files.discard(before[name])
+
+
+def take_version(chassis: Chassis, built: Path) -> None:
+    """Take the version file of an unpacked, freshly built wheel, which must have the same Python code.
 
     Raises:
-        FailedError: the two differ in their Python code, or the core asks for a library that the
-            official one does not ask for.
+        FailedError: the two differ in their Python code.
     """
     package = built / chassis.package.name
     _require_same_code(chassis, package)
-    core = package / chassis.core.name
-    _require_known_libraries(chassis, core)
-    before = _reached(chassis)
-    files.write_bytes(chassis.core, core.read_bytes(), mode=0o755)
-    for name in before.keys() - _reached(chassis).keys():
-        files.discard(before[name])
     files.write_bytes(chassis.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
+
+
+def require_known_libraries(chassis: Chassis, core: Path, run_path: str) -> None:
+    """Refuse a core that asks for other libraries than the official one, or looks for them elsewhere.
+
+    Raises:
+        FailedError: it does.
+    """
+    dynamic = read_dynamic(core)
+    foreign = sorted(set(dynamic.needed) - {*chassis.bundled, *chassis.host, *BASELINE})
+    if foreign:
+        raise FailedError(
+            f"{core.name} asks for {', '.join(foreign)}, which {chassis.filename} does not bring",
+            hint="this is a fault of the build: please report it with the build log",
+        )
+    if dynamic.runpath is not None or (dynamic.rpath or "") != run_path:
+        found = dynamic.runpath or dynamic.rpath
+        raise FailedError(f"{core.name} searches its libraries in {found!r}, where {run_path!r} was asked for")
 
 
 def _reached(chassis: Chassis) -> dict[str, Path]:
@@ -138,19 +160,6 @@ def _require_same_code(chassis: Chassis, package: Path) -> None:
 def _python_code(package: Path) -> dict[str, bytes]:
     found = {path.relative_to(package).as_posix(): path for path in package.rglob("*") if path.suffix in _PYTHON_CODE}
     return {name: path.read_bytes() for name, path in found.items() if name != VERSION_FILE}
-
-
-def _require_known_libraries(chassis: Chassis, core: Path) -> None:
-    dynamic = read_dynamic(core)
-    foreign = sorted(set(dynamic.needed) - {*chassis.bundled, *chassis.host, *BASELINE})
-    if foreign:
-        raise FailedError(
-            f"{core.name} asks for {', '.join(foreign)}, which {chassis.filename} does not bring",
-            hint="this is a fault of the build: please report it with the build log",
-        )
-    if dynamic.runpath is not None or (dynamic.rpath or "") != chassis.run_path:
-        found = dynamic.runpath or dynamic.rpath
-        raise FailedError(f"{core.name} searches its libraries in {found!r}, where {chassis.run_path!r} was asked for")
 
 
 def _stem(name: str) -> str:

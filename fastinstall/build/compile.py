@@ -1,17 +1,20 @@
 """Compile: `pip wheel` in isolation, heard line by line, and its log audited. The target is not touched."""
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.failures import explain
 from fastinstall.build.linking import Linking
 from fastinstall.build.request import BuildRequest
-from fastinstall.build.variables import build_variables
+from fastinstall.build.requirements import Requirements, without_settings
+from fastinstall.build.variables import Flags, build_variables
 from fastinstall.errors import FailedError
-from fastinstall.model.event import Progressed
+from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.plan import Target
 from fastinstall.rules.flags import audit_compile_lines, compiled_file, parse_setup_summary
 from fastinstall.system import files
-from fastinstall.system.process import run
+from fastinstall.system.process import Leash, run
 
 STAGE = "compile"
 
@@ -31,19 +34,45 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workshop:
-    """Where a build happens.
+    """Where a core is compiled.
 
     Attributes:
-        source: the unpacked source.
+        target: the level that it is for, with its flags.
+        jobs: parallel compile jobs.
+        source: the unpacked source, used by no other.
         output: an empty directory for the wheel.
         temporary: for pip's and the compiler's temporary files.
+        requirements: the build's own, fetched before.
         log: the file that receives the whole output.
+        leash: ends the compilation with those of other levels.
+        tally: counts compiled files.
     """
 
+    target: Target
+    jobs: int
     source: Path
     output: Path
     temporary: Path
+    requirements: Requirements
     log: Path
+    leash: Leash
+    tally: "Tally"
+
+
+class Tally:
+    """Compiled files of all levels that are built at the same time, told to whoever listens."""
+
+    def __init__(self, emit: Emit, total: int) -> None:
+        self._emit = emit
+        self._total = total
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def count(self) -> None:
+        """One more."""
+        with self._lock:
+            self._done += 1
+            self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
 
 
 def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppflags: tuple[str, ...]) -> Compiled:
@@ -59,14 +88,16 @@ def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppf
         FailedError: the build failed, the flags did not reach the compiler, or a required library
             was not used; with the last lines, the log's path, and what to do where the cause is known.
     """
-    variables = {**build_variables(request, link.flags, cppflags), "TMPDIR": str(workshop.temporary)}
-    watch = _Watch(request, _files_to_compile(workshop.source))
-    completed = run(_argv(request, workshop, link), environment=variables, check=False, on_line=watch.hear)
+    flags = Flags(target=workshop.target, jobs=workshop.jobs, preprocessor=cppflags, linker=link.flags)
+    variables = {**without_settings(build_variables(request, flags)), "TMPDIR": str(workshop.temporary)}
+    watch = _Watch(workshop.tally)
+    argv = _argv(request, workshop, link)
+    completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=workshop.leash)
     files.write_text(workshop.log, completed.stdout)
     if completed.exit_code != 0:
         raise explain(request, completed, workshop.log)
     features = parse_setup_summary(completed.stdout)
-    _require_flags(request, watch.lines, workshop.log)
+    _require_flags(workshop, watch.lines)
     _require_features(request, features, workshop.log)
     return Compiled(wheel=_only_wheel(workshop), features=features)
 
@@ -74,18 +105,14 @@ def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppf
 class _Watch:
     """Turns lines of the build into progress."""
 
-    def __init__(self, request: BuildRequest, total: int) -> None:
+    def __init__(self, tally: Tally) -> None:
         self.lines: list[str] = []
-        self._emit = request.emit
-        self._total = total
-        self._done = 0
+        self._tally = tally
 
     def hear(self, line: str) -> None:
         self.lines.append(line)
-        if compiled_file(line) is None:
-            return
-        self._done += 1
-        self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
+        if compiled_file(line) is not None:
+            self._tally.count()
 
 
 def _argv(request: BuildRequest, workshop: Workshop, link: Linking) -> tuple[str, ...]:
@@ -94,15 +121,10 @@ def _argv(request: BuildRequest, workshop: Workshop, link: Linking) -> tuple[str
     quiet = ("--no-color", "--progress-bar", "off")
     fresh = ("--no-deps", "--no-cache-dir")  # pip's cache ignores CFLAGS
     where = ("-w", str(workshop.output), str(workshop.source))
-    return (*request.pip, "wheel", "-v", *quiet, *fresh, *_index_words(request), *chosen, *where)
+    return (*request.pip, "wheel", "-v", *quiet, *fresh, *workshop.requirements.words, *chosen, *where)
 
 
-def _index_words(request: BuildRequest) -> tuple[str, ...]:
-    links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
-    return ("--no-index", *links) if request.offline else links
-
-
-def _files_to_compile(source: Path) -> int:
+def files_to_compile(source: Path) -> int:
     """C files of the source less those that another one includes; an estimate for the progress bar."""
     found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
     lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
@@ -110,10 +132,10 @@ def _files_to_compile(source: Path) -> int:
     return sum(1 for path in found if path.name not in included)
 
 
-def _require_flags(request: BuildRequest, lines: list[str], log: Path) -> None:
-    problems = audit_compile_lines(lines, request.step.cflags)
+def _require_flags(workshop: Workshop, lines: list[str]) -> None:
+    problems = audit_compile_lines(lines, workshop.target.cflags)
     if problems:
-        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {log}", details=problems)
+        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {workshop.log}", details=problems)
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:

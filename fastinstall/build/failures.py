@@ -6,11 +6,13 @@ from pathlib import Path
 
 from fastinstall.build.headers import missing_python_headers, package_hint
 from fastinstall.build.request import BuildRequest
-from fastinstall.errors import FailedError
+from fastinstall.errors import FailedError, UnprovenError
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.rules.messages import listing
 from fastinstall.system.process import Completed
 
 _LAST_LINES = 15
+_REFUSED = re.compile(r"^(src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: ", re.MULTILINE)
 _Cause = Callable[[BuildRequest, re.Match[str]], FailedError | None]
 
 
@@ -27,6 +29,11 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
         return FailedError(f"the build failed: {cause.message}", hint=cause.hint, details=details)
+    refused = tuple(dict.fromkeys(_REFUSED.findall(completed.stdout)))
+    if request.kernels is not None and refused:
+        version = request.step.source.version if request.step.source is not None else request.step.version
+        message = f"the merged source does not compile: {listing(refused)}"
+        return UnprovenError(message, version=version, files=refused, details=details)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
     return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {log}", details=details)
 

@@ -85,7 +85,7 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     python = (request.interpreter.include,)
     include = include_flags((*directories, *map(Path, python)))
     last = tuple(f"-idirafter{directory}" for directory in _own_directories(request, directories))
-    flags = ("-pthread", *request.step.cflags, *include, *last)
+    flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
     argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
     return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
 
@@ -105,9 +105,14 @@ def _own_directories(request: BuildRequest, directories: Iterable[Path]) -> Iter
 
 def _program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
     lines = ["#include <stddef.h>", "#include <stdio.h>", *_included("Python", "<Python.h>")]
-    for name, library in request.enabled().items():
+    for name, library in _observed(request).items():
         lines += _included(name, _spelled(library, directories))
     return "\n".join(lines) + "\n"
+
+
+def _observed(request: BuildRequest) -> dict[str, NativeRequirement]:
+    """Libraries whose headers are the machine's; those of libraries that are built here come with them."""
+    return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
 
 def _included(name: str, header: str) -> Iterator[str]:
@@ -133,7 +138,7 @@ def _versioned(library: NativeRequirement, directories: tuple[Path, ...]) -> Pat
 
 def _versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
     found = {}
-    for name, library in request.enabled().items():
+    for name, library in _observed(request).items():
         match = re.search(rf"^#define {_VERSION_MACROS.get(library.header, '(?!)')}", text, re.MULTILINE)
         if match:
             found[name] = match[1]

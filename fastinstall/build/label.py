@@ -11,6 +11,7 @@ from fastinstall.system import files
 
 PROVENANCE_FILE = "fastinstall.json"
 SBOM_FILE = "sboms/fastinstall.cdx.json"
+MERGE_FILE = "fastinstall-merge.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +23,14 @@ class Label:
         version: "12.1.1+simd.v3".
         summary: one line.
         platforms: platform tags, in order.
-        provenance: text of `fastinstall.json`.
-        sbom: text of the bill of materials.
+        statements: texts about the wheel, by file name in its metadata directory.
     """
 
     distribution: str
     version: str
     summary: str
     platforms: tuple[str, ...]
-    provenance: str
-    sbom: str
+    statements: dict[str, str]
 
 
 def label_tree(tree: Path, label: Label) -> str:
@@ -50,8 +49,8 @@ def label_tree(tree: Path, label: Label) -> str:
     files.write_text(metadata / "WHEEL", _wheel_text(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms)))
     for stale in metadata.glob("sboms/*"):
         files.discard(stale)
-    files.write_text(metadata / SBOM_FILE, label.sbom)
-    files.write_text(metadata / PROVENANCE_FILE, label.provenance)
+    for name, text in label.statements.items():
+        files.write_text(metadata / name, text)
     return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(label.platforms)}.whl"
 
 

@@ -6,6 +6,7 @@ it survives a moved environment.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.wish import LinkMode
 from fastinstall.system.process import run
 
+_HIDDEN = "-Wl,--exclude-libs,ALL"
+"""Symbols of static libraries stay inside: else a libz that another module has loaded would be called instead."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linking:
@@ -24,35 +28,64 @@ class Linking:
     Attributes:
         flags: for the linker.
         options: the build's own options: "jpeg" to "enable" or "disable".
-        run_path: the expected DT_RPATH; empty for none.
     """
 
     flags: tuple[str, ...] = ()
     options: dict[str, str]
-    run_path: str = ""
 
 
-def linking(request: BuildRequest, chassis: Chassis | None, directory: Path) -> Linking:
-    """Decide how to link.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a core will lie.
+
+    Attributes:
+        run_path: where it looks for libraries, relative to itself; empty for nowhere of its own.
+        soname: its own name, where another file asks for it; empty otherwise.
+    """
+
+    run_path: str
+    soname: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the linker is told."""
+        search = (f"-Wl,--disable-new-dtags,-rpath,{self.run_path}",) if self.run_path else ()
+        return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
+
+
+def linking(request: BuildRequest, chassis: Chassis | None, archives: Mapping[str, Path], directory: Path) -> Linking:
+    """Decide which libraries are linked.
 
     Args:
         request: the build.
         chassis: the unpacked official wheel, if one carries the core.
+        archives: static libraries, by the recipe's names.
         directory: an empty one, for links to libraries under the names that the linker wants.
 
     Raises:
         FailedError: the chassis lacks a library that the build enables.
     """
-    enabled = request.enabled()
+    enabled = {name: library for name, library in request.enabled().items() if name not in archives}
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, archive in archives.items():
+        (directory / f"lib{request.recipe.libraries[name].link}.a").symlink_to(archive)
+    own = (f"-L{directory}", *((_HIDDEN,) if archives else ()))
     if chassis is not None:
-        _link_bundled(request, chassis, directory)
-        return _linking(directory, chassis.run_path, options(request, exclusive=True))
+        _link_bundled(request, chassis, enabled, directory)
+        return Linking(flags=own, options=options(request, exclusive=True))
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         library = request.library_prefix / "lib"
         _require_inside(library, enabled)
+        return Linking(flags=(*own, f"-L{library}"), options=options(request, exclusive=False))
+    return Linking(flags=own if archives else (), options=options(request, exclusive=False))
+
+
+def own_place(request: BuildRequest) -> Place:
+    """Where a core lies that is the module itself, without a chassis."""
+    if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = Path(request.interpreter.site_packages) / request.recipe.package
-        return _linking(library, f"$ORIGIN/{os.path.relpath(library, module)}", options(request, exclusive=False))
-    return Linking(options=options(request, exclusive=False))
+        return Place(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
+    return Place(run_path="")
 
 
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
@@ -68,18 +101,15 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
 def linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
     """The files that the linker finds for the enabled libraries without a chassis, for the cache's key."""
     places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
-    found = (_development_library(request, library, places) for library in request.enabled().values())
+    linked = (library for name, library in request.enabled().items() if name not in request.statics)
+    found = (_development_library(request, library, places) for library in linked)
     return tuple(path.resolve() for path in found if path is not None)
 
 
-def _linking(directory: Path, run_path: str, chosen: dict[str, str]) -> Linking:
-    search = (f"-Wl,--disable-new-dtags,-rpath,{run_path}",) if run_path else ()
-    return Linking(flags=(f"-L{directory}", *search), options=chosen, run_path=run_path)
-
-
-def _link_bundled(request: BuildRequest, chassis: Chassis, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, library in request.enabled().items():
+def _link_bundled(
+    request: BuildRequest, chassis: Chassis, enabled: Mapping[str, NativeRequirement], directory: Path
+) -> None:
+    for name, library in enabled.items():
         target = _carried(request, chassis, library)
         if target is None:
             raise FailedError(

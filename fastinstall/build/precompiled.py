@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fastinstall.build.headers import Headers, include_flags
 from fastinstall.build.request import BuildRequest
+from fastinstall.model.plan import Target
 from fastinstall.system import files
 from fastinstall.system.process import run
 
@@ -29,11 +30,12 @@ _TEXT = """\
 
 
 @contextmanager
-def precompiled(request: BuildRequest, headers: Headers, source: Path) -> Iterator[tuple[str, ...]]:
+def precompiled(request: BuildRequest, target: Target, headers: Headers, source: Path) -> Iterator[tuple[str, ...]]:
     """Precompile the prefix header in the background, while pip prepares the build.
 
     Args:
         request: the build.
+        target: the level, with its flags.
         headers: as found.
         source: the unpacked source, where the build runs.
 
@@ -46,15 +48,15 @@ def precompiled(request: BuildRequest, headers: Headers, source: Path) -> Iterat
         return
     files.write_text(source / _NAME, _TEXT)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(_precompile, request, headers, source)
+        pool.submit(_precompile, request, target, headers, source)
         yield "-include", _NAME
 
 
-def _precompile(request: BuildRequest, headers: Headers, source: Path) -> None:
+def _precompile(request: BuildRequest, target: Target, headers: Headers, source: Path) -> None:
     """Write it beside its place and rename it, so that no compiler reads half of it."""
     unfinished = source / f"{_NAME}.unfinished"
     include = include_flags((*headers.directories, Path(request.interpreter.include)))
-    flags = ("-pthread", *request.step.cflags, "-fPIC", *include)
+    flags = ("-pthread", *target.cflags, "-fPIC", *include)
     argv = (*request.compiler.command, *flags, "-x", "c-header", str(source / _NAME), "-o", str(unfinished))
     if run(argv, environment=request.variables, check=False).exit_code == 0:
         os.replace(unfinished, source / f"{_NAME}.gch")

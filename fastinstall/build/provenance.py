@@ -1,19 +1,20 @@
-"""What a wheel says about its own making: `fastinstall.json` in its metadata, and its bill of materials."""
+"""What a wheel says about its own making: `fastinstall.json` in its metadata."""
 
 import hashlib
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from fastinstall import __version__
 from fastinstall.build.headers import Headers
 from fastinstall.build.request import BuildRequest
+from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.plan import Target
 from fastinstall.model.wish import LinkMode
 
-PIPELINE_VERSION = 1
+PIPELINE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +43,12 @@ class Provenance:
         pipeline: number of the build pipeline.
         recipe: its name.
         source: the sdist.
+        kernels: the sdist of the fork whose changes were merged; None where nothing was.
+        base: the sdist of what that fork follows.
+        without: parts of the fork that were left out.
+        statics: sdists of libraries that were linked into the core, and what they were called there.
         chassis: the official wheel around the core, if there is one.
-        level: CPU level.
-        cflags: full.
-        ldflags: those that mark the binary.
+        targets: CPU levels with their flags, the baseline first.
         link: which native libraries the core uses.
         compiler: first line of its `--version`.
         features: of the build's own summary; None where absent. With a chassis they are the core's alone.
@@ -60,10 +63,12 @@ class Provenance:
     pipeline: int
     recipe: str
     source: Ingredient
+    kernels: Ingredient | None
+    base: Ingredient | None
+    without: tuple[str, ...]
+    statics: dict[str, Ingredient]
     chassis: Ingredient | None
-    level: str
-    cflags: tuple[str, ...]
-    ldflags: tuple[str, ...]
+    targets: tuple[Target, ...]
     link: LinkMode
     compiler: str
     features: dict[str, str | None]
@@ -74,7 +79,9 @@ class Provenance:
     libc: str
 
 
-def provenance(request: BuildRequest, headers: Headers, features: dict[str, str | None]) -> Provenance:
+def provenance(
+    request: BuildRequest, headers: Headers, features: dict[str, str | None], statics: Sequence[StaticLibrary]
+) -> Provenance:
     """Collect it."""
     step, interpreter = request.step, request.interpreter
     return Provenance(
@@ -82,14 +89,16 @@ def provenance(request: BuildRequest, headers: Headers, features: dict[str, str 
         pipeline=PIPELINE_VERSION,
         recipe=request.recipe.name,
         source=ingredient(step.source, request.source),
+        kernels=ingredient(step.kernels, request.kernels) if request.kernels is not None else None,
+        base=ingredient(step.base, request.base) if request.base is not None else None,
+        without=step.without,
+        statics={each.name: ingredient(step.statics[each.name], request.statics[each.name]) for each in statics},
         chassis=ingredient(step.chassis, request.chassis) if request.chassis is not None else None,
-        level=step.level,
-        cflags=step.cflags,
-        ldflags=step.ldflags,
+        targets=step.targets,
         link=step.link,
         compiler=request.compiler.version,
         features=features,
-        headers=headers.versions,
+        headers={**headers.versions, **{each.name: each.version for each in statics}},
         python=interpreter.version,
         abi=interpreter.abi,
         platform=interpreter.platform,
@@ -108,49 +117,3 @@ def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
 def provenance_text(value: Provenance) -> str:
     """`fastinstall.json`."""
     return codec.dump(codec.document("provenance", value))
-
-
-def bill_of_materials(request: BuildRequest, value: Provenance, tree: Path) -> str:
-    """A CycloneDX 1.4 document: this distribution, what it was made from, and every bundled library by digest.
-
-    Components that the replaced documents name (system packages behind bundled libraries) are kept.
-    """
-    step = request.step
-    own = _package(Ingredient(name=step.distribution, version=step.version, filename="", sha256=""))
-    made_from = [_package(each) for each in (value.source, value.chassis) if each is not None]
-    components = [*made_from, *_libraries(tree), *_inherited(tree)]
-    document = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.4",
-        "version": 1,
-        "metadata": {"component": own, "tools": [{"name": "fastinstall", "version": __version__}]},
-        "components": components,
-        "dependencies": [{"ref": own["bom-ref"], "dependsOn": [each["bom-ref"] for each in components]}],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _package(value: Ingredient) -> dict[str, object]:
-    qualifier = f"?file_name={quote(value.filename)}" if value.filename else ""
-    purl = f"pkg:pypi/{value.name}@{quote(value.version)}{qualifier}"
-    hashes = {"hashes": [{"alg": "SHA-256", "content": value.sha256}]} if value.sha256 else {}
-    return {"type": "library", "bom-ref": purl, "name": value.name, "version": value.version, "purl": purl, **hashes}
-
-
-def _libraries(tree: Path) -> list[dict[str, object]]:
-    found = []
-    for path in sorted(tree.glob("*.libs/*.so*")):
-        name = path.relative_to(tree).as_posix()
-        hashes = [{"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}]
-        component: dict[str, object] = {"type": "file", "bom-ref": f"file:{name}", "name": name, "hashes": hashes}
-        found.append(component)
-    return found
-
-
-def _inherited(tree: Path) -> list[dict[str, object]]:
-    found: dict[str, dict[str, object]] = {}
-    for path in sorted(tree.glob("*.dist-info/sboms/*.cdx.json")):
-        for component in json.loads(path.read_text(encoding="utf-8")).get("components", []):
-            if not str(component.get("purl", "")).startswith("pkg:pypi/"):
-                found[str(component.get("bom-ref", component.get("name")))] = component
-    return list(found.values())

@@ -1,7 +1,7 @@
 """What a build needs and what it gives: the values that enter and leave the pipeline."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fastinstall.model.event import Emit, ignore
@@ -20,6 +20,9 @@ class BuildRequest:
         step: version, level, flags, link mode and libraries, as planned.
         interpreter: the Python that it is built for.
         source: the sdist, its hash verified.
+        kernels: the sdist of the fork whose changes are merged; None where nothing is.
+        base: the sdist of what that fork follows.
+        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core, its hash verified; None where all is built.
         include_directories: private C headers, searched before the system's.
         library_prefix: the environment whose libraries are linked (link mode "env"): its `lib` and `include`.
@@ -36,6 +39,9 @@ class BuildRequest:
     step: Build
     interpreter: Interpreter
     source: Path
+    kernels: Path | None = None
+    base: Path | None = None
+    statics: Mapping[str, Path] = field(default_factory=dict)
     chassis: Path | None = None
     include_directories: tuple[Path, ...] = ()
     library_prefix: Path | None = None
@@ -62,7 +68,7 @@ class BuildResult:
         sha256: of it, hexadecimal.
         from_cache: whether it had been built before.
         features: of the build's own summary: name to version ("" where it gives none), None where absent.
-        log: the whole output of the build; may have been tidied away when the wheel is from the cache,
+        log: the whole output of the build, level by level; may have been tidied away when the wheel is from the cache,
             and is None where it was built elsewhere.
         seconds: how long this took.
     """

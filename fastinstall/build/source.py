@@ -1,17 +1,20 @@
 """Unpack an sdist: regular files and directories below one top directory, and nothing else."""
 
 import tarfile
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from fastinstall.errors import FailedError
 
 
-def extract_source(sdist: Path, directory: Path) -> Path:
+def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
     """Unpack an sdist into an empty directory.
 
     Args:
         sdist: a tar archive.
         directory: where to; made if it is not there.
+        but: entries of the top directory that are left out ("Tests").
+        only: the only entries of the top directory that are wanted; empty for all.
 
     Returns:
         The one top directory of the archive.
@@ -22,12 +25,19 @@ def extract_source(sdist: Path, directory: Path) -> Path:
     """
     try:
         with tarfile.open(sdist) as archive:
-            top = _checked_top(sdist, archive.getmembers())
+            members = archive.getmembers()
+            top = _checked_top(sdist, members)
+            wanted = [member for member in members if _is_wanted(PurePosixPath(member.name), but, only)]
             archive.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before 3.11.4 (PEP 706)
-            archive.extractall(directory)  # noqa: S202 (every member was checked above, by name and by kind)
+            archive.extractall(directory, wanted)  # noqa: S202 (every member was checked above, by name and by kind)
     except (tarfile.TarError, EOFError, OSError) as error:
         raise FailedError(f"{sdist}: cannot be unpacked: {error}", hint=f"rm {sdist} and run again") from error
     return directory / top
+
+
+def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
+    below = path.parts[1:2]
+    return not below or (below[0] not in but and (not only or below[0] in only))
 
 
 def _checked_top(sdist: Path, members: list[tarfile.TarInfo]) -> str:

@@ -2,11 +2,14 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.headers import include_flags
+from fastinstall.build.reproducible import FIXED_VARIABLES
 from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import pip_environment
+from fastinstall.model.plan import Target
 
 _STRAY = frozenset(
     {
@@ -27,7 +30,6 @@ _STRAY = frozenset(
     }
 )
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
-_EPOCH = "1577836800"  # 2020-01-01: a date that a zip archive can hold
 
 
 def without_stray(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -40,7 +42,24 @@ def without_stray(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[s
     return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
 
 
-def build_variables(request: BuildRequest, linker_flags: tuple[str, ...], extra: tuple[str, ...]) -> dict[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What compiler and linker are told for one core.
+
+    Attributes:
+        target: the level, with its flags.
+        jobs: parallel compile jobs.
+        preprocessor: where to find headers, and which one to put before every file.
+        linker: where to find libraries, at build time and at run time.
+    """
+
+    target: Target
+    jobs: int
+    preprocessor: tuple[str, ...]
+    linker: tuple[str, ...]
+
+
+def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
     """The environment of `pip wheel`.
 
     CC and LDSHARED are set so that the interpreter's own linker flags, and with them its absolute
@@ -48,20 +67,18 @@ def build_variables(request: BuildRequest, linker_flags: tuple[str, ...], extra:
 
     Args:
         request: the build; its variables are clean.
-        linker_flags: where to find libraries, at build time and at run time.
-        extra: preprocessor flags.
+        flags: of the core.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     return {
         **pip_environment(request.variables),
         "CC": compiler,
         "LDSHARED": f"{compiler} -shared",
-        "CFLAGS": shlex.join(request.step.cflags),
-        "CPPFLAGS": shlex.join(extra),
-        "LDFLAGS": shlex.join((*request.step.ldflags, *linker_flags)),
-        "MAX_CONCURRENCY": str(request.step.jobs),
-        "SOURCE_DATE_EPOCH": _EPOCH,
-        "LC_ALL": "C.UTF-8",
+        "CFLAGS": shlex.join(flags.target.cflags),
+        "CPPFLAGS": shlex.join(flags.preprocessor),
+        "LDFLAGS": shlex.join((*flags.target.ldflags, *flags.linker)),
+        "MAX_CONCURRENCY": str(flags.jobs),
+        **FIXED_VARIABLES,
     }
 
 

@@ -1,7 +1,7 @@
 """A plan: what will be done, in which order and why; data that can be saved, read and refused."""
 
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from fastinstall.model.artefact import Artefact
@@ -57,19 +57,36 @@ class PrivateHeaders:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A CPU level that a core is compiled for.
+
+    Attributes:
+        level: its name.
+        cflags: the full flags.
+        ldflags: linker flags that mark the binary.
+    """
+
+    level: str
+    cflags: tuple[str, ...]
+    ldflags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
     """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
 
     Attributes:
         recipe: name of the recipe.
         source: the sdist; None when `prebuilt` is given.
+        kernels: the sdist of the fork whose changes are merged onto the source; None where nothing is merged.
+        base: the sdist of what the fork follows, at the version that it follows.
+        without: parts of the fork that are left out, by the recipe's names.
+        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core; None: build all and repair, or link in place.
         prebuilt: a wheel of ours from the wheelhouse, taken as it is.
         distribution: name of the distribution that is made.
         version: its version, with the local label ("12.1.1+simd.v3").
-        level: name of the level.
-        cflags: the full flags.
-        ldflags: linker flags that mark the binary.
+        targets: what is compiled, the baseline first; the loader chooses among several.
         link: which native libraries the core uses.
         libraries: libraries that the build enables, by the recipe's names.
         jobs: parallel compile jobs.
@@ -78,17 +95,24 @@ class Build:
 
     recipe: str
     source: Artefact | None
+    kernels: Artefact | None = None
+    base: Artefact | None = None
+    without: tuple[str, ...] = ()
+    statics: dict[str, Artefact] = field(default_factory=dict)
     chassis: Artefact | None
     prebuilt: Artefact | None = None
     distribution: str
     version: str
-    level: str
-    cflags: tuple[str, ...]
-    ldflags: tuple[str, ...]
+    targets: tuple[Target, ...]
     link: LinkMode
     libraries: tuple[str, ...]
     jobs: int
     reason: str
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the levels, the baseline first."""
+        return tuple(target.level for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

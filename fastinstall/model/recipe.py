@@ -54,6 +54,29 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StaticSource:
+    """A C library that is built from an sdist of the package index and linked into the core, its symbols hidden.
+
+    Attributes:
+        pypi: name of the distribution whose sdist holds the library's source.
+        versions: specifier over the versions that will do; empty for all.
+        directory: of the library inside the sdist, relative to its top directory.
+        configure: words for the library's `configure` script.
+        archive: the static library that its `make` leaves, relative to `directory`; also the target of `make`.
+        headers: what is put before the compiler, relative to `directory`.
+        reason: why it is built and not taken from the system.
+    """
+
+    pypi: str
+    versions: str = ""
+    directory: str
+    configure: tuple[str, ...]
+    archive: str
+    headers: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NativeRequirement:
     """A C library that the build uses.
 
@@ -70,6 +93,7 @@ class NativeRequirement:
         apt: Debian's packages.
         dnf: Fedora's packages.
         conda: conda-forge's packages.
+        static: where it is built from and linked into the core, instead of what the system or the chassis has.
     """
 
     header: str
@@ -84,6 +108,94 @@ class NativeRequirement:
     apt: tuple[str, ...] = ()
     dnf: tuple[str, ...] = ()
     conda: tuple[str, ...] = ()
+    static: StaticSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptItems:
+    """Definitions that stay upstream's, although the fork changed them.
+
+    Attributes:
+        file: relative to the source's top directory.
+        items: names of functions, macros or variables.
+        reason: why.
+    """
+
+    file: str
+    items: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedFunction:
+    """A function that runs the fork's code only under a condition, and upstream's own otherwise.
+
+    Attributes:
+        file: relative to the source's top directory.
+        function: its name.
+        condition: a C expression over the function's parameters; where it holds, the kernels run.
+        reason: why.
+    """
+
+    file: str
+    function: str
+    condition: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What belongs together in a merge: taken whole, or left upstream's whole.
+
+    Attributes:
+        name: "resample".
+        files: relative to the source's top directory, taken or left as wholes.
+        items: definitions in further files that go with them: "src/_imaging.c: _prepare_lut_table".
+        operations: the operations of the proof whose result they decide, by the start of their names.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernels:
+    """A fork whose changes are merged onto the source before it is built.
+
+    Attributes:
+        pypi: name of the fork's distribution ("pillow-simd").
+        follows: name of the distribution that the fork follows: its version of the same number is the base.
+        versions: specifier over the fork's versions whose changes are understood; empty for all.
+        proven: versions of the source onto which the merge was proven by `recipes check --prove`.
+        keep: definitions that stay upstream's.
+        guards: functions that choose between both at run time.
+        parts: what is left out together where a proof fails.
+    """
+
+    pypi: str
+    follows: str
+    versions: str = ""
+    proven: tuple[str, ...] = ()
+    keep: tuple[KeptItems, ...] = ()
+    guards: tuple[GuardedFunction, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Optimisation options for one file of the source, where measurement says that they are faster.
+
+    Attributes:
+        file: relative to the source's top directory.
+        options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
+        reason: what was measured.
+    """
+
+    file: str
+    options: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +224,9 @@ class Advisory:
         source: where it stands.
         dated: when the data was taken.
         kernels_only: whether only a core with the SIMD kernels has it, and stock Pillow does not.
+        component: the bundled library that has it ("libjpeg-turbo"), whose versions `affects` then speaks of;
+            empty for the distribution itself.
+        demonstration: one line of Python that shows it; empty if there is none.
     """
 
     id: str
@@ -122,6 +237,8 @@ class Advisory:
     source: str
     dated: date
     kernels_only: bool = False
+    component: str = ""
+    demonstration: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +279,9 @@ class Recipe:
         advisories: what is known against it; once loaded, those of `advisories_from` too.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
         bench: how to show its speed.
+        kernels: the fork whose changes are merged onto the source; None where the source is built as it is.
+        tuning: optimisation options for single files.
+        recommended: whether the wizard puts it first.
     """
 
     schema: int
@@ -177,3 +297,6 @@ class Recipe:
     advisories: tuple[Advisory, ...] = ()
     advisories_from: tuple[str, ...] = ()
     bench: BenchSpec
+    kernels: Kernels | None = None
+    tuning: tuple[Tuning, ...] = ()
+    recommended: bool = False

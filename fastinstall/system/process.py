@@ -54,6 +54,37 @@ class CommandError(FailedError):
         self.completed = completed
 
 
+class Leash:
+    """Holds commands that run in several threads, to end them all at once."""
+
+    def __init__(self) -> None:
+        self._children: set[subprocess.Popen[str]] = set()
+        self._pulled = False
+        self._lock = threading.Lock()
+
+    def pull(self) -> None:
+        """Kill what runs, and whatever is started on this leash from now on."""
+        with self._lock:
+            self._pulled = True
+            children = tuple(self._children)
+        for child in children:
+            _kill_group(child)
+
+    @contextmanager
+    def holding(self, child: "subprocess.Popen[str]") -> Iterator[None]:
+        """Hold a command while the block lasts."""
+        with self._lock:
+            self._children.add(child)
+            pulled = self._pulled
+        if pulled:
+            _kill_group(child)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._children.discard(child)
+
+
 def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     argv: Sequence[str | os.PathLike[str]],
     *,
@@ -63,6 +94,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     timeout: float | None = None,
     check: bool = True,
     on_line: Callable[[str], None] | None = None,
+    leash: Leash | None = None,
 ) -> Completed:
     """Run a command to its end.
 
@@ -74,6 +106,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
         timeout: seconds before its process group is killed.
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it comes, stderr joined to it.
+        leash: for a command that is run in another thread than the main one, which alone hears interruptions.
 
     Raises:
         CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
@@ -82,6 +115,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     with (
         _started(words, environment, directory, joined=on_line is not None) as child,
         _killed_after(child, timeout) as expired,
+        (leash or Leash()).holding(child),
     ):
         completed = _collect(words, child, stdin, on_line)
     if expired.is_set():

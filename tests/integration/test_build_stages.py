@@ -209,10 +209,16 @@ def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
 def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> None:
     request = tiny_request(tmp_path, tiny_sdist(tmp_path))
     source = extract_source(request.source, tmp_path)
-    common = [*request.compiler.command, "-pthread", *request.step.cflags, "-fPIC", f"-I{request.interpreter.include}"]
+    common = [
+        *request.compiler.command,
+        "-pthread",
+        *request.step.targets[0].cflags,
+        "-fPIC",
+        f"-I{request.interpreter.include}",
+    ]
     plain = [*common, "-c", "src/Resample.c", "-o", "plain.o"]
     subprocess.run(plain, cwd=source, check=True)
-    with precompiled(request, probe_headers(request), source) as flags:
+    with precompiled(request, request.step.targets[0], probe_headers(request), source) as flags:
         pass  # leaving the block waits for it
     quick = [*common, *flags, "-H", "-c", "src/Resample.c", "-o", "quick.o"]
     used = subprocess.run(quick, cwd=source, check=True, capture_output=True, text=True).stderr

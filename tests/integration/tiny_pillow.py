@@ -16,7 +16,7 @@ from typing import Any
 from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import argv_for
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.plan import Build
+from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, Source
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
@@ -133,9 +133,7 @@ def tiny_request(directory: Path, sdist: Path, **changes: Any) -> BuildRequest:
         chassis=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
-        level="x86-64-v3",
-        cflags=("-O3", "-march=x86-64-v3"),
-        ldflags=("-Wl,-z,x86-64-v3",),
+        targets=(Target(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",)),),
         link=LinkMode.BUNDLE,
         libraries=("zlib",),
         jobs=1,

@@ -1,0 +1,58 @@
+"""Long works beside each other: a failure of one, or an interruption, ends the others' commands at once."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fastinstall.system.process import CommandError, Leash, run
+from fastinstall.system.together import together
+
+SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
+
+
+def test_results_come_in_the_order_of_the_works() -> None:
+    def say(word: str, seconds: float, leash: Leash) -> str:
+        program = f"import time; time.sleep({seconds}); print({word!r})"
+        return run((sys.executable, "-c", program), leash=leash).stdout.strip()
+
+    assert together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == ["late", "early"]
+
+
+def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
+    def fail(leash: Leash) -> None:
+        run((sys.executable, "-c", "raise SystemExit(3)"), leash=leash)
+
+    started = time.monotonic()
+    with pytest.raises(CommandError, match="exit code 3"):
+        together([lambda leash: run(SLEEP, leash=leash), fail])
+    assert time.monotonic() - started < 30
+
+
+def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
+    leash = Leash()
+    leash.pull()
+    assert run(SLEEP, leash=leash, check=False).signal_name == "SIGKILL"
+
+
+def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom fastinstall.system.process import run\n"
+        "from fastinstall.system.together import together\n"
+        "def work(name):\n"
+        "    words = (sys.executable, '-c', f'import os, pathlib, time;'\n"
+        "        f'pathlib.Path(r\"{sys.argv[1]}/{name}\").write_text(str(os.getpid())); time.sleep(60)')\n"
+        "    return lambda leash: run(words, leash=leash)\n"
+        "together([work('one'), work('two')])\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.DEVNULL) as child:
+        while not all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in ("one", "two")):
+            assert child.poll() is None
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        child.wait(timeout=20)
+    for name in ("one", "two"):
+        assert not Path(f"/proc/{(tmp_path / name).read_text()}").exists()
