@@ -14,7 +14,9 @@ from fastinstall import __version__
 from fastinstall.actions.build import bring_headers, make_wheel
 from fastinstall.actions.create_environment import create_environment, undo_creation
 from fastinstall.actions.measure import measured
+from fastinstall.actions.origin import Origin, origin_of
 from fastinstall.actions.prove import Subject, prove, refuse_lost_features, unpacked
+from fastinstall.actions.proven import Ground, make_proven
 from fastinstall.actions.stage import describe_core, stack_version, stage_wheel
 from fastinstall.actions.swap import swap_moves
 from fastinstall.actions.verify import refuse_errors
@@ -28,7 +30,7 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document, kind_of
 from fastinstall.model.event import Started
-from fastinstall.model.facts import Facts, Library, Runtime
+from fastinstall.model.facts import Facts, Interpreter, Library, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
 from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
@@ -74,6 +76,7 @@ class _Staged:
     core: BuiltCore
     stack_version: str
     speed: SpeedTable | None
+    origin: Origin
 
 
 def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
@@ -96,7 +99,7 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
 
 def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     interpreter = observe_interpreter(Path(plan.environment.python))
-    built = make_wheel(_only(plan, Build), interpreter, bring_headers(plan, workshop), workshop)
+    built = _built(plan, interpreter, workshop)
     store, stamp = Store(Path(plan.environment.prefix)), fresh_stamp()
     before = observers.facts()
     with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
@@ -110,6 +113,14 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         refuse_errors(observers.judge(after, receipt, _only(plan, Verify).checks).findings)
         transaction.commit(receipt)
     return Done(receipt=receipt, window_ns=transaction.window_ns)
+
+
+def _built(plan: Plan, interpreter: Interpreter, workshop: Workshop) -> BuildResult:
+    includes = bring_headers(plan, workshop)
+    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=_only(plan, Prove).reference)
+    return make_proven(
+        _only(plan, Build), lambda step: make_wheel(step, interpreter, includes, workshop), ground, workshop
+    )
 
 
 @contextmanager
@@ -153,7 +164,15 @@ def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
     version = stack_version(stage)
     if _maybe(plan, InstallGuard) is not None:
         stage_guard(stage, guard_target(stage, core, version), Path(interpreter.executable))
-    return _Staged(metadata=metadata, built=built, runtime=runtime, core=core, stack_version=version, speed=speed)
+    return _Staged(
+        metadata=metadata,
+        built=built,
+        runtime=runtime,
+        core=core,
+        stack_version=version,
+        speed=speed,
+        origin=origin_of(stage, metadata),
+    )
 
 
 def _subject(proof: Prove, built: BuildResult, before: Facts) -> Subject:
@@ -199,7 +218,9 @@ def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receip
         distribution=step.distribution,
         version=step.version,
         metadata=staged.metadata,
-        level=step.level,
+        levels=step.levels,
+        kernels=staged.origin.kernels,
+        left_out=staged.origin.left_out,
         link=step.link,
         wheel=staged.built.wheel.name,
         wheel_sha256=staged.built.sha256,

@@ -46,6 +46,16 @@ def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...]
     """
     if step.prebuilt is not None:
         return taken(step.prebuilt, workshop)
+    return build_wheel(request_for(step, interpreter, includes, workshop))
+
+
+def request_for(step: Build, interpreter: Interpreter, includes: tuple[Path, ...], workshop: Workshop) -> BuildRequest:
+    """Fetch what a step names, by its hashes, and say how it is built.
+
+    Raises:
+        FailedError: something could not be fetched.
+        RefusedError: the step names no source, or there is no compiler.
+    """
     if step.source is None:
         raise RefusedError(
             "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
@@ -55,23 +65,24 @@ def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...]
         raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
     workshop.emit(Started(stage="download", message=f"fetching {step.source.filename}"))
     fetch = workshop.index.fetch
-    return build_wheel(
-        BuildRequest(
-            recipe=workshop.recipe,
-            step=step,
-            interpreter=interpreter,
-            source=fetch(step.source, workshop.cache, workshop.emit),
-            chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
-            include_directories=includes,
-            library_prefix=Path(interpreter.prefix) if step.link is LinkMode.ENV else None,
-            compiler=compiler,
-            cache=workshop.cache,
-            pip=argv_for(interpreter),
-            variables=pip_environment(workshop.variables),
-            emit=workshop.emit,
-            offline=workshop.index.offline,
-            wheelhouse=workshop.index.wheelhouse,
-        )
+    return BuildRequest(
+        recipe=workshop.recipe,
+        step=step,
+        interpreter=interpreter,
+        source=fetch(step.source, workshop.cache, workshop.emit),
+        kernels=fetch(step.kernels, workshop.cache, workshop.emit) if step.kernels else None,
+        base=fetch(step.base, workshop.cache, workshop.emit) if step.base else None,
+        statics={name: fetch(each, workshop.cache, workshop.emit) for name, each in step.statics.items()},
+        chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
+        include_directories=includes,
+        library_prefix=Path(interpreter.prefix) if step.link is LinkMode.ENV else None,
+        compiler=compiler,
+        cache=workshop.cache,
+        pip=argv_for(interpreter),
+        variables=pip_environment(workshop.variables),
+        emit=workshop.emit,
+        offline=workshop.index.offline,
+        wheelhouse=workshop.index.wheelhouse,
     )
 
 

@@ -1,11 +1,12 @@
 """Unpack a wheel into a staging directory as an installer would, with bytecode for the target."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 from fastinstall.binary.core import read_core
 from fastinstall.errors import FailedError
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.facts import Core, Interpreter
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.system import process
 
@@ -62,24 +63,38 @@ def compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
-    """The imaging core of a staged tree.
+    """The imaging core of a staged tree; of one with a copy per CPU level, what all copies have.
 
     Raises:
-        FailedError: there is none for this interpreter, or it cannot be read.
+        FailedError: there is none for this interpreter, it cannot be read, or a copy of it could not be loaded.
     """
     relative = f"PIL/_imaging{interpreter.extension_suffix}"
     if not (stage / relative).is_file():
         raise FailedError(f"the wheel has no {relative}", hint="it was built for another Python")
-    core = read_core(stage / relative, symbols, main=Path(interpreter.executable), hwcaps=())
-    if not core.readable:
-        raise FailedError(f"{relative}: {core.problem}")
+    read = partial(read_core, stage / relative, symbols, main=Path(interpreter.executable))
+    core = read(hwcaps=())
+    _refuse_unusable(relative, core)
+    for copy in core.levels[1:]:
+        _refuse_unusable(relative, read(hwcaps=(copy.level,)))
+    everywhere = [symbol for symbol in core.simd_symbols if all(symbol in copy.simd_symbols for copy in core.levels)]
     return BuiltCore(
         path=relative,
         size=core.size,
         mtime_ns=core.mtime_ns,
         sha256=core.sha256,
-        simd_symbols=core.simd_symbols,
+        simd_symbols=tuple(everywhere),
     )
+
+
+def _refuse_unusable(relative: str, core: Core) -> None:
+    """Refuse a core that this or another CPU could not load: nothing that runs here shows the others."""
+    problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
+    if problems or not core.readable:
+        raise FailedError(f"{relative}: {problems[0] if problems else core.problem}", details=tuple(problems))
+    lost = [library.soname for library in core.libraries if library.path is None]
+    if core.levels and lost:
+        level = next(copy.level for copy in core.levels if copy.loaded)
+        raise FailedError(f"{relative}: its copy for {level} would not find {', '.join(lost)}")
 
 
 def stack_version(stage: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastinstall.installers.index import PackageIndex
 from fastinstall.model.event import Emit
+from fastinstall.model.machine import Cpu
 from fastinstall.model.recipe import Recipe
 
 
@@ -21,6 +22,7 @@ class Workshop:
         variables: environment variables for subprocesses.
         emit: listens to events.
         now: when this run began, UTC.
+        cpu: of this machine.
     """
 
     recipe: Recipe
@@ -29,3 +31,4 @@ class Workshop:
     variables: Mapping[str, str]
     emit: Emit
     now: datetime
+    cpu: Cpu

@@ -39,6 +39,7 @@ def bench(session: Session, environment: Environment, effort: Effort | None = No
         variables=session.variables,
         emit=session.emit,
         now=now,
+        cpu=facts.cpu,
     )
     return measure(
         Contender(label=f"pillow {wheels[0].version} (wheel)", python=python, stage=unpacked(wheels[0], workshop)),

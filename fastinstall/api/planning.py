@@ -1,6 +1,6 @@
 """From a wish to a plan; nothing is changed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -24,7 +24,9 @@ from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.digest import facts_digest
-from fastinstall.rules.planner import Situation, make_plan, nothing_to_do
+from fastinstall.rules.messages import listing
+from fastinstall.rules.planner import make_plan, nothing_to_do
+from fastinstall.rules.situation import Situation
 from fastinstall.rules.wishes import refuse_unknown
 
 
@@ -108,6 +110,18 @@ def current_digest(session: Session, saved: Plan) -> str:
     return facts_digest(_facts_before_creation(session, recipe, made))
 
 
+def releases_of_all(
+    session: Session, target: Target, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Wish
+) -> dict[str, Releases]:
+    """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
+
+    Raises:
+        FailedError: the index cannot be reached.
+    """
+    python = target.python or base_python(session) if target.new else Path(find(session, target).python)
+    return index_for(session, wish, settings_of(session, python)).releases_for(recipes, interpreter)
+
+
 def index_for(session: Session, wish: Wish, settings: Callable[[], PipSettings]) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
     return PackageIndex(
@@ -154,7 +168,9 @@ def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateE
 
 def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
-    session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} and {recipe.source.chassis}"))
+    kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
+    session.emit(Started(stage="index", message=f"looking up {names}"))
     if wish.offline:
         return index_for(session, wish, settings_of(session, python))
     return index_for(session, wish, Running(partial(pip_settings, python, session.variables)).result)

@@ -1,6 +1,5 @@
 """doctor --fix: put back what the receipt says, by the same plan machinery as setup."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
@@ -61,6 +60,5 @@ def _releases(session: Session, receipt: Receipt, environment: Environment) -> R
         return Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
     recipe = recipe_named(session, receipt.recipe)
     facts = facts_of(session, environment, recipe)
-    wish = replace(receipt.wish, version=receipt.source_version)
     settings = settings_of(session, Path(facts.interpreter.executable))
-    return index_for(session, wish, settings).releases(recipe, facts.interpreter)
+    return index_for(session, receipt.wish, settings).releases(recipe, facts.interpreter)

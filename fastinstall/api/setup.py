@@ -1,5 +1,6 @@
 """Carry out a plan that was consented to."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fastinstall.model.finding import Report
 from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.probes.cpu import observe_cpu
 from fastinstall.transaction import Observers, execute
 
 
@@ -70,6 +72,9 @@ def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
         variables=session.variables,
         emit=session.emit,
         now=session.now(),
+        cpu=observe_cpu(
+            allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
+        ),
     )
 
 

@@ -57,8 +57,15 @@ WISHES: tuple[Option, ...] = (
         field="level",
         flag="--level",
         metavar="LEVEL",
-        help="auto, x86-64-v2, x86-64-v3, x86-64-v4 or native",
+        help="one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; auto: --levels as suits this machine",
         read=readers.text,
+    ),
+    Option(
+        field="levels",
+        flag="--levels",
+        metavar="LEVEL,...",
+        help="several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later)",
+        read=readers.names,
     ),
     Option(
         field="require",

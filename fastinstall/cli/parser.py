@@ -17,7 +17,13 @@ _EXAMPLES = """examples:
   fastinstall doctor                                     is it fast, whole and still ours?
   fastinstall rollback                                   the state before, to the byte
 """
-_OVERRULES = {"--prefix": ("new_env", "python"), "--new-env": ("prefix",), "--python": ("prefix",)}
+_OVERRULES = {
+    "--prefix": ("new_env", "python"),
+    "--new-env": ("prefix",),
+    "--python": ("prefix",),
+    "--level": ("levels",),
+    "--levels": ("level",),
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -103,7 +109,7 @@ def _reader(action: argparse.Action) -> Reader:
 
 
 def _overruled(words: Sequence[str]) -> frozenset[str]:
-    """A flag that names the target overrules variables and settings that would name another one."""
+    """A flag that names the target or a level overrules variables and settings that would name another one."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
 
@@ -172,6 +178,7 @@ def _build(verbs: Verbs) -> argparse.ArgumentParser:
     _target(parser)
     add_wishes(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel goes")
+    parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
     return parser
 
 

@@ -34,6 +34,7 @@ DOCUMENTS: dict[str, str] = {
     "doctor": "`doctor`",
     "bench": "`bench`",
     "build": "`build`",
+    "merge": "`build --explain`; also `fastinstall-merge.json` in the wheel's metadata",
     "guard": "`guard`",
     "rollback": "`rollback`",
     "transactions": "`rollback --list`",

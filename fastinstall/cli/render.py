@@ -20,6 +20,7 @@ from fastinstall.model.plan import (
     Verify,
 )
 from fastinstall.model.receipt import SpeedTable
+from fastinstall.rules.messages import listing
 
 _DETAIL = " " * 11
 _NOISE = 0.95
@@ -30,6 +31,7 @@ def plan_text(plan: Plan, page: Page) -> str:
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
         lines += page.lines(_step_text(step), first=f"  {number}. ", rest="     ")
+        lines += (line for detail in _details(step) for line in page.lines(detail, first="     ", rest="       "))
         lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
     for skip in plan.skipped:
         lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
@@ -104,9 +106,25 @@ def _step_text(step: Step) -> str:  # noqa: PLR0911 (one for each kind of step)
 
 def _build_text(step: Build) -> str:
     if step.prebuilt is not None:
-        return f"take {step.prebuilt.filename} from the wheelhouse"
+        return f"take {step.prebuilt.filename} as it is"
     source = step.source.filename if step.source else "?"
-    return f"build {step.distribution} {step.version} from {source} with CFLAGS={' '.join(step.cflags)!r}"
+    return f"build {step.distribution} {step.version} from {source} for {listing(step.levels)}"
+
+
+def _details(step: Step) -> Iterator[str]:
+    """What else goes into a build, and how each level is compiled."""
+    if not isinstance(step, Build) or step.source is None:
+        return
+    if step.kernels is not None and step.base is not None:
+        kernels = f"{step.kernels.name} {step.kernels.version} (which follows {step.base.name} {step.base.version})"
+        yield f"kernels of {kernels} merged onto {step.source.name} {step.source.version}"
+    if step.without:
+        yield f"without its parts {listing(step.without)}"
+    if step.statics:
+        linked = (f"{each.name} {each.version} for {name}" for name, each in step.statics.items())
+        yield f"linked in: {listing(linked)}"
+    for target in step.targets:
+        yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
 
 
 def _hazard_lines(hazard: Hazard, page: Page) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fastinstall.cli.page import Page, joined
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Core, Facts
 
 
 def facts_text(facts: Facts, page: Page) -> str:
@@ -29,7 +29,8 @@ def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     cpu = facts.cpu
     yield "cpu", f"{cpu.name or cpu.architecture} ({cpu.vendor or 'vendor unknown'})"
-    yield "level", f"{cpu.level or 'none'} (by {cpu.level_source or 'nothing'})"
+    hidden = f", with {cpu.tunables}" if cpu.tunables else ""
+    yield "level", f"{cpu.level or 'none'} (by {cpu.level_source or 'nothing'}{hidden})"
     quota = f", quota {cpu.quota:g}" if cpu.quota is not None else ""
     virtual = ", virtual machine" if cpu.hypervisor else ""
     yield "cores", f"{cpu.cores}{quota}{virtual}"
@@ -49,10 +50,22 @@ def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "PIL", f"{stack.version or 'none'}" + (f", owned by {', '.join(owners)}" if owners else "")
     if stack.core is not None:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
+        yield from _copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
         for library in stack.core.libraries:
             if library.implementation:
                 yield "libjpeg", f"{library.implementation} {library.version}, {library.path}"
     if facts.runtime is not None:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
+        if facts.runtime.core:
+            yield "running core", facts.runtime.core
     yield "guard", "installed" if facts.guard.installed else "not installed"
+
+
+def _copies(core: Core) -> Iterator[tuple[str, str]]:
+    """One row for each copy of a core that has one per CPU level."""
+    for number, copy in enumerate(core.levels):
+        state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
+        kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"
+        baseline = " as baseline" if number == 0 and copy.level != "baseline" else ""
+        yield "core for", f"{copy.level}{baseline}: {state}{kernels}, {copy.path}"

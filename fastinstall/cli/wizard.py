@@ -1,19 +1,21 @@
 """The wizard: what was detected, the plan, Proceed / Customize / Cancel. Only for a person at a terminal."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fastinstall.api.catalogue import all_recipes
+from fastinstall.api.comparing import Offer, compare_recipes
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import facts_for, plan
 from fastinstall.api.session import Session
 from fastinstall.api.setup import recover_first
 from fastinstall.api.target import Target
 from fastinstall.cli.ask import Asker, asker_for
+from fastinstall.cli.ask_levels import ask_levels
 from fastinstall.cli.consent import with_risks_accepted
 from fastinstall.cli.console import Console
 from fastinstall.cli.render import error_text, plan_text
 from fastinstall.cli.render_facts import facts_text
+from fastinstall.cli.render_offers import offer_answers, offers_text
 from fastinstall.errors import RefusedError, UsageError
 from fastinstall.model.plan import Plan
 from fastinstall.model.wish import LinkMode, Wish
@@ -35,6 +37,15 @@ class _Talk:
     target: Target
     asker: Asker
     console: Console
+    offers: list[Offer] = field(default_factory=list)
+
+    def compared(self, wish: Wish) -> list[Offer]:
+        """The recipes side by side; looked up and shown when they are first asked for."""
+        if not self.offers:
+            facts = facts_for(self.session, self.target, recipe_named(self.session, wish.recipe))
+            self.offers.extend(compare_recipes(self.session, self.target, facts, wish))
+            self.console.talk(offers_text(self.offers, self.console.err))
+        return self.offers
 
 
 def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console) -> Plan:
@@ -92,16 +103,16 @@ def _customized(talk: _Talk, made: Plan) -> Plan:
 
 def _other_wish(talk: _Talk, wish: Wish) -> Wish:
     asker = talk.asker
-    recipes = {recipe.name: f"{recipe.name}: {recipe.summary}" for recipe in all_recipes(talk.session)}
-    name = asker.chosen("Which recipe?", recipes, default=wish.recipe)
-    levels = {"auto": "auto: the best that this CPU has and that pays"}
-    levels |= {level.name: level.name for level in recipe_named(talk.session, name).levels}
+    name = asker.chosen("Which recipe?", offer_answers(talk.compared(wish)), default=wish.recipe)
     version = wish.version if name == wish.recipe else None
+    version = asker.typed("Version of the source (empty: the newest that fits):", default=version or "") or None
+    level, levels = ask_levels(asker, recipe_named(talk.session, name), wish)
     return replace(
         wish,
         recipe=name,
-        version=asker.typed("Version of the source (empty: the newest that fits):", default=version or "") or None,
-        level=asker.chosen("Which CPU level?", levels, default=wish.level if wish.level in levels else "auto"),
+        version=version,
+        level=level,
+        levels=levels,
         link=LinkMode(
             asker.chosen("Which libraries?", {str(mode): text for mode, text in _LINKS.items()}, default=wish.link)
         ),

@@ -1,6 +1,6 @@
 """A file of a package index, named so that nothing else can take its place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +15,8 @@ class Artefact:
         sha256: hexadecimal; empty only where the index gives none.
         requires_python: a specifier ("", ">=3.10").
         size: in bytes; 0 if unknown.
+        provenance: where the index publishes attestations of it (PEP 740), without credentials; empty where it
+            publishes none.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Artefact:
     sha256: str
     requires_python: str = ""
     size: int = 0
+    provenance: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +38,17 @@ class Releases:
             Python they require.
         wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
             the best one of each version only.
+        kernels: sdists of the fork that the recipe merges, newest first.
+        bases: sdists of what that fork follows, newest first.
+        statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
         prebuilt: wheels of our own making in the wheelhouse that fit the target's tags.
         origin: where this was looked up, for messages ("the package index", a directory).
     """
 
     sources: tuple[Artefact, ...]
     wheels: tuple[Artefact, ...]
+    kernels: tuple[Artefact, ...] = ()
+    bases: tuple[Artefact, ...] = ()
+    statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
     prebuilt: tuple[Artefact, ...] = ()
     origin: str

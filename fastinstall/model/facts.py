@@ -134,8 +134,36 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CoreLevel:
+    """One copy of the core in a wheel that carries several, compiled for a CPU level.
+
+    Attributes:
+        level: "x86-64-v3"; of the baseline what its note says, or "baseline".
+        path: the file.
+        sha256: hexadecimal.
+        loaded: whether the loader would take this copy on this machine.
+        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        unoptimised_share: see `Core`.
+        isa_note: see `Core`.
+        problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
+    """
+
+    level: str
+    path: PurePath
+    sha256: str
+    loaded: bool
+    simd_symbols: tuple[str, ...] = ()
+    unoptimised_share: float | None = None
+    isa_note: str | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
+
+    Where that file is only a stub and the loader picks the code among several copies, size, time and
+    hash are the stub's, and everything else speaks of the copy that would be loaded here.
 
     Attributes:
         path: the file.
@@ -151,6 +179,7 @@ class Core:
         isa_note: the x86 level that the file declares to need ("x86-64-v3"), if any.
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.
+        levels: the copies of a core that has several, the baseline first; empty otherwise.
     """
 
     path: PurePath
@@ -165,6 +194,7 @@ class Core:
     isa_note: str | None = None
     switches: tuple[str, ...] = ()
     libraries: tuple[Library, ...] = ()
+    levels: tuple[CoreLevel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +250,7 @@ class Runtime:
         during: the operation that was running when it died or failed; empty if none.
         version: `PIL.__version__`.
         location: `PIL.__file__`.
+        core: the file that really holds the running core's code; empty if it could not be told.
         features: what `PIL.features` says was compiled in: name to version ("" where it has none).
         operations: each operation's result, in order.
     """
@@ -230,6 +261,7 @@ class Runtime:
     during: str = ""
     version: str = ""
     location: str = ""
+    core: str = ""
     features: dict[str, str]
     operations: tuple[OperationResult, ...] = ()
 

@@ -17,6 +17,8 @@ class Cpu:
         level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
         masked: features of the next level that a CPU with these others usually has, hidden by a
             virtual machine or the kernel; empty when nothing seems hidden.
+        tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs
+            can use ("glibc.cpu.hwcaps=-AVX2"); empty if it hides nothing.
         hypervisor: True inside a virtual machine.
         cores: logical CPUs that this process may run on.
         quota: CPUs granted by the control group, None if unlimited.
@@ -29,6 +31,7 @@ class Cpu:
     level: str | None = None
     level_source: str = ""
     masked: tuple[str, ...] = ()
+    tunables: str = ""
     hypervisor: bool = False
     cores: int = 1
     quota: float | None = None

@@ -78,7 +78,9 @@ class Receipt:
         distribution: name of the installed distribution.
         version: its version.
         metadata: its `.dist-info` directory.
-        level: CPU level.
+        levels: CPU levels in the wheel, the baseline first.
+        kernels: the fork whose kernels were merged in ("pillow-simd 12.1.1.post0"); empty where none were.
+        left_out: parts of that fork that were left out, because they did not prove.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
         wheel_sha256: hexadecimal.
@@ -101,7 +103,7 @@ class Receipt:
     distribution: str
     version: str
     metadata: str
-    level: str
+    levels: tuple[str, ...]
     link: LinkMode
     wheel: str
     wheel_sha256: str
@@ -109,6 +111,8 @@ class Receipt:
     core: BuiltCore
     stack_version: str
     features: dict[str, str]
+    kernels: str = ""
+    left_out: tuple[str, ...] = ()
     jpeg: Library | None = None
     speed: SpeedTable | None = None
     previous: str = ""

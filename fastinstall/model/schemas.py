@@ -10,6 +10,7 @@ from typing import Any
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
+from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt, SpeedTable
 from fastinstall.model.recipe import AdvisoryList, Recipe
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": partial(json_schema, Report, name="doctor"),
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, SpeedTable, name="bench"),
+    "merge": partial(json_schema, MergeReport, name="merge"),
 }
 
 

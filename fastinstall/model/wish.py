@@ -31,6 +31,7 @@ class Wish:
         recipe: name of the recipe.
         version: of the source distribution; None for the newest that fits.
         level: "auto" or the name of a level of the recipe.
+        levels: several of them in one wheel, chosen by the loader; empty for what `level` says.
         require: names of libraries that the build must have.
         link: which native libraries the core uses.
         dist_name: name of the distribution that is made: "pillow" or "pillow-simd".
@@ -41,11 +42,13 @@ class Wish:
         guard: install the start-up guard.
         upgrade: look for a later version even if the environment is healthy.
         allow: risks that the user accepts.
+        avoid: versions of the source that did not prove here; no flag asks for it.
     """
 
-    recipe: str = "pillow-simd"
+    recipe: str = "pillow-merged"
     version: str | None = None
     level: str = "auto"
+    levels: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     link: LinkMode = LinkMode.BUNDLE
     dist_name: str = "pillow"
@@ -56,3 +59,4 @@ class Wish:
     guard: bool = True
     upgrade: bool = False
     allow: tuple[Risk, ...] = ()
+    avoid: tuple[str, ...] = ()

@@ -25,7 +25,9 @@ def probed_flags(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flags))
 
 
-def compile_flags(recipe: Recipe, level: Level, accepted: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def compile_flags(
+    recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The full CFLAGS and the LDFLAGS for a level.
 
     CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always full.
@@ -34,6 +36,7 @@ def compile_flags(recipe: Recipe, level: Level, accepted: Collection[str]) -> tu
         recipe: gives the base flags.
         level: gives its own flags, and what stands in for them with an older compiler.
         accepted: the probed flags that the compiler accepts.
+        compiler: its version, for messages.
 
     Raises:
         RefusedError: the compiler knows neither the level's flags nor their fallback.
@@ -44,8 +47,9 @@ def compile_flags(recipe: Recipe, level: Level, accepted: Collection[str]) -> tu
         if flags and all(flag in accepted for flag in flags):
             return (*recipe.base_cflags, *flags, *record), ldflags
     tried = " nor ".join(" ".join(flags) for flags in (level.cflags, level.fallback) if flags)
+    who = f"the C compiler ({compiler})" if compiler else "the C compiler"
     raise RefusedError(
-        f"the C compiler accepts neither {tried}" if level.fallback else f"the C compiler does not accept {tried}",
+        f"{who} accepts neither {tried}" if level.fallback else f"{who} does not accept {tried}",
         hint=f"{level.name} cannot be built with it: install gcc 11 or clang 12 or later, or ask for a lower --level",
     )
 

@@ -27,6 +27,35 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("x86-64-v3", re.compile(r"EPYC|Ryzen|Xeon.*E[357]-\d{4}[A-Z]* v[3-9]|Core.* i[3579]-([5-9]|1[0-4])\d{3}")),
 )
 
+_LOADER_WITH_LEVELS = (2, 33)
+_FIRST_OF_THE_NEXT = {"x86-64-v2": "AVX2", "x86-64-v3": "AVX512F"}
+
+
+def rank(level: str | None) -> int:
+    """The number of a level, 1 to 4; 0 for what cannot be compared ("native", None)."""
+    matched = re.fullmatch(r"x86-64(?:-v(\d)|-baseline)?", level or "")
+    return int(matched[1] or 1) if matched else 0
+
+
+def knows_levels(libc: str, version: str) -> bool:
+    """Whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
+
+    One of unknown version is taken to do so.
+    """
+    if libc == "musl":
+        return False
+    matched = re.match(r"(\d+)\.(\d+)", version)
+    return matched is None or (int(matched[1]), int(matched[2])) >= _LOADER_WITH_LEVELS
+
+
+def tunable_for(level: str) -> str:
+    """The setting of glibc by which its loader takes this level on a CPU that has a higher one; empty if none does.
+
+    Source: the GNU C Library manual, "Hardware Capability Tunables".
+    """
+    feature = _FIRST_OF_THE_NEXT.get(level, "")
+    return f"glibc.cpu.hwcaps=-{feature}" if feature else ""
+
 
 def required_by(level: str) -> tuple[str, ...]:
     """Every feature of a level, those of the lower ones included."""

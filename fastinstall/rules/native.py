@@ -1,6 +1,6 @@
 """Which native libraries a build enables, and where their headers come from. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError
@@ -33,11 +33,21 @@ class NativeChoice:
     hazard: Hazard | None = None
 
 
-def choose_libraries(recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool) -> NativeChoice:
+def choose_libraries(
+    recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool, statics: Collection[str] = ()
+) -> NativeChoice:
     """Decide about every library of the recipe.
 
     With a chassis only the core is built, and only headers are needed: the official wheel brings the
-    libraries themselves. Without one, everything that is found is used.
+    libraries themselves. Without one, everything that is found is used. A library that is linked in from its own
+    sdist needs nothing of the machine.
+
+    Args:
+        recipe: knows the libraries.
+        facts: what this machine has.
+        wish: which of them must be there, and how the missing ones may come.
+        chassis: whether an official wheel carries the core.
+        statics: libraries that are built from their own sdists.
 
     Raises:
         UsageError: `--require` names a library that the recipe does not know.
@@ -47,7 +57,7 @@ def choose_libraries(recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool)
     tools = _missing_tools(facts)
     _refuse_broken_choice(facts, tools)
     wanted = _wanted(recipe, wish, chassis=chassis)
-    absent = tuple(name for name in wanted if not _usable(facts, name, chassis=chassis))
+    absent = tuple(name for name in wanted if name not in statics and not _usable(facts, name, chassis=chassis))
     here = tuple(
         name
         for name, library in recipe.libraries.items()

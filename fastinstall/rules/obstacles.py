@@ -1,4 +1,4 @@
-"""What stands between a version and a target: its Python, or an installed distribution. Pure."""
+"""What stands between a version and a target: its Python, an installed distribution, or a failed proof. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Dependant, Interpreter
 
+OTHER_PYTHON = "use an environment with another Python: fastinstall setup --new-env ./fast-env --python python3"
+OTHER_RECIPE = "try another recipe: fastinstall recipes list"
+NO_SDIST = f"see whether the index has it, or give --wheelhouse DIR with it in it; or {OTHER_RECIPE}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
     """Why a version cannot go into a target.
 
     Attributes:
-        dependant: the installed distribution that forbids it; None where Python does.
         reason: for people.
+        dependant: the installed distribution that forbids it; None where something else does.
+        remedy: what to do where no version fits and no distribution is to blame.
     """
 
-    dependant: str | None
     reason: str
+    dependant: str | None = None
+    remedy: str = OTHER_PYTHON
 
 
 def obstacles(
@@ -33,7 +39,7 @@ def obstacles(
     """
     if not _admits(artefact.requires_python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
-        return (Obstacle(dependant=None, reason=needs),)
+        return (Obstacle(reason=needs),)
     return tuple(
         Obstacle(dependant=each.name, reason=f"{each.name} requires {each.requirement}")
         for each in dependants

@@ -3,11 +3,20 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath, PurePosixPath
+from pathlib import PurePath
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode
 from fastinstall.model.recipe import Advisory, AdvisoryList, Level, NativeRequirement, Recipe
+from fastinstall.rules.kernels import source_code_problems
+from fastinstall.rules.recipe_values import (
+    Problem,
+    name_problems,
+    path_problems,
+    specifier_problems,
+    twice,
+    word_problems,
+)
 
 # What setup.py of Pillow and Pillow-SIMD takes as `-C OPTION=enable`.
 BUILD_OPTIONS = (
@@ -25,13 +34,10 @@ BUILD_OPTIONS = (
 )
 
 _SCHEMA = 1
-_NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
 _LABEL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")  # a local version label, PEP 440
 _FLAG = re.compile(r"-[A-Za-z0-9_,.=+-]+")
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 _OPTIMISED = ("-O2", "-O3")
-
-_Problem = tuple[str, str]
 
 
 def parse_recipe(text: str, file: PurePath | str) -> Recipe:
@@ -69,12 +75,12 @@ def _toml(text: str, file: PurePath | str) -> dict[str, object]:
         raise DocumentError(file, "", f"not valid TOML: {error}") from None
 
 
-def _refuse(problems: Iterable[_Problem], file: PurePath | str) -> None:
+def _refuse(problems: Iterable[Problem], file: PurePath | str) -> None:
     for key, problem in problems:
         raise DocumentError(file, key, problem)
 
 
-def _problems(recipe: Recipe, stem: str) -> Iterator[_Problem]:
+def _problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
     yield from _schema_problems(recipe.schema)
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
@@ -84,78 +90,58 @@ def _problems(recipe: Recipe, stem: str) -> Iterator[_Problem]:
         yield "base_cflags", f"must hold {' or '.join(_OPTIMISED)}: these flags replace those of the interpreter"
     yield from _level_problems(recipe.levels)
     yield from _library_problems(recipe.libraries)
-    if recipe.source.pypi != recipe.source.chassis and not recipe.expect.symbols:
-        yield "expect.symbols", f"empty: nothing would tell {recipe.source.pypi} from {recipe.source.chassis}"
+    yield from source_code_problems(recipe)
+    code = recipe.kernels.pypi if recipe.kernels else recipe.source.pypi
+    if code != recipe.source.chassis and not recipe.expect.symbols:
+        yield "expect.symbols", f"empty: nothing would tell {code} from {recipe.source.chassis}"
     yield from _name_problems(recipe.advisories_from, "advisories_from")
     yield from _advisory_problems(recipe.advisories)
 
 
-def _schema_problems(schema: int) -> Iterator[_Problem]:
+def _schema_problems(schema: int) -> Iterator[Problem]:
     if schema != _SCHEMA:
         yield "schema", f"expected {_SCHEMA}, found {schema}"
 
 
-def _source_problems(recipe: Recipe) -> Iterator[_Problem]:
+def _source_problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _name_problems(recipe.replaces, "replaces")
     for key, name in (("pypi", recipe.source.pypi), ("chassis", recipe.source.chassis)):
         if name not in recipe.replaces:
             yield f"source.{key}", f"{name!r} must stand in replaces too: it provides {recipe.package}"
     if not _LABEL.fullmatch(recipe.source.label):
         yield "source.label", f"{recipe.source.label!r} is no local version label (a-z, 0-9, dots: PEP 440)"
-    yield from _specifier_problems(recipe.source.versions, "source.versions")
+    yield from specifier_problems(recipe.source.versions, "source.versions")
 
 
-def _name_problems(names: tuple[str, ...], key: str) -> Iterator[_Problem]:
+def _name_problems(names: tuple[str, ...], key: str) -> Iterator[Problem]:
     for index, name in enumerate(names):
-        if not _NORMALISED.fullmatch(name):
-            yield f"{key}[{index}]", f"{name!r} is not a normalised name (lower case, single dashes: PEP 503)"
+        yield from name_problems(name, f"{key}[{index}]")
 
 
-def _level_problems(levels: tuple[Level, ...]) -> Iterator[_Problem]:
+def _level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
     if not any(level.automatic for level in levels):
         yield "levels", "none of them is automatic, so that level auto could choose nothing"
-    yield from _twice([level.name for level in levels], "levels[{}].name")
+    yield from twice([level.name for level in levels], "levels[{}].name")
     for index, level in enumerate(levels):
         for key in ("cflags", "fallback", "ldflags"):
             yield from _flag_problems(getattr(level, key), f"levels[{index}].{key}")
 
 
-def _flag_problems(flags: tuple[str, ...], key: str) -> Iterator[_Problem]:
-    for index, flag in enumerate(flags):
-        if not _FLAG.fullmatch(flag):
-            yield f"{key}[{index}]", f"{flag!r} is not one flag of a compiler"
+def _flag_problems(flags: tuple[str, ...], key: str) -> Iterator[Problem]:
+    yield from word_problems(flags, key, _FLAG, "one flag of a compiler")
 
 
-def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[_Problem]:
+def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Problem]:
     for name, library in libraries.items():
         key = f"libraries.{name}"
-        header = PurePosixPath(library.header)
-        if header.is_absolute() or ".." in header.parts:
-            yield f"{key}.header", f"{library.header!r} is not relative to an include directory"
+        yield from path_problems(library.header, f"{key}.header", "an include directory")
         if library.option and library.option not in BUILD_OPTIONS:
             yield f"{key}.option", f"{library.option!r} is not one of {', '.join(BUILD_OPTIONS)}"
         for manager in ("apt", "dnf", "conda"):
-            for index, package in enumerate(getattr(library, manager)):
-                if not _PACKAGE.fullmatch(package):
-                    yield f"{key}.{manager}[{index}]", f"{package!r} is not the name of a package"
+            yield from word_problems(getattr(library, manager), f"{key}.{manager}", _PACKAGE, "the name of a package")
 
 
-def _advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[_Problem]:
-    yield from _twice([advisory.id for advisory in advisories], "advisories[{}].id")
+def _advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[Problem]:
+    yield from twice([advisory.id for advisory in advisories], "advisories[{}].id")
     for index, advisory in enumerate(advisories):
-        yield from _specifier_problems(advisory.affects, f"advisories[{index}].affects")
-
-
-def _specifier_problems(text: str, key: str) -> Iterator[_Problem]:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
-
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
-        yield key, f"{text!r} is not a version specifier (PEP 440)"
-
-
-def _twice(names: list[str], key: str) -> Iterator[_Problem]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield key.format(index), f"{name!r} stands there twice"
+        yield from specifier_problems(advisory.affects, f"advisories[{index}].affects")

@@ -4,7 +4,10 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
-from fastinstall.rules.choose import choose_level
+from fastinstall.rules.choose import choose_levels, serves
+from fastinstall.rules.messages import listing
+from fastinstall.rules.numbering import base_version
+from fastinstall.rules.wishes import asked_levels
 
 
 def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> str | None:
@@ -48,12 +51,28 @@ def _wished_otherwise(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt
         return (
             f"asked for {wish.recipe} as {wish.dist_name} ({wish.link}), not {receipt.recipe} as {receipt.distribution}"
         )
-    if wish.version not in (None, receipt.source_version):
+    if wish.version is not None and not _is_of(receipt.source_version, wish.version):
         return f"asked for version {wish.version}, not {receipt.source_version}"
-    level = choose_level(recipe, facts.cpu, wish.level).level.name
-    if level != receipt.level:
-        return f"level {level} suits this CPU and wish, not {receipt.level}"
-    return None
+    return _other_levels(facts, recipe, wish, receipt)
+
+
+def _is_of(built: str, asked: str) -> bool:
+    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
+    if built == asked or "+" not in built:
+        return built == asked
+    try:
+        return base_version(built) == base_version(asked)
+    except ValueError:
+        return False
+
+
+def _other_levels(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt) -> str | None:
+    """Where no level is named, any wheel will do that runs on this CPU at its best."""
+    chosen = choose_levels(recipe, facts.cpu, wish).names
+    if receipt.levels == chosen or (not asked_levels(wish) and serves(recipe, facts.cpu, receipt.levels)):
+        return None
+    subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
+    return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
 
 
 def _guard(facts: Facts, wish: Wish) -> str | None:

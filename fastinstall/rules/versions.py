@@ -1,16 +1,18 @@
 """Which version to build: the newest that the target's Python and its installed distributions allow. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fastinstall.errors import RefusedError, UsageError
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Dependant, Interpreter
-from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
+from fastinstall.rules.merging import Merge, merge_onto, unproven
 from fastinstall.rules.messages import listing, quote
-from fastinstall.rules.obstacles import Obstacle, obstacles
+from fastinstall.rules.numbering import base_version, parsed
+from fastinstall.rules.obstacles import OTHER_RECIPE, Obstacle, obstacles
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -26,54 +28,34 @@ class Choice:
         version: of the source distribution, or of the prebuilt wheel where there is no source.
         source: the sdist; None where a prebuilt wheel is taken.
         chassis: the official wheel of the same base version; None where none fits the target.
+        kernels: the sdist of the fork that is merged onto the source; None where nothing is.
+        base: the sdist of what that fork follows.
         prebuilt: a wheel of our own making that is taken as it is.
         reason: for people.
+        caution: what is not known of this version yet; empty where nothing is missing.
     """
 
     version: str
     source: Artefact | None
     chassis: Artefact | None
+    kernels: Artefact | None = None
+    base: Artefact | None = None
     prebuilt: Artefact | None = None
     reason: str
+    caution: str = ""
 
 
-def base_version(version: str) -> str:
-    """The version of Pillow that a version follows: "12.1.1.post0" and "12.1.1+simd.v3" follow "12.1.1".
-
-    Raises:
-        ValueError: not a version (PEP 440).
-    """
-    from packaging.version import Version  # noqa: PLC0415 (slow to import; only where versions are compared)
-
-    parsed = Version(version)
-    return parsed.base_version + "".join(map(str, parsed.pre or ()))
-
-
-def buildable(releases: Releases, recipe: Recipe, level: Level) -> Releases:
-    """What is left of the releases for a recipe and a level.
-
-    Sources that the recipe does not know how to build go, and so do prebuilt wheels for another level.
-    """
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
-
-    known = SpecifierSet(recipe.source.versions)
-    label = f"+{recipe.source.label}.{level.name.removeprefix('x86-64-')}"
-    return Releases(
-        sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
-        wheels=releases.wheels,
-        prebuilt=tuple(wheel for wheel in releases.prebuilt if wheel.version.endswith(label)),
-        origin=releases.origin,
-    )
-
-
-def newest_fitting(releases: Releases, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Wish) -> Choice:
+def newest_fitting(
+    releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Wish
+) -> Choice:
     """The newest version, or the one that is wished for, if the target allows it.
 
     Args:
         releases: what there is; of a prebuilt wheel and a source of one version the wheel is taken.
+        recipe: says whether a fork is merged onto the source; then that must be possible too.
         interpreter: the target's Python: `requires_python` counts, classifiers do not.
         dependants: installed distributions that require what is replaced.
-        wish: a version, and the name of the distribution that is made.
+        wish: a version, versions to avoid, and the name of the distribution that is made.
 
     Raises:
         RefusedError: not CPython, or the target forbids every version (or the named one); says who does.
@@ -84,12 +66,23 @@ def newest_fitting(releases: Releases, interpreter: Interpreter, dependants: Seq
             f"{interpreter.executable} is {interpreter.implementation}: the core is built for CPython only",
             hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
         )
-    offered = _wished(_offered(releases, wish), releases, wish)
-    judged = [_judge(artefact, interpreter, dependants, wish) for artefact in offered]
+    question = _Question(releases, recipe, interpreter, dependants, wish)
+    offered = _wished(_offered(releases, wish), question)
+    judged = [(artefact, _obstacles(artefact, question)) for artefact in offered]
     for index, (artefact, found) in enumerate(judged):
         if not found:
-            return _choice(artefact, releases, _reason(artefact, judged[:index], wish))
+            choice = _choice(artefact, question, _reason(artefact, judged[:index], wish))
+            return replace(choice, caution=_caution(choice, judged[index + 1 :], question))
     raise _refusal(judged, wish)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    releases: Releases
+    recipe: Recipe
+    interpreter: Interpreter
+    dependants: Sequence[Dependant]
+    wish: Wish
 
 
 _Judged = tuple[Artefact, tuple[Obstacle, ...]]
@@ -100,20 +93,20 @@ def _offered(releases: Releases, wish: Wish) -> list[Artefact]:
     prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == wish.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
-        return _version(base_version(artefact.version)), artefact in prebuilt, _version(artefact.version)
+        return parsed(base_version(artefact.version)), artefact in prebuilt, parsed(artefact.version)
 
     return sorted((*releases.sources, *prebuilt), key=rank, reverse=True)
 
 
-def _wished(offered: list[Artefact], releases: Releases, wish: Wish) -> list[Artefact]:
-    name = _source_name(releases, wish)
+def _wished(offered: list[Artefact], question: _Question) -> list[Artefact]:
+    releases, wish, name = question.releases, question.wish, question.recipe.source.pypi
     if not offered:
         where = f"{releases.origin} offers no {name} that can be built"
         raise RefusedError(
             where, hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it"
         )
     if wish.version is None:
-        stable = [artefact for artefact in offered if not _version(artefact.version).is_prerelease]
+        stable = [artefact for artefact in offered if not parsed(artefact.version).is_prerelease]
         return stable or offered
     named = [artefact for artefact in offered if _is_named(artefact, releases, wish.version)]
     if not named:
@@ -125,39 +118,65 @@ def _wished(offered: list[Artefact], releases: Releases, wish: Wish) -> list[Art
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
+    """A version with a local label is that of a wheel of ours, so it answers to the source that it was built from."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:
-        if artefact in releases.sources:
-            return _version(artefact.version) == _version(version)
+        if artefact in releases.sources and "+" not in version:
+            return parsed(artefact.version) == parsed(version)
         return base_version(artefact.version) == base_version(version)
     except InvalidVersion:
-        raise UsageError(f"--version {version}: not a version", hint="give one like 12.1.1.post0") from None
+        raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
 
 
 def _nearest(offered: list[Artefact], version: str) -> list[str]:
-    wanted = _version(version)
+    wanted = parsed(version)
     versions = list(dict.fromkeys(artefact.version for artefact in offered))
-    above = [each for each in versions if _version(each) > wanted][-2:]
-    below = [each for each in versions if _version(each) < wanted][:2]
+    above = [each for each in versions if parsed(each) > wanted][-2:]
+    below = [each for each in versions if parsed(each) < wanted][:2]
     return above + below
 
 
-def _judge(artefact: Artefact, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Wish) -> _Judged:
+def _obstacles(artefact: Artefact, question: _Question) -> tuple[Obstacle, ...]:
+    wish = question.wish
     version = artefact.version if artefact.name == wish.dist_name else base_version(artefact.version)
-    return artefact, obstacles(artefact, version.partition("+")[0], interpreter, dependants)
+    found = obstacles(artefact, version.partition("+")[0], question.interpreter, question.dependants)
+    if artefact.version.partition("+")[0] in wish.avoid:
+        found = (*found, Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
+    merged = _merge(artefact, question)
+    return (*found, merged) if isinstance(merged, Obstacle) else found
 
 
-def _choice(artefact: Artefact, releases: Releases, reason: str) -> Choice:
-    is_source = artefact in releases.sources
-    base = _version(base_version(artefact.version))
+def _merge(artefact: Artefact, question: _Question) -> Merge | Obstacle | None:
+    kernels = question.recipe.kernels
+    if kernels is None or artefact not in question.releases.sources:
+        return None
+    return merge_onto(artefact, kernels, question.releases)
+
+
+def _choice(artefact: Artefact, question: _Question, reason: str) -> Choice:
+    is_source = artefact in question.releases.sources
+    base, merge = parsed(base_version(artefact.version)), _merge(artefact, question)
     return Choice(
         version=artefact.version.partition("+")[0],
         source=artefact if is_source else None,
-        chassis=next((wheel for wheel in releases.wheels if _version(wheel.version) == base), None),
+        chassis=next((wheel for wheel in question.releases.wheels if parsed(wheel.version) == base), None),
+        kernels=merge.kernels if isinstance(merge, Merge) else None,
+        base=merge.base if isinstance(merge, Merge) else None,
         prebuilt=None if is_source else artefact,
         reason=reason,
     )
+
+
+def _caution(choice: Choice, others: list[_Judged], question: _Question) -> str:
+    """What is said of a merge that was not proven on this version."""
+    if question.recipe.kernels is None or choice.kernels is None:
+        return ""
+    fitting = [artefact.version.partition("+")[0] for artefact, found in others if not found]
+    following = next((version for version in fitting if version != choice.version), None)
+    named = question.wish.version is not None
+    instead = "nothing is changed" if named or following is None else f"{following} is taken"
+    return unproven(choice.version, question.recipe.kernels, instead)
 
 
 def _reason(artefact: Artefact, passed: list[_Judged], wish: Wish) -> str:
@@ -187,15 +206,5 @@ def _why(found: tuple[Obstacle, ...]) -> str:
 def _way_out(judged: list[_Judged]) -> str:
     names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
     if not names:
-        return "use an environment with another Python: fastinstall setup --new-env ./fast-env --python python3"
-    return f"relax or remove {listing(map(quote, sorted(names)))}, or try another recipe: fastinstall recipes list"
-
-
-def _source_name(releases: Releases, wish: Wish) -> str:
-    return releases.sources[0].name if releases.sources else wish.recipe
-
-
-def _version(text: str) -> "Version":
-    from packaging.version import Version  # noqa: PLC0415 (slow to import; only where versions are compared)
-
-    return Version(text)
+        return judged[0][1][0].remedy
+    return f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"

@@ -30,7 +30,7 @@ def _list(session: Session, _arguments: Namespace, context: Context) -> int:
         )
         return ExitCode.OK
     width = max(len(recipe.name) for recipe in recipes)
-    context.console.data("\n".join(f"{recipe.name:<{width}}  {recipe.summary}" for recipe in recipes))
+    context.console.data("\n".join(f"{recipe.name:<{width}}  {_summary(recipe)}" for recipe in recipes))
     return ExitCode.OK
 
 
@@ -57,18 +57,29 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
 
 
 def _recipe_text(recipe: Recipe, page: Page) -> str:
-    lines = list(page.lines(f"{recipe.name}: {recipe.summary}", rest="  "))
+    lines = list(page.lines(f"{recipe.name}: {_summary(recipe)}", rest="  "))
     for name, value in _recipe_rows(recipe):
         lines += page.lines(value, first=f"  {name:<10} ", rest=" " * 13)
     for advisory in recipe.advisories:
-        text = f"{advisory.id} ({advisory.severity}, Pillow {advisory.affects}): {advisory.summary}"
+        concerns = f"{advisory.component or 'Pillow'} {advisory.affects}"
+        text = f"{advisory.id} ({advisory.severity}, {concerns}): {advisory.summary}"
         lines += page.lines(text, first="    ", rest="      ")
         lines.append(f"      {advisory.source}, as of {advisory.dated}")
     return "\n".join(lines)
 
 
+def _summary(recipe: Recipe) -> str:
+    return f"{recipe.summary} (recommended)" if recipe.recommended else recipe.summary
+
+
 def _recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
     yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}"
+    if recipe.kernels is not None:
+        proven = ", ".join(recipe.kernels.proven) or "no version yet"
+        yield "kernels", f"{recipe.kernels.pypi} (sdist), merged onto it; proven on {proven}"
+    linked = [f"{library.static.pypi} for {name}" for name, library in recipe.libraries.items() if library.static]
+    if linked:
+        yield "linked in", ", ".join(linked)
     yield "replaces", ", ".join(recipe.replaces)
     yield "flags", " ".join(recipe.base_cflags)
     yield "levels", ", ".join(level.name for level in recipe.levels)

@@ -1,21 +1,20 @@
 """`fastinstall setup`: plan, consent, carry out; a wizard where a person sits at a terminal."""
 
 from argparse import Namespace
+from functools import partial
+from pathlib import Path
 
 from fastinstall.api.planning import plan
-from fastinstall.api.setup import Outcome, carry_out, recover_first
-from fastinstall.cli.common import (
-    progress_for,
-    session_of,
-    target_of,
-    wish_of,
-)
-from fastinstall.cli.consent import equivalent_command, refuse_unaccepted
+from fastinstall.api.proven import carry_out_proven
+from fastinstall.api.setup import Outcome, recover_first
+from fastinstall.api.target import Target
+from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import plan_text, report_text, speed_text
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.model.codec import document, dump
-from fastinstall.model.plan import Plan
+from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.rules.messages import quote
 
 
@@ -34,7 +33,8 @@ def run(arguments: Namespace, context: Context) -> int:
         if arguments.dry_run:
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
-    return finish(agreed, carry_out(session, agreed), context, wizard=not arguments.yes)
+    done, outcome = carry_out_proven(session, _meant(agreed), agreed, partial(_agreed, arguments, context))
+    return finish(done, outcome, context, wizard=not arguments.yes)
 
 
 def show_plan(agreed: Plan, context: Context) -> int:
@@ -65,6 +65,21 @@ def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) ->
         console.data(f"the same again, without questions:\n  {equivalent_command(agreed)}")
     console.data(f"undo: fastinstall rollback --prefix {quote(agreed.environment.prefix)}")
     return ExitCode.OK
+
+
+def _meant(plan: Plan) -> Target:
+    """The target of a plan, as flags would name it."""
+    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
+    if create is not None:
+        return Target(new=Path(create.prefix), python=Path(create.python))
+    return Target(prefix=Path(plan.environment.prefix))
+
+
+def _agreed(arguments: Namespace, context: Context, other: Plan) -> Plan:
+    """Consent to the plan that takes the place of one that did not prove."""
+    if arguments.yes and not context.console.json:
+        context.console.talk(plan_text(other, context.console.err))
+    return consent(other, arguments, context, equivalent_command(other))
 
 
 def _is_for_a_person(arguments: Namespace, context: Context) -> bool:

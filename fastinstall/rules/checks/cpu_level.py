@@ -1,27 +1,33 @@
 """The x86-64 micro-architecture level of this CPU, and whether the code in place suits it.
 
-- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL.
-- warning: the recipe has no level for this CPU.
-- hint: another architecture than x86-64; features hidden by a virtual machine; a better level that the CPU would bear.
+- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
+  holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
+  it is there for would refuse it; whether this CPU loads it or not.
+- warning: the recipe has no level for this CPU; another copy was loaded than the loader's rules say.
+- hint: another architecture than x86-64; features hidden by a virtual machine; GLIBC_TUNABLES or an old glibc keep the
+  loader from the better copy; a better level that the CPU would bear.
 - unknown: the level could not be told.
 
 Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
 """
 
-import re
 from collections.abc import Iterator
 
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.machine import Cpu
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._remedies import setup
+from fastinstall.rules.checks._copies import loaded_name, portrait
+from fastinstall.rules.checks._level_copies import judge_copies
+from fastinstall.rules.checks._remedies import setup, stock
 from fastinstall.rules.checks._stack import readable_core
 from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.levels import level_of, rank
 
 NAME = "cpu-level"
 SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
-NEEDS_RUNTIME = False
+NEEDS_RUNTIME = True
 
 _SAY = Voice(NAME)
 
@@ -32,24 +38,36 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if cpu.architecture != "x86_64":
         message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
         yield _SAY.hint(message, evidence=_portrait(cpu))
-    elif not _rank(cpu.level):
+    elif not rank(cpu.level):
         yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu))
     else:
-        problems = (*_overtaxed(context), *_unserved(context), *_masked(cpu), *_underused(context))
-        yield from problems or (_SAY.ok(f"this CPU offers {cpu.level}", evidence=_portrait(cpu)),)
+        of_cpu = (*_overtaxed(context), *_unserved(context), *_masked(cpu), *_hidden(context), *_underused(context))
+        yield from (*of_cpu, *judge_copies(_SAY, context)) or (_well(context),)
+
+
+def _well(context: CheckContext) -> Finding:
+    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
+    loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
+    return _SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=(*_portrait(cpu), *portrait(core)))
 
 
 def _overtaxed(context: CheckContext) -> Iterator[Finding]:
-    demands = _demands(context)
-    highest = max(demands, key=lambda demand: _rank(demand[0]), default=("", ""))
-    if _rank(highest[0]) > _rank(context.facts.cpu.level):
+    demands, offered = _demands(context), _offered(context.facts.cpu)
+    highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
+    if rank(highest[0]) > rank(offered):
         yield _SAY.error(
-            f"the imaging core needs {highest[0]}, this CPU offers {context.facts.cpu.level} only",
+            f"the imaging core needs {highest[0]}, this CPU offers {offered} only",
             evidence=(*(source for _level, source in demands), *_portrait(context.facts.cpu)),
-            expected=f"at most {context.facts.cpu.level}",
+            expected=f"at most {offered}",
             observed=highest[0],
-            remedy=setup(context, "set up the stack for this CPU", "--level", "auto"),
+            remedy=_for_this_cpu(context),
         )
+
+
+def _for_this_cpu(context: CheckContext) -> Remedy:
+    if _best(context.recipe, context.facts.cpu) is None:
+        return stock(context)
+    return setup(context, "set up the stack for this CPU", "--level", "auto")
 
 
 def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
@@ -57,8 +75,14 @@ def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
     noted = core.isa_note if core is not None else None
     demands = [(noted, f"the core's own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {noted}")] if noted else []
     if context.receipt is not None and context.core_is_ours:
-        demands.append((context.receipt.level, f"built for {context.receipt.level}, says the receipt"))
+        built = " and ".join(context.receipt.levels)
+        demands.append((context.receipt.levels[0], f"built for {built}, says the receipt"))
     return tuple(demands)
+
+
+def _offered(cpu: Cpu) -> str | None:
+    """What programs can use, whatever GLIBC_TUNABLES makes the loader believe."""
+    return max(cpu.level, level_of(cpu.flags), key=rank) if cpu.tunables else cpu.level
 
 
 def _unserved(context: CheckContext) -> Iterator[Finding]:
@@ -77,20 +101,50 @@ def _masked(cpu: Cpu) -> Iterator[Finding]:
         )
 
 
+def _hidden(context: CheckContext) -> Iterator[Finding]:
+    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
+    offered = _offered(cpu)
+    if rank(offered) <= rank(cpu.level):
+        return
+    loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
+    mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
+    yield _SAY.hint(
+        f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
+        evidence=(*_portrait(cpu), *portrait(core)),
+        remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
+    )
+
+
 def _underused(context: CheckContext) -> Iterator[Finding]:
     receipt, best = context.receipt, _best(context.recipe, context.facts.cpu)
-    if receipt is None or best is None or receipt.wish.level != "auto" or not context.core_is_ours:
+    if receipt is None or best is None or not context.core_is_ours or _is_by_name(receipt):
         return
-    if 0 < _rank(receipt.level) < _rank(best):
+    if 0 < max(map(rank, receipt.levels)) < rank(best):
         yield _SAY.hint(
-            f"the stack was built for {receipt.level}, this CPU would bear {best}",
+            _modest(context, receipt, best),
             evidence=_portrait(context.facts.cpu),
-            remedy=setup(context, "build for the better level", "--level", best),
+            remedy=_better(context, receipt, best),
         )
 
 
+def _is_by_name(receipt: Receipt) -> bool:
+    return receipt.wish.level != "auto" or bool(receipt.wish.levels)
+
+
+def _modest(context: CheckContext, receipt: Receipt, best: str) -> str:
+    if name := loaded_name(readable_core(context.facts.stack)):
+        return f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
+    return f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
+
+
+def _better(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
+    if len(receipt.levels) == 1:
+        return setup(context, "build for the better level", "--level", best)
+    return setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
+
+
 def _best(recipe: Recipe, cpu: Cpu) -> str | None:
-    fitting = (level.name for level in recipe.levels if level.automatic and _rank(level.name) <= _rank(cpu.level))
+    fitting = (level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(_offered(cpu)))
     return next(fitting, None)
 
 
@@ -98,9 +152,3 @@ def _portrait(cpu: Cpu) -> tuple[str, ...]:
     name = f"{cpu.name or cpu.vendor or cpu.architecture}, {cpu.cores} logical CPUs"
     source = (f"{cpu.level}, says {cpu.level_source or 'the probe'}",) if cpu.level else ()
     return (name, *source)
-
-
-def _rank(level: str | None) -> int:
-    """1 to 4 for the levels of the psABI, 0 for what cannot be compared ("native")."""
-    matched = re.fullmatch(r"x86-64(?:-v(\d)|-baseline)?", level or "")
-    return int(matched[1] or 1) if matched else 0

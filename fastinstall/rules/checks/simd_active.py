@@ -1,15 +1,17 @@
 """Which SIMD kernels the core contains: told by its symbols, since a name proves nothing.
 
-- error: the kernels that were set up are gone, or only some of them are there.
+- error: the kernels that were set up are gone, or only some of them are there; where a wheel holds one copy of the core
+  per CPU level, every copy is judged, since another CPU would load another one.
 - warning: some of the kernels are there without a setup of ours, or the distribution calls itself SIMD and has none.
-- hint: this is stock Pillow, which has none.
+- hint: this is stock Pillow, which has none; or the setup left some of them out.
 """
 
 from collections.abc import Iterator
 
-from fastinstall.model.facts import Core
+from fastinstall.model.facts import Core, CoreLevel
 from fastinstall.model.finding import Finding, Status
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._copies import called, whole_copies
 from fastinstall.rules.checks._remedies import repair, setup
 from fastinstall.rules.checks._stack import readable_core
 from fastinstall.rules.checks._voice import Voice, listing
@@ -22,18 +24,63 @@ _SAY = Voice(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the kernels in the core."""
+    """Judge the kernels in the core, in every copy of it."""
     core, wanted = readable_core(context.facts.stack), context.recipe.expect.symbols
     if core is None:
         yield _SAY.skipped("there is no readable imaging core")
     elif not wanted:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
-    elif not (missing := tuple(symbol for symbol in wanted if symbol not in core.simd_symbols)):
-        yield _SAY.ok(f"the SIMD kernels are in the core ({len(wanted)} of {len(wanted)} symbols)", evidence=wanted)
+    elif core.levels:
+        lacking = (_lacking_copy(context, core, copy) for copy in whole_copies(core))
+        yield from [finding for finding in lacking if finding is not None] or (_whole(context, core),)
+    elif not (missing := _missing(context, core.simd_symbols)):
+        yield _whole(context, core)
     elif len(missing) < len(wanted):
         yield _partial(context, core, missing)
     else:
         yield _none(context, core, missing)
+
+
+def _missing(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
+    left_out = _left_out(context)
+    wanted = context.recipe.expect.symbols
+    return tuple(symbol for symbol in wanted if symbol not in symbols and symbol not in left_out)
+
+
+def _left_out(context: CheckContext) -> tuple[str, ...]:
+    """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
+    receipt = context.receipt
+    if receipt is None or not context.core_is_ours or not receipt.core.simd_symbols:
+        return ()
+    return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
+
+
+def _whole(context: CheckContext, core: Core) -> Finding:
+    wanted, left_out = context.recipe.expect.symbols, _left_out(context)
+    where = f"every copy of the core, {_names(core)}" if core.levels else "the core"
+    if left_out:
+        message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
+        return _SAY.hint(message, evidence=listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out)))
+    return _SAY.ok(f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)", evidence=wanted)
+
+
+def _names(core: Core) -> str:
+    return ", ".join(copy.level for copy in whole_copies(core))
+
+
+def _lacking_copy(context: CheckContext, core: Core, copy: CoreLevel) -> Finding | None:
+    missing, wanted = _missing(context, copy.simd_symbols), context.recipe.expect.symbols
+    if not missing:
+        return None
+    some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
+    has = some if copy.simd_symbols else "no SIMD kernels"
+    return _SAY.error(
+        f"{called(core, copy)} of the imaging core has {has}",
+        evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
+        expected=", ".join(wanted),
+        observed=", ".join(copy.simd_symbols) or "none",
+        remedy=repair(context),
+    )
 
 
 def _partial(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:

@@ -3,11 +3,13 @@
 - error: it is not what was set up. The message says what replaced it, by which tool and when; or that it was
   uninstalled, altered in place, replaced by half, or that the Python changed under it.
 
-The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`.
+The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`. Where
+the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD.
 Skipped where fastinstall has set up nothing.
 """
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from fastinstall.model.facts import Facts, Owner, Stack
 from fastinstall.model.finding import Finding
@@ -39,7 +41,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         _story(context.facts, receipt),
         evidence=(*differences, *owners, f"set up: {receipt.created_at}"),
         expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
-        observed=_observed(context.facts.stack),
+        observed=_observed(context.facts.stack, receipt),
         remedy=repair(context),
     )
 
@@ -52,6 +54,8 @@ def _differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
         yield f"{receipt.core.path} is gone"
     elif stack.core.sha256 != receipt.core.sha256:
         yield f"{stack.core.path} has sha256 {stack.core.sha256[:16]}, was {receipt.core.sha256[:16]}"
+    for path in _changed_copies(stack, receipt):
+        yield f"{path} is not what {receipt.metadata} records"
     if receipt.metadata not in _metadata(stack):
         yield f"{receipt.metadata} is gone"
     if stack.directory is not None and stack.version != receipt.stack_version:
@@ -78,7 +82,17 @@ def _without_author(stack: Stack, receipt: Receipt) -> str:
         return f"the imaging core of {ours} was altered by something that left no trace in the metadata"
     if receipt.metadata not in _metadata(stack):
         return f"the metadata of {ours} is gone, its files are still there"
+    if copies := _changed_copies(stack, receipt):
+        return f"the code of {ours} was replaced behind its core, in {len(copies)} of its copies"
     return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
+
+
+def _changed_copies(stack: Stack, receipt: Receipt) -> tuple[str, ...]:
+    """Copies of the core that are missing or altered, by our RECORD."""
+    names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
+    ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
+    wrong = (path for owner in ours for path in (*owner.mismatched, *owner.missing))
+    return tuple(path for path in wrong if PurePath(path).name in names)
 
 
 def _replacement(stack: Stack, receipt: Receipt) -> Owner | None:
@@ -91,11 +105,12 @@ def _replacement(stack: Stack, receipt: Receipt) -> Owner | None:
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
 
-def _observed(stack: Stack) -> str:
+def _observed(stack: Stack, receipt: Receipt) -> str:
     if stack.directory is None:
         return "no PIL"
     core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
-    return f"PIL {stack.version or 'of unknown version'}, {core}"
+    altered = ", altered behind it" if _changed_copies(stack, receipt) else ""
+    return f"PIL {stack.version or 'of unknown version'}, {core}{altered}"
 
 
 def _python_changed(facts: Facts, receipt: Receipt) -> bool:

@@ -103,7 +103,7 @@ def test_a_report_is_as_grave_as_its_gravest_finding(statuses: tuple[Status, ...
 def test_only_some_checks_need_the_target_to_be_executed() -> None:
     assert needs_runtime()
     assert needs_runtime(("swapped", "operations"))
-    assert not needs_runtime(("swapped", "pillow-owner", "advisories"))
+    assert not needs_runtime(("swapped", "pillow-owner", "guards"))
 
 
 def test_only_the_checks_asked_for_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,28 @@
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-from builders import empty_facts, environment, healthy_facts, minimal_facts, stock_facts
+from builders import (
+    changed,
+    empty_facts,
+    environment,
+    healthy_facts,
+    levelled_facts,
+    minimal_facts,
+    stock_facts,
+)
 
 from fastinstall.cli.page import Page
 from fastinstall.cli.render import error_text, plan_text, report_text, speed_text
 from fastinstall.cli.render_facts import facts_text
 from fastinstall.errors import RefusedError
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Report, Status
-from fastinstall.model.plan import Hazard, InstallGuard, Plan, Skipped, SystemPackages, Verify
+from fastinstall.model.plan import Build, Hazard, InstallGuard, Plan, Skipped, SystemPackages, Target, Verify
 from fastinstall.model.receipt import SpeedRow, SpeedTable
-from fastinstall.model.wish import Risk, Wish
+from fastinstall.model.wish import LinkMode, Risk, Wish
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()
@@ -33,6 +43,30 @@ def _plan() -> Plan:
         hazards=(Hazard(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
         warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
         summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
+    )
+
+
+def _artefact(name: str, version: str) -> Artefact:
+    return Artefact(name=name, version=version, filename=f"{name}-{version}.tar.gz", url="", sha256="")
+
+
+def _build() -> Build:
+    levels = ("x86-64-v2", "x86-64-v3")
+    return Build(
+        recipe="pillow-merged",
+        source=_artefact("pillow", "13.0.0"),
+        kernels=_artefact("pillow-simd", "12.1.1.post0"),
+        base=_artefact("pillow", "12.1.1"),
+        without=("blur", "filter"),
+        statics={"zlib": _artefact("zlib-ng", "1.1.0")},
+        chassis=None,
+        distribution="pillow",
+        version="13.0.0+simd.v2.v3",
+        targets=tuple(Target(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
+        link=LinkMode.BUNDLE,
+        libraries=("zlib",),
+        jobs=2,
+        reason="the newest",
     )
 
 
@@ -60,6 +94,26 @@ def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
     assert "  1. install system packages by apt: libtiff-dev libopenjp2-7-dev\n     missing: headers\n" in text
     assert "  3. verify: pillow-importable, swapped\n     an error undoes the swap\n" in text
     assert "  -  not needed: create-environment (it exists)\n" in text
+
+
+def test_a_build_tells_what_is_merged_linked_in_and_left_out_and_how_each_level_is_compiled() -> None:
+    text = plan_text(replace(_plan(), steps=(_build(),)), WIDE)
+    assert text.splitlines()[1:] == [
+        "  1. build pillow 13.0.0+simd.v2.v3 from pillow-13.0.0.tar.gz for x86-64-v2 and x86-64-v3",
+        "     kernels of pillow-simd 12.1.1.post0 (which follows pillow 12.1.1) merged onto pillow 13.0.0",
+        "     without its parts blur and filter",
+        "     linked in: zlib-ng 1.1.0 for zlib",
+        "     x86-64-v2: CFLAGS='-O3 -march=x86-64-v2'",
+        "     x86-64-v3: CFLAGS='-O3 -march=x86-64-v3'",
+        "     the newest",
+        *plan_text(replace(_plan(), steps=()), WIDE).splitlines()[1:],
+    ]
+
+
+def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone() -> None:
+    step = replace(_build(), source=None, kernels=None, base=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
+    lines = plan_text(replace(_plan(), steps=(step,)), WIDE).splitlines()
+    assert lines[1:3] == ["  1. take pillow-13.0.0.tar.gz as it is", "     the newest"]
 
 
 def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
@@ -152,8 +206,17 @@ def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
     assert rows[-1].startswith("geometric mean")
 
 
-@pytest.mark.parametrize("facts", [healthy_facts, stock_facts, empty_facts, minimal_facts])
+@pytest.mark.parametrize("facts", [healthy_facts, levelled_facts, stock_facts, empty_facts, minimal_facts])
 def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Facts]) -> None:
     text = facts_text(facts(), NARROW)
     for row in ("environment", "python", "cpu", "level", "PIL", "guard"):
         assert re.search(rf"^{row} ", text, re.MULTILINE)
+
+
+def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
+    changes = {"stack": {"core": {"levels": {"0": {"problem": "it is missing"}}}}, "cpu": {"tunables": "glibc.cpu.x"}}
+    rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), WIDE).splitlines()]
+    assert any(row.startswith("core for x86-64-v2 as baseline: it is missing, /srv/") for row in rows)
+    assert any(row.startswith("core for x86-64-v3: loaded here, 3 SIMD symbols, /srv/") for row in rows)
+    assert any(row.startswith("running core /srv/") and "x86-64-v3" in row for row in rows)
+    assert "level x86-64-v3 (by ld.so, with glibc.cpu.x)" in rows

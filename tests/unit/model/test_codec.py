@@ -23,6 +23,7 @@ from fastinstall.model.plan import (
     Step,
     Swap,
     SystemPackages,
+    Target,
     Verify,
 )
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
@@ -40,9 +41,7 @@ STEPS: tuple[Step, ...] = (
         chassis=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
-        level="x86-64-v3",
-        cflags=("-O3",),
-        ldflags=(),
+        targets=(Target(level="x86-64-v3", cflags=("-O3",), ldflags=()),),
         link=LinkMode.BUNDLE,
         libraries=("jpeg",),
         jobs=2,

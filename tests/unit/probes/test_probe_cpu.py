@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from builders import changed, healthy_facts
 
 from fastinstall.model.machine import Cpu
-from fastinstall.probes.cpu import level_from_help, observe_cpu
+from fastinstall.probes.cpu import hiding, level_from_help, observe_cpu
+from fastinstall.probes.facts import searched_levels
 from fastinstall.rules.levels import LEVELS
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"
@@ -96,3 +98,41 @@ def test_the_loader_names_the_best_level_that_it_supports() -> None:
 
 def test_a_loader_that_knows_no_levels_says_nothing() -> None:
     assert level_from_help("Usage: ld.so [OPTION]... EXECUTABLE-FILE [ARGS-FOR-PROGRAM...]\n") is None
+
+
+@pytest.mark.parametrize(
+    ("tunables", "hidden"),
+    [
+        ("", ""),
+        ("glibc.cpu.hwcaps=-AVX2", "glibc.cpu.hwcaps=-AVX2"),
+        ("glibc.malloc.hugetlb=1:glibc.cpu.hwcaps=-AVX2,-BMI2", "glibc.cpu.hwcaps=-AVX2,-BMI2"),
+        ("glibc.tune.hwcaps=Prefer_ERMS,-AVX_Usable", "glibc.tune.hwcaps=Prefer_ERMS,-AVX_Usable"),
+        ("glibc.cpu.hwcaps=Prefer_ERMS", ""),
+        ("glibc.malloc.hugetlb=1", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_what_glibc_tunables_hides_from_the_loader_is_told(tunables: str, hidden: str) -> None:
+    assert hiding(tunables) == hidden
+
+
+def test_without_a_loader_that_chooses_by_level_tunables_hide_nothing() -> None:
+    machine = MACHINES / "haswell-desktop"
+    cpu = observe_cpu(root=machine, allowed_cores=2, tunables="glibc.cpu.hwcaps=-AVX2")
+    assert (cpu.level, cpu.tunables) == ("x86-64-v3", "")
+
+
+@pytest.mark.parametrize(
+    ("level", "version", "searched"),
+    [
+        ("x86-64-v3", "2.36", ("x86-64-v3", "x86-64-v2")),
+        ("x86-64-v1", "2.36", ()),
+        ("x86-64-v4", "2.31", ()),
+        (None, "2.36", ()),
+    ],
+)
+def test_the_loader_searches_the_levels_that_it_and_the_cpu_know(
+    level: str | None, version: str, searched: tuple[str, ...]
+) -> None:
+    facts = changed(healthy_facts(), {"cpu": {"level": level}, "interpreter": {"libc_version": version}})
+    assert searched_levels(facts.cpu, facts.interpreter) == searched

@@ -5,6 +5,7 @@ import pytest
 from fastinstall.errors import DocumentError, UsageError
 from fastinstall.model.recipe import Severity
 from fastinstall.probes.recipes import load_recipe, load_recipe_file, load_recipes
+from fastinstall.proof.catalogue import matrix_cases, operation_of
 from fastinstall.rules.advisories import applicable, count_by_severity
 from fastinstall.rules.levels import required_by
 from fastinstall.system.resources import recipes_directory
@@ -21,11 +22,32 @@ def _copy(directory: Path, name: str, change: tuple[str, str] = ("", "")) -> Pat
 
 def test_the_shipped_recipes_are_right_and_share_advisories() -> None:
     recipes = load_recipes((SHIPPED,))
-    assert list(recipes) == ["pillow", "pillow-simd"]
+    assert list(recipes) == ["pillow", "pillow-merged", "pillow-simd"]
     stock, simd = recipes["pillow"], recipes["pillow-simd"]
     assert set(stock.advisories) < set(simd.advisories)
     assert all(advisory.kernels_only for advisory in set(simd.advisories) - set(stock.advisories))
     assert (stock.libraries, stock.levels) == (simd.libraries, simd.levels)
+
+
+def test_the_merged_recipe_is_the_recommended_one_and_has_the_levels_and_symbols_of_the_fork() -> None:
+    recipes = load_recipes((SHIPPED,))
+    merged, simd = recipes["pillow-merged"], recipes["pillow-simd"]
+    assert [name for name, recipe in recipes.items() if recipe.recommended] == ["pillow-merged"]
+    assert (merged.levels, merged.expect, merged.libraries) == (simd.levels, simd.expect, simd.libraries)
+
+
+def test_the_parts_of_the_merged_recipe_speak_of_operations_that_are_proven() -> None:
+    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
+    assert kernels is not None
+    proven = {operation_of(case) for case in matrix_cases()}
+    named = {operation for part in kernels.parts for operation in part.operations}
+    assert [name for name in named if not any(each.startswith(name) for each in proven)] == []
+
+
+def test_every_guarded_file_belongs_to_a_part() -> None:
+    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
+    assert kernels is not None
+    assert {guard.file for guard in kernels.guards} <= {file for part in kernels.parts for file in part.files}
 
 
 def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
@@ -54,7 +76,7 @@ def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path)
 def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known() -> None:
     with pytest.raises(UsageError, match="no recipe is named 'pillow-smid'") as caught:
         load_recipe("pillow-smid", (SHIPPED,))
-    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-simd"
+    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-merged, pillow-simd"
 
 
 def test_a_malformed_recipe_is_refused_with_its_file(tmp_path: Path) -> None:

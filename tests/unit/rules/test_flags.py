@@ -52,6 +52,11 @@ def test_a_level_without_a_fallback_is_refused_when_its_flags_are() -> None:
         compile_flags(RECIPE, V4, ["-mavx2", "-mfma"])
 
 
+def test_a_compiler_that_is_too_old_is_named_with_the_flag() -> None:
+    with pytest.raises(RefusedError, match=r"the C compiler \(gcc 4\.8\.5\) does not accept -march=x86-64-v4"):
+        compile_flags(RECIPE, V4, [], compiler="gcc 4.8.5")
+
+
 def test_every_flag_of_every_level_is_to_be_probed_once() -> None:
     probed = probed_flags(RECIPE)
     assert len(probed) == len(set(probed))

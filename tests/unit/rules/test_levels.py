@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.rules.levels import LEVELS, level_of, masked_features, missing_for, required_by
+from fastinstall.rules.levels import LEVELS, knows_levels, level_of, masked_features, missing_for, rank, required_by
 
 
 def test_each_level_is_reached_with_exactly_its_features() -> None:
@@ -60,3 +60,24 @@ def test_the_family_shows_what_is_masked(name: str, level: str) -> None:
 )
 def test_what_a_cpu_never_had_is_not_masked(name: str, level: str | None) -> None:
     assert masked_features(required_by(level) if level else (), name, level) == ()
+
+
+def test_levels_have_a_rank_and_other_names_none() -> None:
+    assert [rank(level) for level in (*LEVELS, "x86-64", "x86-64-baseline")] == [1, 2, 3, 4, 1, 1]
+    assert [rank(level) for level in ("native", "baseline", "", None, "x86-64-v3-avx")] == [0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("libc", "version", "knows"),
+    [
+        ("glibc", "2.36", "yes"),
+        ("glibc", "2.33", "yes"),
+        ("glibc", "2.32", "no"),
+        ("glibc", "2.5", "no"),
+        ("glibc", "3.0", "yes"),
+        ("glibc", "", "yes"),
+        ("musl", "1.2.5", "no"),
+    ],
+)
+def test_only_later_loaders_of_glibc_choose_by_level(libc: str, version: str, knows: str) -> None:
+    assert knows_levels(libc, version) == (knows == "yes")

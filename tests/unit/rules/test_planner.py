@@ -13,16 +13,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from builders import changed, empty_facts, environment, healthy_facts, receipt, recipe, stock_facts
+from builders import changed, empty_facts, environment, healthy_facts, receipt, recipe, stock_facts, wish
 
 from fastinstall.errors import FastinstallError
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.codec import encode
 from fastinstall.model.facts import Facts
 from fastinstall.model.plan import Build, CreateEnvironment, Plan
-from fastinstall.model.wish import Wish
 from fastinstall.rules.digest import facts_digest
-from fastinstall.rules.planner import Situation, make_plan, nothing_to_do
+from fastinstall.rules.planner import make_plan, nothing_to_do
+from fastinstall.rules.situation import Situation
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
 BASES: dict[str, Callable[[], Facts]] = {"stock": stock_facts, "healthy": healthy_facts, "empty": empty_facts}
@@ -62,7 +62,7 @@ def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_fa
 
 
 def test_a_healthy_environment_has_an_empty_plan() -> None:
-    made = nothing_to_do(healthy_facts(), recipe(), Wish(), receipt())
+    made = nothing_to_do(healthy_facts(), recipe(), wish(), receipt())
     assert made is not None
     assert made.steps == ()
     assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is in place, unchanged since 2026-11-21T10:00:00+00:00"
@@ -70,8 +70,8 @@ def test_a_healthy_environment_has_an_empty_plan() -> None:
 
 
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
-    assert nothing_to_do(stock_facts(), recipe(), Wish(), None) is None
-    assert nothing_to_do(stock_facts(), recipe(), Wish(), receipt()) is None
+    assert nothing_to_do(stock_facts(), recipe(), wish(), None) is None
+    assert nothing_to_do(stock_facts(), recipe(), wish(), receipt()) is None
 
 
 def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
@@ -86,10 +86,26 @@ def test_an_upgrade_to_a_later_version_has() -> None:
     assert any(isinstance(step, Build) for step in made.steps)
 
 
+def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_wish_stays_as_it_was() -> None:
+    older = replace(receipt(), source_version="11.3.0.post0", version="11.3.0+simd.v2", levels=("x86-64-v2",))
+    made = make_plan(replace(_situation({"restoring": True}), receipt=older))
+    build = next(step for step in made.steps if isinstance(step, Build))
+    assert (build.version, build.levels) == ("11.3.0+simd.v2", ("x86-64-v2",))
+    assert made.wish == wish()
+    assert [(hazard.risk, hazard.allowed) for hazard in made.hazards] == [("downgrade", True)]
+
+
+def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is_gone() -> None:
+    foreign = replace(receipt(), source_version="12.1.1+simd.v3")
+    made = make_plan(replace(_situation({"restoring": True}), receipt=foreign))
+    build = next(step for step in made.steps if isinstance(step, Build))
+    assert (build.version, build.source is not None) == ("12.1.1+simd.v3", True)
+
+
 def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
     frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
     with pytest.raises(FastinstallError, match="frozen"):
-        nothing_to_do(frozen, recipe(), Wish(), receipt())
+        nothing_to_do(frozen, recipe(), wish(), receipt())
 
 
 def test_as_many_jobs_as_the_control_group_grants() -> None:
@@ -102,7 +118,7 @@ def _situation(case: dict[str, Any]) -> Situation:
     return Situation(
         facts=changed(BASES[case.get("base", "stock")](), case.get("facts", {})),
         recipe=changed(recipe(), case.get("recipe", {})),
-        wish=changed(Wish(), case.get("wish", {})),
+        wish=changed(wish(), case.get("wish", {})),
         releases=changed(_releases(), case.get("releases", {})),
         create=CREATE if case.get("create") else None,
         restoring=case.get("restoring", False),

@@ -93,3 +93,104 @@ def test_an_advisory_that_stands_there_twice_is_refused() -> None:
     second = ADVISORIES.removeprefix("schema = 1\n")
     with pytest.raises(DocumentError, match=r"pillow\.toml: advisories\[1\]\.id: 'CVE-1' stands there twice"):
         parse_advisories(ADVISORIES + second, "pillow.toml")
+
+
+MERGING = """
+[kernels]
+pypi = "fork"
+follows = "pillow"
+versions = ">=10"
+proven = ["13.0.0"]
+
+[[kernels.keep]]
+file = "src/Convert.c"
+items = ["rgb2l"]
+reason = "faster"
+
+[[kernels.guards]]
+file = "src/Filter.c"
+function = "ImagingFilter"
+condition = "im->ysize > 1"
+reason = "a bug"
+
+[[kernels.parts]]
+name = "resample"
+files = ["src/Resample.c"]
+operations = ["resize"]
+
+[[kernels.parts]]
+name = "color-lut"
+files = ["src/ColorLUT.c"]
+items = ["src/_imaging.c: _prepare_lut_table"]
+operations = ["lut"]
+
+[[tuning]]
+file = "src/Geometry.c"
+options = ["O2", "no-tree-vectorize"]
+reason = "measured"
+
+[libraries.zlib.static]
+pypi = "zlib-ng"
+directory = "zlib-ng"
+configure = ["--zlib-compat", "--static"]
+archive = "libz.a"
+headers = ["."]
+reason = "faster"
+
+[libraries.zlib]
+header = "zlib.h"
+link = "z"
+"""
+MERGED = FORK.replace('pypi = "fork"', 'pypi = "pillow"') + MERGING
+
+
+def test_a_recipe_that_merges_is_read_whole() -> None:
+    recipe = parse_recipe(MERGED, FILE)
+    assert recipe.kernels is not None
+    assert recipe.kernels.parts[1].items == ("src/_imaging.c: _prepare_lut_table",)
+    assert recipe.kernels.guards[0].condition == "im->ysize > 1"
+    assert recipe.tuning[0].options == ("O2", "no-tree-vectorize")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "problem"),
+    [
+        ('pypi = "fork"', 'pypi = "Fork"', "kernels.pypi", "not a normalised name"),
+        ('pypi = "fork"', 'pypi = "spoon"', "kernels.pypi", "must stand in replaces"),
+        ('follows = "pillow"', 'follows = "-r"', "kernels.follows", "not a normalised name"),
+        ('">=10"\nproven', '"ten"\nproven', "kernels.versions", "not a version specifier"),
+        ('["13.0.0"]', '["13.0.0", "all"]', "kernels.proven[1]", "not a version"),
+        ('"src/Convert.c"', '"/src/Convert.c"', "kernels.keep[0].file", "not relative"),
+        ('["rgb2l"]', "[]", "kernels.keep[0].items", "empty"),
+        ('["rgb2l"]', '["rgb*"]', "kernels.keep[0].items[0]", "not a name in C"),
+        ('"src/Filter.c"', '"../Filter.c"', "kernels.guards[0].file", "not relative"),
+        ('"ImagingFilter"', '"ImagingFilter()"', "kernels.guards[0].function", "not a name in C"),
+        ('"im->ysize > 1"', '""', "kernels.guards[0].condition", "is empty"),
+        ('"im->ysize > 1"', '"im->ysize > 1; exit(1)"', "kernels.guards[0].condition", "more than a C expression"),
+        ('"im->ysize > 1"', '"wide(im)"', "kernels.guards[0].condition", "calls a function"),
+        ('name = "color-lut"', 'name = "resample"', "kernels.parts[1].name", "twice"),
+        ('name = "color-lut"', 'name = "color lut"', "kernels.parts[1].name", "not a normalised name"),
+        ('"src/ColorLUT.c"', '"src/Resample.c"', "kernels.parts[1]", "belongs to 'resample' already"),
+        ('files = ["src/Resample.c"]', "files = []", "kernels.parts[0]", "neither files nor items"),
+        ('["resize"]', "[]", "kernels.parts[0].operations", "empty"),
+        (": _prepare", "/_prepare", "kernels.parts[1].items[0]", "not spelled 'FILE: NAME'"),
+        ('"src/Geometry.c"', '""', "tuning[0].file", "not relative"),
+        ('"O2"', "'O2\")'", "tuning[0].options[0]", "not an option of GCC's optimize pragma"),
+        ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),
+        ('"libz.a"', '"/usr/lib/libz.a"', "libraries.zlib.static.archive", "not relative"),
+        ('headers = ["."]', "headers = []", "libraries.zlib.static.headers", "empty"),
+        ('"--static"', '"--static && ls"', "libraries.zlib.static.configure[1]", "not one word"),
+        ('["ImagingFast"]', "[]", "expect.symbols", "nothing would tell fork from pillow"),
+    ],
+)
+def test_a_wrong_merge_is_refused_with_file_and_key(right: str, wrong: str, key: str, problem: str) -> None:
+    assert right in MERGED
+    with pytest.raises(DocumentError) as caught:
+        parse_recipe(MERGED.replace(right, wrong, 1), FILE)
+    assert (caught.value.key, problem in caught.value.problem) == (key, True), caught.value.problem
+
+
+def test_a_function_may_be_guarded_once_only() -> None:
+    rule = MERGING[MERGING.index("[[kernels.guards]]") : MERGING.index("[[kernels.parts]]")]
+    with pytest.raises(DocumentError, match=r"kernels\.guards\[1\]\.function: 'src/Filter.c: ImagingFilter' stands"):
+        parse_recipe(MERGED.replace(rule, rule + rule), FILE)

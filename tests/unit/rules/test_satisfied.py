@@ -1,18 +1,17 @@
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe
+from builders import changed, healthy_facts, receipt, recipe, wish
 
-from fastinstall.model.wish import Wish
 from fastinstall.rules.satisfied import unsatisfied
 
 
 def test_an_untouched_environment_satisfies_the_wish_it_was_made_for() -> None:
-    assert unsatisfied(healthy_facts(), recipe(), Wish(), receipt()) is None
+    assert unsatisfied(healthy_facts(), recipe(), wish(), receipt()) is None
 
 
 def test_without_a_receipt_everything_is_to_be_done() -> None:
-    assert unsatisfied(healthy_facts(), recipe(), Wish(), None) == "fastinstall has set up nothing here"
+    assert unsatisfied(healthy_facts(), recipe(), wish(), None) == "fastinstall has set up nothing here"
 
 
 @pytest.mark.parametrize(
@@ -34,13 +33,13 @@ def test_without_a_receipt_everything_is_to_be_done() -> None:
     ],
 )
 def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) -> None:
-    found = unsatisfied(changed(healthy_facts(), changes), recipe(), Wish(), receipt())
+    found = unsatisfied(changed(healthy_facts(), changes), recipe(), wish(), receipt())
     assert found is not None
     assert reason in found
 
 
 @pytest.mark.parametrize(
-    ("wish", "reason"),
+    ("asked", "reason"),
     [
         ({"upgrade": True}, "an upgrade was asked for"),
         ({"recipe": "pillow"}, "asked for pillow as pillow (bundle), not pillow-simd as pillow"),
@@ -50,20 +49,48 @@ def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) 
         ({"level": "x86-64-v2"}, "level x86-64-v2"),
     ],
 )
-def test_another_wish_is_a_reason(wish: dict[str, Any], reason: str) -> None:
-    found = unsatisfied(healthy_facts(), recipe(), changed(Wish(), wish), receipt())
+def test_another_wish_is_a_reason(asked: dict[str, Any], reason: str) -> None:
+    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), receipt())
     assert found is not None
     assert reason in found
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "asked",
     [{"jobs": 7}, {"offline": True}, {"allow": ["downgrade"]}, {"version": "12.1.1.post0"}, {"level": "x86-64-v3"}],
 )
-def test_a_wish_for_what_is_there_is_no_reason(wish: dict[str, Any]) -> None:
-    assert unsatisfied(healthy_facts(), recipe(), changed(Wish(), wish), receipt()) is None
+def test_a_wish_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
+    assert unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), receipt()) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "does"), [("12.1.1", True), ("12.1.1.post0", True), ("12.0.0", False), ("latest", False)]
+)
+def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(asked: str, *, does: bool) -> None:
+    taken = changed(receipt(), {"source_version": "12.1.1+simd.v3"})
+    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), {"version": asked}), taken)
+    assert (found is None) is does
+
+
+@pytest.mark.parametrize(
+    ("asked", "levels", "reason"),
+    [
+        ({}, ["x86-64-v2", "x86-64-v3"], None),
+        ({}, ["x86-64-v2", "x86-64-v3", "x86-64-v4"], None),
+        ({}, ["x86-64-v2"], "levels x86-64-v2 and x86-64-v3 suit this CPU and wish, not x86-64-v2"),
+        ({}, ["x86-64-v3", "x86-64-v4"], None),
+        ({"levels": ["x86-64-v3", "x86-64-v2"]}, ["x86-64-v2", "x86-64-v3"], None),
+        ({"levels": ["x86-64-v2", "x86-64-v3"]}, ["x86-64-v3"], "levels x86-64-v2 and x86-64-v3 suit"),
+        ({"level": "x86-64-v3"}, ["x86-64-v2", "x86-64-v3"], "level x86-64-v3 suits this CPU and wish, not x86-64-v2"),
+    ],
+)
+def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this_cpu(
+    asked: dict[str, Any], levels: list[str], reason: str | None
+) -> None:
+    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), changed(receipt(), {"levels": levels}))
+    assert found is None if reason is None else reason in (found or "")
 
 
 def test_a_guard_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_facts(), {"guard": {"installed": False, "problems": ["missing"]}})
-    assert unsatisfied(facts, recipe(), Wish(guard=False), receipt()) is None
+    assert unsatisfied(facts, recipe(), changed(wish(), {"guard": False}), receipt()) is None

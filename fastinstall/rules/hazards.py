@@ -1,0 +1,67 @@
+"""The named risks of a plan, and what a person should know before consenting. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fastinstall.model.facts import Stack
+from fastinstall.model.plan import Hazard
+from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.wish import Risk
+from fastinstall.rules.advisories import applicable, coming_back, count_by_severity, vulnerable_hazard
+from fastinstall.rules.numbering import base_version, parsed
+
+
+def version_hazards(recipe: Recipe, stack: Stack, version: str) -> tuple[Hazard, ...]:
+    """What is risky about putting a version into a target: it may be older, or known to be vulnerable.
+
+    Args:
+        recipe: whose advisories count.
+        stack: what is in place.
+        version: of the source.
+    """
+    found = (_downgrade(recipe, stack, version), vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe)))
+    return tuple(hazard for hazard in found if hazard is not None)
+
+
+def weighed(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> tuple[Hazard, ...]:
+    """The hazards, those marked whose risk is allowed by name."""
+    names = tuple(allowed)
+    return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
+
+
+def known_against(recipe: Recipe, version: str) -> tuple[str, ...]:
+    """A sentence about the advisories of a version; none where it has none."""
+    known = applicable(recipe.advisories, version, kernels=_has_kernels(recipe))
+    if not known:
+        return ()
+    what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_counted(known)})"
+    return (f"{what}: fastinstall recipes show {recipe.name}",)
+
+
+def _downgrade(recipe: Recipe, stack: Stack, version: str) -> Hazard | None:
+    installed, core = stack.version, stack.core
+    if installed is None or not _is_later(installed, version):
+        return None
+    kernels = core is not None and bool(core.simd_symbols)
+    returning = coming_back(recipe.advisories, installed, version, installed_kernels=kernels)
+    return Hazard(
+        risk=Risk.DOWNGRADE,
+        summary=f"Pillow {installed} is in place; {version} is older, "
+        f"and {len(returning)} known advisories come back ({_counted(returning)})",
+        items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
+    )
+
+
+def _is_later(installed: str, version: str) -> bool:
+    try:
+        return parsed(base_version(installed)) > parsed(base_version(version))
+    except ValueError:
+        return False
+
+
+def _has_kernels(recipe: Recipe) -> bool:
+    return bool(recipe.expect.symbols)
+
+
+def _counted(advisories: Iterable[Advisory]) -> str:
+    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())

@@ -1,0 +1,33 @@
+"""What a plan is made from, as one value. Pure."""
+
+from dataclasses import dataclass
+
+from fastinstall.model.artefact import Releases
+from fastinstall.model.facts import Facts
+from fastinstall.model.plan import CreateEnvironment
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Everything that a plan is made from.
+
+    Attributes:
+        facts: the target, with its toolchain.
+        recipe: what to build.
+        wish: what was asked for.
+        releases: what the index or the wheelhouse offers.
+        receipt: of an earlier setup.
+        create: the environment to make first; then `facts` speak of it as it will be.
+        restoring: the plan puts back what the receipt says, so its version is consented to already.
+    """
+
+    facts: Facts
+    recipe: Recipe
+    wish: Wish
+    releases: Releases
+    receipt: Receipt | None = None
+    create: CreateEnvironment | None = None
+    restoring: bool = False

@@ -1,0 +1,161 @@
+"""What does not prove is left out and built again, or not installed at all.
+
+The proof is the real one, on the official wheel and a damaged copy of it; only the compiler is spared: the
+function that makes a wheel of a step hands out one of the two.
+"""
+
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from fastinstall.actions.proven import Ground, make_proven
+from fastinstall.actions.workshop import Workshop
+from fastinstall.build.request import BuildResult
+from fastinstall.errors import UnprovenError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import pip_settings
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.event import Event, Noted
+from fastinstall.model.plan import Build, Target
+from fastinstall.model.wish import LinkMode
+from fastinstall.probes.cpu import observe_cpu
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.probes.recipes import load_recipe
+from fastinstall.system import files
+from fastinstall.system.resources import recipes_directory
+
+BLUR = ("PIL/ImageFilter.py", "return image.box_blur(xy)", "return image.box_blur((xy[0] + 1, xy[1] + 1))")
+CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0, y0, x1, y1)).transpose(0)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A workshop, and wheels to prove in it."""
+
+    workshop: Workshop
+    ground: Ground
+    step: Build
+    official: Path
+    heard: list[Event]
+    made: list[tuple[str, ...]] = field(default_factory=list)
+
+    def maker(self, wheel_for: Callable[[Build], Path]) -> Callable[[Build], BuildResult]:
+        """Hands out the wheel for a step, and notes what was left out of it."""
+
+        def make(step: Build) -> BuildResult:
+            self.made.append(step.without)
+            wheel = wheel_for(step)
+            return BuildResult(
+                wheel=wheel, sha256=files.sha256(wheel), from_cache=False, features={}, log=None, seconds=0.0
+            )
+
+        return make
+
+    @property
+    def warnings(self) -> str:
+        """What was said as a warning."""
+        return "\n".join(event.message for event in self.heard if isinstance(event, Noted) and event.warning)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keeps what the official wheel gave, from test to test."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def scene(shared_cache: Path, cache: Path) -> Scene:
+    heard: list[Event] = []
+    interpreter = observe_interpreter(Path(sys.executable))
+    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    index = PackageIndex(settings=pip_settings(Path(sys.executable), os.environ), cache=shared_cache)
+    official = index.releases(recipe, interpreter).wheels[0]
+    path = index.fetch(official, shared_cache, heard.append)
+    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
+    workshop = Workshop(
+        recipe=recipe,
+        index=index,
+        cache=cache,
+        variables=dict(os.environ),
+        emit=heard.append,
+        now=datetime.now(UTC),
+        cpu=cpu,
+    )
+    ground = Ground(interpreter=interpreter, cpu=cpu, reference=official)
+    return Scene(workshop=workshop, ground=ground, step=_step(official), official=path, heard=heard)
+
+
+def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
+    damaged = _damaged(scene.official, tmp_path, *BLUR)
+    built = make_proven(
+        scene.step,
+        scene.maker(lambda step: scene.official if "blur" in step.without else damaged),
+        scene.ground,
+        scene.workshop,
+    )
+    assert built.wheel == scene.official
+    assert scene.made == [(), ("blur",)]
+    assert "built again without the kernels for blur" in scene.warnings
+    assert "box" in scene.warnings
+
+
+def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
+    make = scene.maker(lambda _step: scene.official)
+    make_proven(scene.step, make, scene.ground, scene.workshop)
+    scene.heard.clear()
+    make_proven(scene.step, make, scene.ground, scene.workshop)
+    assert scene.heard == []
+
+
+def test_where_no_part_is_to_blame_nothing_is_built_and_the_failure_names_the_operation(
+    scene: Scene, tmp_path: Path
+) -> None:
+    damaged = _damaged(scene.official, tmp_path, *CROP)
+    with pytest.raises(UnprovenError, match="crop") as caught:
+        make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.workshop)
+    assert caught.value.version == scene.step.version
+    assert any("crop/" in line for line in caught.value.details)
+
+
+def test_a_recipe_that_merges_nothing_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
+    plain = replace(scene.workshop, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
+    damaged = _damaged(scene.official, tmp_path, *BLUR)
+    built = make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, plain)
+    assert built.wheel == damaged
+
+
+def _step(official: Artefact) -> Build:
+    return Build(
+        recipe="pillow-merged",
+        source=None,
+        chassis=official,
+        distribution="pillow",
+        version=official.version,
+        targets=(Target(level="x86-64-v2", cflags=(), ldflags=()),),
+        link=LinkMode.BUNDLE,
+        libraries=(),
+        jobs=1,
+        reason="a test",
+    )
+
+
+def _damaged(official: Path, directory: Path, name: str, old: str, new: str) -> Path:
+    """The official wheel with one line of its Python code changed."""
+    target = directory / "damaged" / official.name
+    target.parent.mkdir()
+    shutil.copy(official, target)
+    with zipfile.ZipFile(official) as archive, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
+        for member in archive.infolist():
+            content = archive.read(member)
+            if member.filename == name:
+                assert old.encode() in content, f"{name} of this version has no {old!r}"
+                content = content.replace(old.encode(), new.encode())
+            copy.writestr(member, content)
+    return target
