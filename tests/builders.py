@@ -12,6 +12,7 @@ from fastinstall.model.codec import decode, encode
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
     Core,
+    CoreLevel,
     Dependant,
     Distribution,
     Facts,
@@ -40,6 +41,7 @@ from fastinstall.model.wish import LinkMode, Wish
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
+COPIES = ("x86-64-v2", "x86-64-v3")
 CORE_SHA256 = "c0de" * 16
 STOCK_SHA256 = "57ac" * 16
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8", "ImagingFilter5x5f_4u8")
@@ -95,6 +97,7 @@ def empty_facts() -> Facts:
         "error": "ModuleNotFoundError: No module named 'PIL'",
         "version": "",
         "location": "",
+        "core": "",
         "features": {"$replace": {}},
         "operations": [],
     }
@@ -105,6 +108,13 @@ def empty_facts() -> Facts:
         "runtime": missing,
     }
     return changed(healthy_facts(), changes)
+
+
+def levelled_facts() -> Facts:
+    """The healthy environment, its core in two copies, the better of them loaded; `levelled_receipt()` goes with it."""
+    copies = [encode(copy(level, loaded=level == "x86-64-v3")) for level in COPIES]
+    running = str(copy("x86-64-v3").path)
+    return changed(healthy_facts(), {"stack": {"core": {"levels": copies}}, "runtime": {"core": running}})
 
 
 def minimal_facts() -> Facts:
@@ -122,6 +132,11 @@ def minimal_facts() -> Facts:
     )
 
 
+def wish() -> Wish:
+    """What led to `receipt()`: the small recipe, and nothing else said."""
+    return Wish(recipe="pillow-simd")
+
+
 def receipt() -> Receipt:
     """What the setup behind `healthy_facts()` left."""
     return Receipt(
@@ -129,13 +144,13 @@ def receipt() -> Receipt:
         created_at="2026-11-21T10:00:00+00:00",
         tool_version="0.1.0",
         environment=environment(),
-        wish=Wish(),
+        wish=wish(),
         recipe="pillow-simd",
         source_version="12.1.1.post0",
         distribution="pillow",
         version="12.1.1+simd.v3",
         metadata="pillow-12.1.1+simd.v3.dist-info",
-        level="x86-64-v3",
+        levels=("x86-64-v3",),
         link=LinkMode.BUNDLE,
         wheel="pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.whl",
         wheel_sha256="3e1" * 21 + "0",
@@ -151,6 +166,25 @@ def receipt() -> Receipt:
         features=dict(FEATURES),
         jpeg=_jpeg(),
         previous="pillow 12.1.1 (pip)",
+    )
+
+
+def levelled_receipt() -> Receipt:
+    """What the setup behind `levelled_facts()` left."""
+    return changed(receipt(), {"levels": list(COPIES)})
+
+
+def copy(level: str, *, loaded: bool = False) -> CoreLevel:
+    """A copy of the core in a wheel that has several; the first of `COPIES` is the baseline."""
+    place = "" if level == COPIES[0] else f"glibc-hwcaps/{level}/"
+    return CoreLevel(
+        level=level,
+        path=SITE_PACKAGES / f"pillow.libs/{place}lib_imaging_core-c0dec0de.so",
+        sha256=level[-1] * 64,
+        loaded=loaded,
+        simd_symbols=SYMBOLS,
+        unoptimised_share=0.01,
+        isa_note=level,
     )
 
 
@@ -317,6 +351,7 @@ def _runtime(version: str) -> Runtime:
         imported=True,
         version=version,
         location=str(SITE_PACKAGES / "PIL/__init__.py"),
+        core=str(SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"),
         features=dict(FEATURES),
         operations=tuple(OperationResult(name=name, ok=True) for name in ("resize-lanczos-RGB", "jpeg-round-trip")),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from fastinstall.binary.core_levels import Stub, read_levels, read_stub
 from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.binary.image import open_image, read_whole
 from fastinstall.binary.libraries import identify_jpeg
@@ -31,7 +32,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     """Read the core; a damaged or missing file is a `Core` that is not readable, never an exception.
 
     Args:
-        path: the core.
+        path: the core, or a stub in its place whose code the loader picks among several copies.
         symbols: which to look for (a recipe's `expect.symbols`).
         main: the interpreter that would load it.
         hwcaps: see `resolve_libraries`.
@@ -42,14 +43,53 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     resolve = partial(resolve_libraries, path, main=main, library_path=library_path, hwcaps=hwcaps)
     try:
         seen = _measured(seen, path)
-        described = _described(seen, path, symbols, _machine(main))
-        version = _version(_constants(path), expected_version)
-        libraries = tuple(_library(resolved) for resolved in resolve())
-        return replace(described, readable=True, version=version, libraries=libraries)
+        _check_machine(path, _machine(main))
+        stub, resolved = read_stub(path), resolve()
+        if stub is None:
+            described = _described(seen, path, symbols)
+        else:
+            seen = replace(seen, levels=read_levels(stub, _loaded(stub, resolved), symbols))
+            described = _described_by_copy(seen, stub, resolved)
+        return replace(
+            described,
+            readable=True,
+            version=_version(_constants(_code(described)), expected_version),
+            switches=compiler_switches(_code(described)),
+            libraries=tuple(_library(each) for each in resolved if stub is None or each.soname != stub.code),
+        )
     except OSError as error:
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(seen, problem=error.problem)
+
+
+def _loaded(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:
+    return next((library.path for library in resolved if library.soname == stub.code), None)
+
+
+def _described_by_copy(core: Core, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Core:
+    """Describe a stub by the copy that the loader would take.
+
+    Raises:
+        ElfError: it would find none, or none that can take the core's place.
+    """
+    copy = next((copy for copy in core.levels if copy.loaded), None)
+    if copy is None:
+        searched = next((library.problem for library in resolved if library.soname == stub.code), "not found")
+        raise ElfError(stub.path, f"a stub without its code, {stub.code}: {searched}")
+    if copy.problem:
+        raise ElfError(stub.path, f"a stub whose code is not usable, {copy.path}: {copy.problem}")
+    return replace(
+        core,
+        simd_symbols=copy.simd_symbols,
+        unoptimised_share=copy.unoptimised_share,
+        isa_note=copy.isa_note,
+    )
+
+
+def _code(core: Core) -> Path:
+    """The file that holds the code."""
+    return Path(next((copy.path for copy in core.levels if copy.loaded), core.path))
 
 
 def _measured(core: Core, path: Path) -> Core:
@@ -59,17 +99,19 @@ def _measured(core: Core, path: Path) -> Core:
     return replace(core, size=len(content), mtime_ns=modified, sha256=digest)
 
 
-def _described(core: Core, path: Path, symbols: tuple[str, ...], machine: str) -> Core:
-    dynamic = read_dynamic(path)
-    if dynamic.machine != machine:
-        raise ElfError(path, f"built for {dynamic.machine}, not for {machine}")
+def _check_machine(path: Path, machine: str) -> None:
+    built_for = read_dynamic(path).machine
+    if built_for != machine:
+        raise ElfError(path, f"built for {built_for}, not for {machine}")
+
+
+def _described(core: Core, path: Path, symbols: tuple[str, ...]) -> Core:
     defined = defined_symbols(path)
     return replace(
         core,
         simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
         unoptimised_share=unoptimised_share(path),
-        isa_note=dynamic.isa_needed,
-        switches=compiler_switches(path),
+        isa_note=read_dynamic(path).isa_needed,
     )
 
 

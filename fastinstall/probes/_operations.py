@@ -56,6 +56,8 @@ def main(arguments: list[str]) -> None:
         report(event="failed", error=_describe(error))
         return
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
+    report(event="begin", name="core")
+    report(event="core", path=core_file())
     quick = "--quick" in arguments
     made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
     if pixels:
@@ -75,6 +77,55 @@ def report(**values: object) -> None:
     """Print one line, at once: what comes next may kill this process."""
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
+
+
+def core_file() -> str:
+    """Find the file that holds the running core's code: `__file__` may be a stub before several copies of it.
+
+    Returns:
+        Its real path; empty where it cannot be told.
+    """
+    module_file = getattr(_module("_imaging"), "__file__", None) or ""
+    try:
+        return _holder_of_entry(module_file)
+    except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
+        return _mapped_core()
+
+
+def _holder_of_entry(module_file: str) -> str:
+    """The file that the loader takes the module's entry from. Source: dladdr(3)."""
+    import ctypes  # noqa: PLC0415 (not every interpreter has it)
+
+    class Information(ctypes.Structure):
+        _fields_ = (
+            ("file", ctypes.c_char_p),
+            ("base", ctypes.c_void_p),
+            ("name", ctypes.c_char_p),
+            ("address", ctypes.c_void_p),
+        )
+
+    entry = ctypes.cast(ctypes.CDLL(module_file).PyInit__imaging, ctypes.c_void_p)
+    information, dladdr = Information(), ctypes.CDLL(None).dladdr
+    dladdr.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    if not dladdr(entry, ctypes.byref(information)):
+        raise OSError("no file holds the entry of " + module_file)
+    return os.path.realpath(os.fsdecode(information.file))
+
+
+def _mapped_core() -> str:
+    """The mapped file that is named like a core, the code behind a stub before the stub. Source: proc(5)."""
+    from pathlib import Path  # noqa: PLC0415 (rarely needed)
+
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+    files = sorted({line.split(None, 5)[5] for line in maps.splitlines() if "/" in line})
+    for start in ("lib_imaging_core-", "_imaging."):
+        for path in files:
+            if Path(path).name.startswith(start):
+                return path
+    return ""
 
 
 def report_features() -> None:

@@ -14,18 +14,20 @@ from fastinstall.rules.levels import LEVELS, level_of, masked_features
 from fastinstall.system.process import CommandError, run
 
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/ld-linux-x86-64.so.2")
+_HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0
 
 
-def observe_cpu(*, root: Path = Path("/"), allowed_cores: int) -> Cpu:
+def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "") -> Cpu:
     """The processor, in about 2 ms where /proc/cpuinfo exists.
 
     Args:
         root: what stands for "/": another directory holds the files of a captured machine.
         allowed_cores: logical CPUs that this process may run on.
+        tunables: the variable GLIBC_TUNABLES, by which the loader can be made to overlook features.
     """
     seen = _from_cpuinfo(root) or _from_package(root)
-    level, source = _level(root, seen)
+    level, source = _level(root, seen, tunables)
     return Cpu(
         architecture=seen.architecture,
         vendor=seen.vendor,
@@ -34,6 +36,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int) -> Cpu:
         level=level,
         level_source=source,
         masked=masked_features(seen.flags, seen.name, level) if seen.flags else (),
+        tunables=hiding(tunables) if source == "ld.so" else "",
         hypervisor="hypervisor" in seen.flags,
         cores=allowed_cores,
         quota=observe_quota(root),
@@ -107,11 +110,21 @@ def _from_package(root: Path) -> _Seen:
     )
 
 
-def _level(root: Path, seen: _Seen) -> tuple[str | None, str]:
+def hiding(tunables: str) -> str:
+    """The part of GLIBC_TUNABLES that hides features of the CPU from the loader; empty where it hides none.
+
+    Source: the GNU C Library manual, "Hardware Capability Tunables".
+    """
+    settings = (setting.partition("=") for setting in tunables.split(":"))
+    found = [(name, value) for name, _, value in settings if name in _HIDING]
+    return next((f"{name}={value}" for name, value in found if "-" in value), "")
+
+
+def _level(root: Path, seen: _Seen, tunables: str) -> tuple[str | None, str]:
     if seen.architecture != "x86_64":
         return None, ""
     loader = next((root / name for name in _LOADERS if (root / name).is_file()), None)
-    from_loader = level_from_help(_help(loader)) if loader is not None else None
+    from_loader = level_from_help(_help(loader, tunables)) if loader is not None else None
     if from_loader is not None:
         return from_loader, "ld.so"
     return level_of(seen.flags), seen.source
@@ -129,9 +142,10 @@ def level_from_help(text: str) -> str | None:
     return "x86-64-v1" if named else None
 
 
-def _help(loader: Path) -> str:
+def _help(loader: Path, tunables: str) -> str:
+    variables = {"GLIBC_TUNABLES": tunables} if tunables else {}
     try:
-        return run((loader, "--help"), timeout=_TIMEOUT, check=False).stdout
+        return run((loader, "--help"), environment=variables, timeout=_TIMEOUT, check=False).stdout
     except CommandError:
         return ""
 

@@ -68,9 +68,9 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.stack import Loader, observe_stack
 
-    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
-    loader = Loader(hwcaps=_hwcaps(cpu), library_path=_library_path(variables))
+    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=variables.get("GLIBC_TUNABLES", ""))
     interpreter = answer.result()
+    loader = Loader(hwcaps=searched_levels(cpu, interpreter), library_path=_library_path(variables))
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     symbols = request.recipe.expect.symbols
@@ -119,12 +119,12 @@ def _library_path(variables: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(Path(entry) for entry in variables.get("LD_LIBRARY_PATH", "").split(":") if entry)
 
 
-def _hwcaps(cpu: Cpu) -> tuple[str, ...]:
+def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """The subdirectories of glibc-hwcaps that the loader searches, the best first; the baseline has none."""
-    from fastinstall.rules.levels import LEVELS
+    from fastinstall.binary.loader import usable_hwcaps
+    from fastinstall.rules.levels import knows_levels
 
-    levels = list(LEVELS)
-    return tuple(reversed(levels[1 : levels.index(cpu.level) + 1])) if cpu.level is not None else ()
+    return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
 
 
 def _is_writable(directory: Path) -> bool:

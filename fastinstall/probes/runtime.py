@@ -76,6 +76,7 @@ def _runtime(completed: Completed, ending: _Ending) -> Runtime:
         during=running or next((result.name for result in operations if not result.ok), ""),
         version=imported.get("version", ""),
         location=imported.get("location", ""),
+        core=_first(events, "core").get("path", ""),
         features=_first(events, "features").get("features", {}),
         operations=operations,
     )

@@ -50,6 +50,7 @@ def test_stock_pillow_does_everything(stock: Path) -> None:
     seen = _observe(stock, quick=False)
     assert (seen.imported, seen.error, seen.signal, seen.during) == (True, "", "", "")
     assert (seen.version, Path(seen.location)) == (PILLOW, site_packages(stock) / "PIL/__init__.py")
+    assert Path(seen.core) == _core(site_packages(stock))
     assert [result for result in seen.operations if not result.ok] == []
     names = {result.name for result in seen.operations}
     codecs = {"jpeg-round-trip", "jpeg-draft", "png-round-trip", "tiff-lzw-round-trip", "webp-round-trip"}
@@ -192,4 +193,5 @@ def test_the_operations_run_on_the_oldest_and_newest_python(tmp_path: Path, vers
     install_wheel(python, "pillow")
     seen = _observe(python, quick=False)
     assert (seen.imported, seen.error) == (True, "")
+    assert Path(seen.core) == _core(site_packages(python)).resolve()
     assert [result for result in seen.operations if not result.ok] == []
