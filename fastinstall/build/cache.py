@@ -80,27 +80,9 @@ def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, 
         fresh = space / "entry"
         fresh.mkdir()
         os.replace(wheel, fresh / wheel.name)
-        _sync(fresh / wheel.name)
         files.write_text(fresh / _RESULT, codec.dump(codec.document("build", entry)))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _put(fresh, target, space / "old")
-    files.sync_directory(target.parent)
+        files.publish(fresh, target, space / "old")
     return entry
-
-
-def _put(fresh: Path, target: Path, aside: Path) -> None:
-    """Move an entry to its place; what is there goes aside. A rival that is quicker than we has built the same."""
-    try:
-        files.rename(fresh, target)
-    except FileExistsError:
-        if not files.exchange(fresh, target):
-            os.rename(target, aside)
-            os.rename(fresh, target)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
 
 
 def _read(path: Path) -> Entry | None:

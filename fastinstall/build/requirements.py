@@ -129,22 +129,9 @@ def _fetched(request: BuildRequest, required: tuple[str, ...], place: Path) -> _
         run((*argv, *words), environment=environment, timeout=_SECONDS)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         latest = _Latest(directory=codec.digest(digests)[:16], files=digests)
-        _put(fresh, place / latest.directory, space / "aside")
+        files.publish(fresh, place / latest.directory, space / "aside")
     files.write_text(place / _LATEST, codec.dump(codec.document("requirements", latest)))
     return latest
-
-
-def _put(fresh: Path, target: Path, aside: Path) -> None:
-    """Move wheels to their place; what is there is the same, or damaged."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    files.sync_tree(fresh)
-    try:
-        files.rename(fresh, target)
-    except FileExistsError:
-        if not files.exchange(fresh, target):
-            os.rename(target, aside)
-            os.rename(fresh, target)
-    files.sync_directory(target.parent)
 
 
 def _index_words(request: BuildRequest) -> tuple[str, ...]:

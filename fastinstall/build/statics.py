@@ -7,7 +7,6 @@ Not for libraries that the chassis has or the system brings: those are linked as
 """
 
 import json
-import os
 import re
 import shlex
 import time
@@ -230,17 +229,8 @@ def _describe(entry: Path) -> None:
 
 
 def _put(fresh: Path, place: Path, aside: Path) -> _Entry:
-    """Move an entry to its place; what is there is damaged and goes aside, or is a quicker rival's."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    files.sync_tree(fresh)
     entry = _read(fresh)
-    try:
-        files.rename(fresh, place)
-    except FileExistsError:
-        if not files.exchange(fresh, place):
-            os.rename(place, aside)
-            os.rename(fresh, place)
-    files.sync_directory(place.parent)
+    files.publish(fresh, place, aside)
     return entry
 
 

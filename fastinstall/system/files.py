@@ -102,6 +102,25 @@ def exchange(one: Path, other: Path) -> bool:
     return True
 
 
+def publish(fresh: Path, target: Path, aside: Path) -> None:
+    """Put a finished directory into one of our caches, whole or not at all, and forced to the disk.
+
+    Args:
+        fresh: the directory, on the same filesystem.
+        target: its place. What is there is damaged, or the same by a rival that was quicker.
+        aside: where that may go; not there yet.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sync_tree(fresh)
+    try:
+        rename(fresh, target)
+    except FileExistsError:
+        if not exchange(fresh, target):
+            os.rename(target, aside)
+            os.rename(fresh, target)
+    sync_directory(target.parent)
+
+
 def sha256(path: Path) -> str:
     """The hexadecimal digest of a file."""
     with path.open("rb") as stream:
