@@ -8,6 +8,7 @@ from pathlib import Path
 from fastinstall.build.headers import Headers
 from fastinstall.build.request import BuildRequest
 from fastinstall.build.source import extract_source
+from fastinstall.build.tuning import tuned
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Finished, Noted, Started
 from fastinstall.model.merge import MergeReport
@@ -77,15 +78,16 @@ def _merged(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) ->
 
 
 def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
-    """Put GCC's pragma before a file: unlike flags, it reaches this file alone through any build backend."""
     for rule in rules:
         path = tree / rule.file
         if not path.is_file():
             request.emit(Noted(message=f"{rule.file} is not in this source: the rule that tunes it is not used"))
             continue
-        options = ", ".join(f'"{option}"' for option in rule.options)
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        files.write_bytes(path, f"#pragma GCC optimize ({options})\n{text}".encode("utf-8", "surrogateescape"))
+        text = tuned(path.read_text(encoding="utf-8", errors="surrogateescape"), rule)
+        if text is None:
+            request.emit(Noted(message=f"{rule.file} lacks a function that a rule tunes: the rule is not used"))
+            continue
+        files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
 def _given(path: Path | None) -> Path:

@@ -185,16 +185,20 @@ class Kernels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Optimisation options for one file of the source, where measurement says that they are faster.
+    """What makes one file of the source, or single functions of it, faster by measurement.
 
     Attributes:
         file: relative to the source's top directory.
+        functions: the only ones that are tuned; empty for the whole file.
         options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
+        macros: what `#define` gets, in force inside the functions only: "fmod(x, y) ...".
         reason: what was measured.
     """
 
     file: str
-    options: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
     reason: str
 
 

@@ -18,6 +18,7 @@ from fastinstall.rules.recipe_values import (
 
 _SOURCE = "the source's top directory"
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_=+-]*")
+_MACRO = re.compile(r"[A-Za-z_]\w*\([\w, ]*\) [^\n\\]+")
 _WORD = re.compile(r"[A-Za-z0-9_,.=+:/-]+")
 _ITEM = re.compile(r"([^\s:]+): ([A-Za-z_]\w*)")
 
@@ -90,8 +91,12 @@ def _part_problems(part: Part, key: str) -> Iterator[Problem]:
 
 def _tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
     yield from path_problems(tuning.file, f"{key}.file", _SOURCE)
-    yield from _empty(tuning.options, f"{key}.options", "nothing would be tuned")
+    yield from _empty((*tuning.options, *tuning.macros), f"{key}.options", "nothing would be tuned")
     yield from word_problems(tuning.options, f"{key}.options", _OPTION, "an option of GCC's optimize pragma")
+    yield from identifier_problems(tuning.functions, f"{key}.functions")
+    yield from word_problems(tuning.macros, f"{key}.macros", _MACRO, "a macro with parameters, on one line")
+    if tuning.macros and not tuning.functions:
+        yield f"{key}.macros", "only inside functions: name them in functions"
 
 
 def _static_problems(static: StaticSource, key: str) -> Iterator[Problem]:
