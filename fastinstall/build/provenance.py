@@ -14,7 +14,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.plan import Target
 from fastinstall.model.wish import LinkMode
 
-PIPELINE_VERSION = 2
+PIPELINE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
