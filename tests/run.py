@@ -7,6 +7,7 @@ that fails ends the run. With arguments, only pytest runs, with these arguments.
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,12 @@ def main(arguments: Sequence[str]) -> int:
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
     if arguments:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
+    with tempfile.TemporaryDirectory(prefix="fastinstall-tests-") as cache:
+        return _run_parts({"FASTINSTALL_TEST_CACHE": cache, **environment})
+
+
+def _run_parts(environment: dict[str, str]) -> int:
+    """One part after the other; what one of them has built, the next one finds."""
     for name, part in _parts():
         code = part(name, environment)
         if code != 0:
