@@ -18,7 +18,15 @@ from typing import Any
 
 from interpreters import Python
 
+from fastinstall.system.resources import recipes_directory
+
 UV = Path(sys.executable).with_name("uv")
+FORK = ("--recipe", "pillow-simd", "--allow", "vulnerable")
+"""Words that ask for Pillow-SIMD as published, which lacks the fixes of critical vulnerabilities."""
+
+ONE_LEVEL = ("--level", "x86-64-v2")
+"""Words that halve a compilation: the level is the baseline of the usual two, so what is linked in is compiled once."""
+
 UNREACHABLE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
 """Settings that lead to an index where nobody listens; the port is that of `discard` (RFC 863)."""
 
@@ -171,6 +179,30 @@ class Sandbox:
                 yield Running(process=process)
             finally:
                 process.kill()
+
+    def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-merged") -> dict[str, str]:
+        """Offer a recipe of the test's own, and no other: one of ours with `changes`, each from an old text to another.
+
+        Returns:
+            Variables that lead fastinstall to it.
+        """
+        text = (recipes_directory() / f"{of}.toml").read_text(encoding="utf-8")
+        for old, other in ((f'name = "{of}"', f'name = "{name}"'), *changes):
+            assert old in text, f"{of} no longer has {old!r}"
+            text = text.replace(old, other, 1)
+        directory = self.root / "recipes"
+        directory.mkdir(exist_ok=True)
+        (directory / f"{name}.toml").write_text(text, encoding="utf-8")
+        return {"FASTINSTALL_RECIPES": str(directory)}
+
+    def cache_without(self, *names: str) -> Path:
+        """A cache that has what the shared one has, but for some of its directories and temporary files."""
+        cache = self.root / "cache"
+        cache.mkdir()
+        for directory in self.cache.iterdir():
+            if directory.name not in (*names, "tmp"):
+                (cache / directory.name).symlink_to(directory)
+        return cache
 
     def compiler(self, on_resample: str) -> Path:
         """A C compiler that does something of its own, in the words of sh, before it compiles Resample.c.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall import __version__
 from fastinstall.actions.prove import unpacked
 from fastinstall.actions.workshop import Workshop
 from fastinstall.build.request import BuildResult
@@ -27,6 +28,7 @@ from fastinstall.rules.parts import guilty_parts
 from fastinstall.system import files
 
 if TYPE_CHECKING:
+    from fastinstall.proof.quick import Trial
     from fastinstall.proof.runs import Stack
 
 Make = Callable[[Build], BuildResult]
@@ -73,6 +75,33 @@ def make_proven(step: Build, make: Make, ground: Ground, workshop: Workshop) -> 
             return built
 
 
+def subject_of(step: Build, built: BuildResult, ground: Ground) -> ProofSubject:
+    """What is proven: a build, on the levels that this machine can run."""
+    interpreter = ground.interpreter
+    here = rank(ground.cpu.level)
+    runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
+    return ProofSubject(
+        wheel_sha256=built.sha256,
+        reference_sha256=ground.reference.sha256 if ground.reference is not None else "",
+        python=f"{interpreter.version} {interpreter.abi}",
+        cpu=ground.cpu.name,
+        levels=runnable,
+    )
+
+
+def trial_of(subject: ProofSubject, tree: Path, ground: Ground, workshop: Workshop) -> "Trial":
+    """What is put to the proof: every level of an unpacked build, beside the official wheel."""
+    from fastinstall.proof.quick import Trial  # noqa: PLC0415 (not where the proof is on record)
+
+    return Trial(
+        subject=subject,
+        levels=tuple(_stacks(subject.levels, _stack("", tree, ground, workshop))),
+        reference=_official(ground, workshop),
+        kept=workshop.cache / "proofs" / "outcomes",
+        emit=workshop.emit,
+    )
+
+
 def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, workshop: Workshop) -> Build:
     guilty = guilty_parts(kernels, files=error.files, operations=error.operations)
     fresh = tuple(name for name in guilty if name not in step.without)
@@ -88,8 +117,8 @@ def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, worksho
 def _require_proof(step: Build, built: BuildResult, ground: Ground, workshop: Workshop) -> None:
     if ground.reference is None and step.prebuilt is not None:
         return  # made and proven elsewhere; its operations are run on the stage all the same
-    subject = _subject(step, built, ground)
-    kept = workshop.cache / "proofs" / f"{digest(subject)}.json"
+    subject = subject_of(step, built, ground)
+    kept = workshop.cache / "proofs" / f"{digest((subject, __version__))}.json"
     proof = _read(kept)
     if proof is None:
         proof = _proven(subject, built, ground, workshop)
@@ -98,34 +127,14 @@ def _require_proof(step: Build, built: BuildResult, ground: Ground, workshop: Wo
         raise _unproven(step, proof)
 
 
-def _subject(step: Build, built: BuildResult, ground: Ground) -> ProofSubject:
-    interpreter = ground.interpreter
-    here = rank(ground.cpu.level)
-    runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
-    return ProofSubject(
-        wheel_sha256=built.sha256,
-        reference_sha256=ground.reference.sha256 if ground.reference is not None else "",
-        python=f"{interpreter.version} {interpreter.abi}",
-        cpu=ground.cpu.name,
-        levels=runnable,
-    )
-
-
 def _proven(subject: ProofSubject, built: BuildResult, ground: Ground, workshop: Workshop) -> Proof:
     from fastinstall.build.wheel import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
-    from fastinstall.proof.quick import Trial, quick_proof  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.quick import quick_proof  # noqa: PLC0415 (likewise)
 
     workshop.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
     with files.temporary_directory("proof", within=workshop.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
-        trial = Trial(
-            subject=subject,
-            levels=tuple(_stacks(subject.levels, _stack("", space / "tree", ground, workshop))),
-            reference=_official(ground, workshop),
-            kept=workshop.cache / "proofs" / "outcomes",
-            emit=workshop.emit,
-        )
-        proof = quick_proof(trial)
+        proof = quick_proof(trial_of(subject, space / "tree", ground, workshop))
     workshop.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     return proof
 
@@ -142,7 +151,10 @@ def _official(ground: Ground, workshop: Workshop) -> "Stack | None":
     wheel = ground.reference
     if wheel is None:
         return None
-    return _stack(f"{wheel.name} {wheel.version}", unpacked(wheel, workshop), ground, workshop)
+    stack = _stack(f"{wheel.name} {wheel.version}", unpacked(wheel, workshop), ground, workshop)
+    interpreter = ground.interpreter
+    decisive = (wheel.sha256, interpreter.version, interpreter.abi, ground.cpu.name, ground.cpu.level)
+    return replace(stack, identity=digest(decisive) if wheel.sha256 else "")
 
 
 def _stack(label: str, tree: Path, ground: Ground, workshop: Workshop) -> "Stack":

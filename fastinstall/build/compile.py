@@ -26,10 +26,12 @@ class Compiled:
     Attributes:
         wheel: as the build's backend left it.
         features: of its summary: name to version ("" where it gives none), None where absent.
+        output: everything that the build said.
     """
 
     wheel: Path
     features: dict[str, str | None]
+    output: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppf
     features = parse_setup_summary(completed.stdout)
     _require_flags(workshop, watch.lines)
     _require_features(request, features, workshop.log)
-    return Compiled(wheel=_only_wheel(workshop), features=features)
+    return Compiled(wheel=_only_wheel(workshop), features=features, output=completed.stdout)
 
 
 class _Watch:

@@ -12,7 +12,7 @@ from fastinstall.rules.messages import listing
 from fastinstall.system.process import Completed
 
 _LAST_LINES = 15
-_REFUSED = re.compile(r"^(src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: ", re.MULTILINE)
+_REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)  # pip indents
 _Cause = Callable[[BuildRequest, re.Match[str]], FailedError | None]
 
 
@@ -29,13 +29,20 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
         return FailedError(f"the build failed: {cause.message}", hint=cause.hint, details=details)
-    refused = tuple(dict.fromkeys(_REFUSED.findall(completed.stdout)))
+    refused = dict(_REFUSED.findall(completed.stdout))
     if request.kernels is not None and refused:
-        version = request.step.source.version if request.step.source is not None else request.step.version
-        message = f"the merged source does not compile: {listing(refused)}"
-        return UnprovenError(message, version=version, files=refused, details=details)
+        return _refused_merge(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
     return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {log}", details=details)
+
+
+def _refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
+    """What the compiler does not take of a merged source; `refused` has its messages and their files."""
+    version = request.step.source.version if request.step.source is not None else request.step.version
+    files = tuple(dict.fromkeys(refused.values()))
+    details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
+    message = f"the merged source of {version} does not compile: {listing(files)}"
+    return UnprovenError(message, version=version, files=files, details=details)
 
 
 def _cause(request: BuildRequest, output: str) -> FailedError | None:

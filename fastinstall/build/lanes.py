@@ -84,7 +84,7 @@ def compile_lanes(ground: Ground, places: Mapping[str, Place]) -> tuple[Lane, ..
     tally = Tally(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
     lanes = tuple(together(works))
-    files.write_text(ground.log, "".join(_log_of(ground, lane.target).read_text("utf-8") for lane in lanes))
+    files.write_text(ground.log, "".join(lane.compiled.output for lane in lanes))
     for lane in lanes:
         files.discard(_log_of(ground, lane.target))
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))

@@ -199,6 +199,10 @@ def _recipes(verbs: Verbs) -> argparse.ArgumentParser:
     parser = _verb(verbs, "recipes", "what can be built")
     parser.add_argument("action", choices=("list", "show", "check"))
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
+    prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
+    parser.add_argument("--prove", metavar="NAME", help=prove)
+    _target(parser)
+    add_wishes(parser)
     return parser
 
 

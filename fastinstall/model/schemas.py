@@ -12,6 +12,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
 from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
+from fastinstall.model.proof import Proof
 from fastinstall.model.receipt import Receipt, SpeedTable
 from fastinstall.model.recipe import AdvisoryList, Recipe
 
@@ -24,6 +25,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, SpeedTable, name="bench"),
     "merge": partial(json_schema, MergeReport, name="merge"),
+    "proof": partial(json_schema, Proof, name="proof"),
 }
 
 

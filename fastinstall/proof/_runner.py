@@ -25,6 +25,7 @@ import importlib.util
 import json
 import mmap
 import os
+import resource
 import signal
 import struct
 import sys
@@ -35,11 +36,16 @@ Parts = List[Tuple[str, Tuple[int, int], bytes]]
 Perform = Callable[[str], Parts]
 RECORD = 24
 NOT_IMPORTED = 3
+LONGEST_IMPORT = 60.0
 
 
 def main(arguments: list[str]) -> None:
     options = dict(zip(arguments[::2], arguments[1::2]))
+    seconds = float(options.get("--seconds", "20"))
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, LONGEST_IMPORT))
     perform = prepared(options["--stage"], options["--operations"])
     os.chdir(options.get("--inputs", "."))
     with open(options["--cases"], encoding="utf-8") as stream:
@@ -49,7 +55,7 @@ def main(arguments: list[str]) -> None:
     samples = open(options["--samples"], "ab") if "--samples" in options else None  # noqa: SIM115 (flushed case by case)
     for index in range(int(options.get("--from", "0")), len(names)):
         struct.pack_into("<Q", board, 0, index + 1)
-        signal.setitimer(signal.ITIMER_REAL, float(options.get("--seconds", "20")))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         record = attempt(perform, names[index], samples)
         board[(index + 1) * RECORD : (index + 2) * RECORD] = record.ljust(RECORD, b"\0")
 

@@ -14,6 +14,7 @@ from fastinstall.errors import FailedError
 from fastinstall.merge.guards import KERNEL_SUFFIX
 from fastinstall.merge.retained import SUFFIX
 from fastinstall.model.proof import ProofCheck, ProofStatus
+from fastinstall.proof.checks import skipped
 from fastinstall.proof.recording import CompileStep
 from fastinstall.proof.variant import Bench, Variant, for_each
 from fastinstall.proof.yard import Yard
@@ -62,18 +63,20 @@ def prove_warnings(yard: Yard, *, quick: bool = False) -> ProofCheck:
         yard: the build, taken apart.
         quick: look at changed files only, and do not optimise: warnings that follow the flow of data do not come.
     """
-    begun = time.monotonic()
-    name, steps = (QUICK_NAME, changed_steps(yard)) if quick else (NAME, yard.steps.compile)
+    begun, name, stock = time.monotonic(), QUICK_NAME if quick else NAME, yard.stock
+    if stock is None:
+        return skipped(name, "upstream's own source, to compare with, is not part of this build")
+    steps = changed_steps(yard, stock) if quick else yard.steps.compile
     try:
         found = warnings_of(yard, yard.source, steps, quick=quick)
         suspects = [step for step in steps if found[step.source]]
-        found = _less(found, warnings_of(yard, yard.stock, suspects, quick=quick))
+        found = _less(found, warnings_of(yard, stock, suspects, quick=quick))
         merged = _less(found, _of_the_fork(yard, [step for step in suspects if found[step.source]], quick=quick))
     except FailedError as error:
         return _check(name, error.message, (error.message, *error.details), begun)
     own = f"; {len(_lines(found))} are the fork's own" if found != merged else ""
     fresh = _lines(merged)
-    told = f"{len(fresh) or 'none'} that {yard.stock.name} does not give{own}, in {len(steps)} files"
+    told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
     return _check(name, told, fresh, begun)
 
 
@@ -123,9 +126,9 @@ def parse_warnings(text: str) -> frozenset[Warned]:
     return frozenset(_warnings(text.splitlines()))
 
 
-def changed_steps(yard: Yard) -> tuple[CompileStep, ...]:
+def changed_steps(yard: Yard, stock: Path) -> tuple[CompileStep, ...]:
     """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
-    return tuple(step for step in yard.steps.compile if any(_differs(yard, file) for file in _files(yard, step)))
+    return tuple(step for step in yard.steps.compile if any(_differs(yard, stock, file) for file in _files(yard, step)))
 
 
 def _files(yard: Yard, step: CompileStep) -> Iterator[Path]:
@@ -135,8 +138,8 @@ def _files(yard: Yard, step: CompileStep) -> Iterator[Path]:
     yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
 
 
-def _differs(yard: Yard, file: Path) -> bool:
-    ours, theirs = yard.source / file, yard.stock / file
+def _differs(yard: Yard, stock: Path, file: Path) -> bool:
+    ours, theirs = yard.source / file, stock / file
     return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
 
 

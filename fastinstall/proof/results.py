@@ -10,6 +10,7 @@ from typing import Self
 from fastinstall.model.codec import digest
 from fastinstall.proof.runs import Outcomes, Stack, Work, run_cases
 from fastinstall.system import files
+from fastinstall.system.process import Leash
 
 _FILLED = "glibc.malloc.tcache_count=0:glibc.malloc.perturb="
 """Memory is filled with a byte before it is used, so that an operation that reads what was never written gives the same
@@ -32,6 +33,8 @@ class Results:
         """
         self._kept = kept
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
+        self._leash = Leash()
+        self._is_abandoned = False
         self._started: dict[str, Future[Outcomes]] = {}
 
     def __enter__(self) -> Self:
@@ -41,7 +44,10 @@ class Results:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for the runs that have begun, and drop the others."""
+        """Wait for the runs that have begun, and drop the others; after an error end them all."""
+        if kind is not None:
+            self._is_abandoned = True
+            self._leash.pull()
         self._workers.shutdown(cancel_futures=True)
 
     def start(self, stack: Stack, work: Work) -> Future[Outcomes]:
@@ -61,14 +67,15 @@ class Results:
 
     def _outcomes(self, stack: Stack, work: Work) -> Outcomes:
         if self._kept is None or not stack.identity or work.inputs is not None:
-            return run_cases(stack, work)
+            return run_cases(stack, work, self._leash)
         kept = self._kept / _key(stack, work)
         with suppress(OSError, UnicodeDecodeError):
             lines = kept.read_text(encoding="utf-8").splitlines()
             if len(lines) == len(work.cases):
                 return dict(zip(work.cases, lines, strict=True))
-        found = run_cases(stack, work)
-        files.write_text(kept, "".join(f"{found[case]}\n" for case in work.cases))
+        found = run_cases(stack, work, self._leash)
+        if not self._is_abandoned:  # what was killed says nothing about the stack
+            files.write_text(kept, "".join(f"{found[case]}\n" for case in work.cases))
         return found
 
 

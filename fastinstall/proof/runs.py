@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fastinstall.errors import FailedError
 from fastinstall.system import files
-from fastinstall.system.process import CommandError, Completed, run
+from fastinstall.system.process import CommandError, Completed, Leash, run
 
 MATRIX = Path(__file__).with_name("_matrix.py")
 DECODERS = Path(__file__).with_name("_decoders.py")
@@ -80,14 +80,19 @@ class Sample:
     content: bytes = field(repr=False)
 
 
-def run_cases(stack: Stack, work: Work) -> Outcomes:
+def run_cases(stack: Stack, work: Work, leash: Leash | None = None) -> Outcomes:
     """Perform every case.
+
+    Args:
+        stack: which PIL.
+        work: what it has to do.
+        leash: ends it together with others; for a run in another thread than the main one.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
     with files.temporary_directory("cases") as scratch:
-        return _run(stack, work, scratch, ())
+        return _run(stack, work, scratch, (), leash)
 
 
 def sample_cases(stack: Stack, work: Work) -> dict[str, tuple[Sample, ...]]:
@@ -101,7 +106,7 @@ def sample_cases(stack: Stack, work: Work) -> dict[str, tuple[Sample, ...]]:
     with files.temporary_directory("samples") as scratch:
         written = scratch / "samples"
         written.touch()
-        _run(stack, work, scratch, ("--samples", written))
+        _run(stack, work, scratch, ("--samples", written), None)
         return dict(_read_samples(written.read_bytes()))
 
 
@@ -115,7 +120,7 @@ def is_death(outcome: str) -> bool:
     return not is_digest(outcome) and not outcome.startswith(_RAISES)
 
 
-def _run(stack: Stack, work: Work, scratch: Path, options: tuple[str | Path, ...]) -> Outcomes:
+def _run(stack: Stack, work: Work, scratch: Path, options: tuple[str | Path, ...], leash: Leash | None) -> Outcomes:
     """Start processes until every case has had its turn, or too many have died."""
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
@@ -124,12 +129,20 @@ def _run(stack: Stack, work: Work, scratch: Path, options: tuple[str | Path, ...
     deaths: dict[str, str] = {}
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
-        ending = _ending(stack, (*argv, *options, "--from", str(first)), work)
+        _forget_position(results)
+        ending = _ending(stack, (*argv, *options, "--from", str(first)), work, leash)
         if not ending:
             break
         first = int.from_bytes(results.read_bytes()[:8], "little")
+        if first == 0:
+            raise FailedError(f"{stack.label}: it {ending} while PIL is imported")
         deaths[work.cases[first - 1]] = ending
     return {**dict(_outcomes(work.cases, results.read_bytes())), **deaths}
+
+
+def _forget_position(results: Path) -> None:
+    with results.open("r+b") as stream:
+        stream.write(bytes(8))
 
 
 def _argv(stack: Stack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
@@ -138,11 +151,11 @@ def _argv(stack: Stack, work: Work, names: Path, results: Path) -> tuple[str | P
     return (stack.python, "-I", "-B", _RUNNER, *places, *inputs, "--seconds", str(work.seconds))
 
 
-def _ending(stack: Stack, argv: tuple[str | Path, ...], work: Work) -> str:
+def _ending(stack: Stack, argv: tuple[str | Path, ...], work: Work, leash: Leash | None) -> str:
     """How a process died; empty where it came to its end."""
     variables = {**stack.variables, "FASTINSTALL_GUARD": "0"}
     try:
-        completed = run(argv, environment=variables, check=False)
+        completed = run(argv, environment=variables, check=False, leash=leash)
     except CommandError as error:
         raise FailedError(f"{stack.label}: {error.message}", details=error.details) from error
     if completed.exit_code == 0:

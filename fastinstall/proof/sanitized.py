@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from fastinstall.binary.dynamic import read_dynamic
@@ -66,9 +67,13 @@ def prove_sanitized(yard: Yard, reference: Stack, effort: Effort) -> ProofCheck:
     ours = sanitized_stack(yard, yard.source, "sanitized")
     with damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
-        found = faults(ours, works, lambda: sanitized_stack(yard, yard.stock, "sanitized-stock"))
+        found = faults(ours, works, partial(_stock, yard))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
     return check_of(NAME, passed, found, time.monotonic() - begun)
+
+
+def _stock(yard: Yard) -> Stack | None:
+    return sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
 
 
 def sanitized_stack(yard: Yard, source: Path, name: str) -> Stack:
@@ -88,13 +93,13 @@ def preloaded(stack: Stack, steps: CoreSteps, core: Path) -> Stack:
     return stack.with_variables({"LD_PRELOAD": " ".join(filter(None, paths)), "PILLOW_BLOCK_SIZE": "4096"})
 
 
-def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack]) -> tuple[CaseDifference, ...]:
+def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack | None]) -> tuple[CaseDifference, ...]:
     """The faults that upstream's own source does not have in the same function.
 
     Args:
         ours: the sanitized build.
         works: what to run.
-        stock: makes the same of upstream's source; only called where there is a fault.
+        stock: makes the same of upstream's source, if it is at hand; only called where there is a fault.
 
     Raises:
         FailedError: PIL cannot be imported on one of them.
@@ -103,7 +108,7 @@ def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack]) -> tu
     if not any(each.deaths or each.reports for each in seen):
         return ()
     other = stock()
-    known = frozenset(report for work in works for report in watch(other, work).reports)
+    known = frozenset(report for work in works for report in watch(other, work).reports) if other else frozenset()
     return tuple(
         fault for work, each in zip(works, seen, strict=True) for fault in _new_faults(ours, work, each, known)
     )
@@ -159,8 +164,8 @@ def _fault(case: str, reports: Iterable[Report], outcome: str) -> CaseDifference
 
 
 def _parts(work: Work) -> Iterator[Work]:
-    """Parts of equal length, two for each processor."""
-    length = max(100, -(-len(work.cases) // (2 * len(os.sched_getaffinity(0)))))
+    """Parts of equal length, one for each processor."""
+    length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
     for first in range(0, len(work.cases), length):
         yield replace(work, cases=work.cases[first : first + length])
 

@@ -3,6 +3,7 @@
 It is linked to the libraries of the official wheel and put into a copy of it, so it runs like the real one.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -143,12 +144,20 @@ def seat_core(chassis: Chassis, core: Path, source: Path, directory: Path) -> Pa
     Returns:
         The directory, which can go on `sys.path`.
     """
-    shutil.copytree(chassis.root, directory)
+    shutil.copytree(chassis.root, directory, copy_function=_link_or_copy)
     files.write_bytes(directory / chassis.core.relative_to(chassis.root), core.read_bytes(), mode=0o755)
     version = next(source.glob(f"**/{chassis.package.name}/{VERSION_FILE}"), None)
     if version is not None:
         files.write_bytes(directory / chassis.package.name / VERSION_FILE, version.read_bytes())
     return directory
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """Nothing is written into these files: what differs is put in their place."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _link(steps: CoreSteps, variant: Variant, objects: Mapping[str, Path], core: Path) -> Path:

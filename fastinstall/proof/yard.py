@@ -26,7 +26,7 @@ class Yard:
         steps: how the core of `target` is compiled.
         target: the level.
         source: top directory of what is compiled.
-        stock: top directory of upstream's own source.
+        stock: top directory of upstream's own source; None where a fork is built as it is, and it is not at hand.
         fork: of the fork's source, as it was published; None where nothing was merged.
         chassis: the unpacked official wheel.
         gcc: whether the compiler is GCC itself.
@@ -37,7 +37,7 @@ class Yard:
     steps: CoreSteps
     target: Target
     source: Path
-    stock: Path
+    stock: Path | None
     fork: Path | None
     chassis: Chassis
     gcc: bool
@@ -85,9 +85,14 @@ def open_yard(request: BuildRequest, level: str, space: Path) -> Yard | None:
         steps=record_steps(work, work.chassis, target),
         target=target,
         source=work.prepared.tree,
-        stock=extract_source(request.source, space / "stock", only=_CODE),
+        stock=extract_source(request.source, space / "stock", only=_CODE) if _is_upstream(request) else None,
         fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
         chassis=work.chassis,
         gcc=headers.gcc,
         space=space,
     )
+
+
+def _is_upstream(request: BuildRequest) -> bool:
+    """Whether the source is that of the official wheel."""
+    return request.recipe.source.pypi == request.recipe.source.chassis

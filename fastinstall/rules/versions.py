@@ -111,10 +111,14 @@ def _wished(offered: list[Artefact], question: _Question) -> list[Artefact]:
     named = [artefact for artefact in offered if _is_named(artefact, releases, wish.version)]
     if not named:
         raise UsageError(
-            f"--version {wish.version}: {releases.origin} has no {name} of that version",
+            f"--version {wish.version}: {releases.origin} has no {name} of that version{_covered(question.recipe)}",
             hint=f"the nearest: {listing(_nearest(offered, wish.version))}",
         )
     return named
+
+
+def _covered(recipe: Recipe) -> str:
+    return f" that {recipe.name} can build ({recipe.source.versions})" if recipe.source.versions else ""
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:

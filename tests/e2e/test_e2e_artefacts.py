@@ -1,6 +1,9 @@
 """What can be carried elsewhere: wheels built once, and plans made before they are carried out."""
 
+import hashlib
 import json
+import shutil
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 from interpreters import running
 from needs import require_system
-from sandbox import UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
+from sandbox import FORK, ONE_LEVEL, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
 
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.recipes import load_recipe
@@ -38,11 +41,17 @@ def venv(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
-def test_a_wheel_built_elsewhere_is_set_up_offline(sandbox: Sandbox, venv: Venv, built: Wheelhouse) -> None:
+def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
+    sandbox: Sandbox, venv: Venv, built: Wheelhouse
+) -> None:
     elsewhere = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache"), "PATH": str(sandbox.root)}
     words = ("--prefix", venv.prefix, "--wheelhouse", built.directory, "--offline")
-    done = sandbox.cli("setup", "--yes", *words, env=elsewhere)
+    done = sandbox.cli("setup", "--yes", *words, "--json", env=elsewhere)
     assert done.exit_code == 0, done.text
+    receipt = done.document
+    assert receipt["wheel"] == built.wheel.name
+    assert receipt["levels"] == ["x86-64-v2", "x86-64-v3"]
+    assert receipt["kernels"].startswith("pillow-simd ")
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
     again = sandbox.cli("setup", "--yes", *words, env=elsewhere)
     assert "nothing to do" in again.stdout
@@ -61,6 +70,74 @@ def test_a_wheel_that_is_not_what_its_sum_says_is_refused(sandbox: Sandbox, venv
     assert built.wheel.name in result.stderr
     assert "SHA256SUMS" in result.stderr
     assert "hint: " in result.stderr
+    assert tree_hash(venv.prefix) == before
+
+
+def test_pip_installs_it_from_its_directory_and_finds_nothing_wrong(
+    sandbox: Sandbox, venv: Venv, built: Wheelhouse
+) -> None:
+    installed = venv.pip("install", "--no-index", "--find-links", str(built.directory), "pillow")
+    assert installed.exit_code == 0, installed.text
+    assert venv.pip("check").exit_code == 0
+    doctor = sandbox.cli("doctor", "--prefix", venv.prefix, "--json")
+    assert doctor.exit_code == 0, doctor.text
+    status = {finding["check"]: finding["status"] for finding in doctor.document["findings"]}
+    assert status["simd-active"] == status["operations"] == status["advisories"] == "ok"
+
+
+def test_the_wheel_says_what_was_merged_item_by_item(sandbox: Sandbox, built: Wheelhouse) -> None:
+    words = ("build", "-o", built.directory, "--python", running().executable, "--explain")
+    told = sandbox.cli(*words, "--json")
+    assert told.exit_code == 0, told.text
+    with zipfile.ZipFile(built.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/fastinstall-merge.json"))
+        assert told.document == json.loads(wheel.read(name))
+    assert told.document["schema"] == "fastinstall.merge/1"
+    assert told.document["kernels"].startswith("pillow_simd-")
+    origins = {(item["file"], item["name"]): item["origin"] for item in told.document["items"]}
+    assert origins["src/libImaging/Convert.c", "rgb2l"] == "kept"
+    assert "merged" in origins.values()
+    assert told.document["not_accelerated"] == []
+    lines = sandbox.cli(*words).stdout.splitlines()
+    assert lines[0] == str(built.wheel)
+    assert any(line.split()[:2] == ["function", "rgb2l"] and "upstream's, by a rule" in line for line in lines)
+
+
+def test_the_wheel_has_one_bill_of_materials_and_it_is_true(built: Wheelhouse) -> None:
+    with zipfile.ZipFile(built.wheel) as wheel:
+        (bill,) = (name for name in wheel.namelist() if "/sboms/" in name)
+        document = json.loads(wheel.read(bill))
+        content = {name: hashlib.sha256(wheel.read(name)).hexdigest() for name in wheel.namelist()}
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    told = {
+        place["location"]: component["hashes"][0]["content"]
+        for component in document["components"]
+        for place in component.get("evidence", {}).get("occurrences", ())
+    }
+    assert told == {name: content[name] for name in told}
+    libraries = {name for name in content if name.startswith("pillow.libs/")}
+    assert libraries <= set(told)
+    assert {"pillow", "pillow-simd", "zlib-ng"} <= {component["name"] for component in document["components"]}
+
+
+@pytest.mark.usefixtures("built")  # it has downloaded everything
+def test_what_a_build_needs_is_named_where_the_wheelhouse_lacks_it(sandbox: Sandbox, venv: Venv) -> None:
+    before = tree_hash(venv.prefix)
+    wheelhouse = sandbox.root / "sources"
+    wheelhouse.mkdir()
+    for file in (sandbox.cache / "downloads").glob("*/*/*"):
+        if file.name.endswith((".tar.gz", ".whl")) and not file.name.startswith("pillow-12.1.1.tar"):
+            shutil.copy(file, wheelhouse)
+    alone = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")}
+    words = ("setup", "--yes", "--prefix", venv.prefix, "--wheelhouse", wheelhouse, "--offline")
+    incomplete = sandbox.cli(*words, env=alone)
+    assert incomplete.exit_code == 5, incomplete.text
+    assert "no sdist of pillow 12.1.1, which pillow-simd 12.1.1.post0 follows" in incomplete.stderr
+    assert "hint: " in incomplete.stderr
+    (wheelhouse / "SHA256SUMS").write_text(f"{'0' * 64}  pillow-13.0.0.tar.gz\n")
+    damaged = sandbox.cli(*words, env=alone)
+    assert damaged.exit_code == 6, damaged.text
+    assert f"{wheelhouse}/pillow-13.0.0.tar.gz: damaged: sha256 is " in damaged.stderr
     assert tree_hash(venv.prefix) == before
 
 
@@ -94,7 +171,7 @@ def test_a_plan_is_stale_once_somebody_has_changed_the_environment(sandbox: Sand
 @pytest.mark.slow
 def test_it_can_keep_the_name_of_the_fork(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
-    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--dist-name", "pillow-simd")
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *FORK, *ONE_LEVEL, "--dist-name", "pillow-simd")
     assert done.exit_code == 0, done.text
     assert "pillow-simd" in venv.pip("list", "--format", "freeze").stdout
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
@@ -104,16 +181,16 @@ def test_it_can_keep_the_name_of_the_fork(sandbox: Sandbox, venv: Venv) -> None:
 
 @pytest.mark.slow
 def test_stock_pillow_is_built_by_the_same_way(sandbox: Sandbox, venv: Venv) -> None:
-    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow")
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow", *ONE_LEVEL)
     assert done.exit_code == 0, done.text
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
-    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow")
+    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow", *ONE_LEVEL)
     assert "nothing to do" in again.stdout
 
 
 @pytest.mark.slow
 def test_it_can_be_linked_to_the_libraries_of_the_system(sandbox: Sandbox, venv: Venv) -> None:
-    recipe = load_recipe("pillow-simd", (recipes_directory(),))
+    recipe = load_recipe("pillow-merged", (recipes_directory(),))
     require_system(not _missing(recipe, sandbox), "a header that every build needs")
     done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--link", "system")
     assert done.exit_code == 0, done.text

@@ -45,7 +45,7 @@ USAGE = (
         name="recipe",
         arguments=(*SETUP, "--recipe", "pilow-simd"),
         exit_code=2,
-        says=("pilow-simd", "did you mean --recipe pillow-simd", "known: pillow, pillow-simd"),
+        says=("pilow-simd", "did you mean --recipe pillow-simd", "known: pillow, pillow-merged, pillow-simd"),
     ),
     Case(
         name="level",
@@ -53,6 +53,27 @@ USAGE = (
         exit_code=2,
         says=("--level x86-64-v9", "known: auto", "x86-64-v3"),
         variables=UNREACHABLE,  # told before anything is looked up
+    ),
+    Case(
+        name="levels",
+        arguments=(*SETUP, "--levels", "x86-64-v2,x86-64-v9"),
+        exit_code=2,
+        says=("--levels x86-64-v9", "known: x86-64-v4, x86-64-v3, x86-64-v2, native"),
+        variables=UNREACHABLE,
+    ),
+    Case(
+        name="level and levels",
+        arguments=(*SETUP, "--level", "x86-64-v3", "--levels", "x86-64-v2,x86-64-v3"),
+        exit_code=2,
+        says=("--level x86-64-v3 and --levels x86-64-v2,x86-64-v3 exclude each other",),
+        variables=UNREACHABLE,
+    ),
+    Case(
+        name="level that the loader cannot choose",
+        arguments=(*SETUP, "--levels", "native,x86-64-v2"),
+        exit_code=2,
+        says=("native cannot be combined", "--level native alone"),
+        variables=UNREACHABLE,
     ),
     Case(
         name="library",
@@ -89,6 +110,13 @@ USAGE = (
         variables={"FASTINSTALL_JOBS": "many"},
     ),
     Case(name="version", arguments=(*SETUP, "--version", "99.0"), exit_code=2, says=("99.0", "the nearest: ")),
+    Case(
+        name="version before what is merged",
+        arguments=(*SETUP, "--version", "11.3.0"),
+        exit_code=2,
+        says=("--version 11.3.0", "pillow-merged", ">=12.1.1", "the nearest: 12.2.0 and 12.1.1"),
+    ),
+    Case(name="version between others", arguments=(*SETUP, "--version", "9.9"), exit_code=2, says=("9.9", "12.1.1")),
     Case(name="no version", arguments=(*SETUP, "--version", "newest"), exit_code=2, says=("newest", "not a version")),
     Case(
         name="wheelhouse", arguments=(*SETUP, "--wheelhouse", "{gone}"), exit_code=2, says=("{gone}", "not a directory")
@@ -260,6 +288,24 @@ REFUSED = (
         says=("--yes was not given", "hint: fastinstall rollback --yes --prefix {env}\n"),
     ),
     Case(
+        name="several levels without a wheel around them",
+        arguments=(*SETUP, "--levels", "x86-64-v2,x86-64-v3", "--link", "system"),
+        exit_code=5,
+        says=("--levels x86-64-v2,x86-64-v3: one level only: linked to the libraries of the system", "--level"),
+    ),
+    Case(
+        name="critical vulnerabilities",
+        arguments=(*SETUP, "--recipe", "pillow-simd"),
+        exit_code=5,
+        says=("2 critical advisories affect Pillow 12.1.1", "--recipe pillow-merged", "--allow vulnerable"),
+    ),
+    Case(
+        name="critical vulnerabilities of an earlier version",
+        arguments=(*SETUP, "--version", "12.3.0"),
+        exit_code=5,
+        says=("2 critical advisories affect Pillow 12.3.0", "--allow vulnerable"),
+    ),
+    Case(
         name="no compiler",
         arguments=SETUP,
         exit_code=5,
@@ -405,10 +451,10 @@ def _make_global(prefix: Path, python: Python) -> Path:
 
 
 def _write_recipes(directory: Path) -> None:
-    good = (recipes_directory() / "pillow-simd.toml").read_text(encoding="utf-8")
+    good = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
     _write(directory / "unknown-key.toml", _with(good, 'package = "PIL"', 'pakage = "PIL"'))
     _write(directory / "no-toml.toml", "levels = [")
-    named = _with(good, 'name = "pillow-simd"', 'name = "no-header"')
+    named = _with(good, 'name = "pillow-merged"', 'name = "no-header"')
     _write(directory / "no-header.toml", _with(named, 'header = "jpeglib.h"', 'header = "jpeglib-that-is-not-there.h"'))
 
 

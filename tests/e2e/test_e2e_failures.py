@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from sandbox import Sandbox, Venv, tree_hash
+from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
+
+BEFORE_STAGING = {"merging the kernels": ("wheels",), "proving ": ("proofs",)}
+"""What is said where a merge and a proof begin, and what of the cache would spare them."""
 
 STAGES = ("staging ", "running real operations", "swapping it in", "running doctor's checks")
 
@@ -25,7 +28,8 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
     before = tree_hash(venv.prefix)
     reached = sandbox.root / "reached"
     compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
-    with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"CC": str(compiler)}) as setup:
+    words = ("setup", "--yes", "--prefix", venv.prefix, *ONE_LEVEL)
+    with sandbox.started(*words, env={"CC": str(compiler)}) as setup:
         setup.wait_until(reached.exists)
         second = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         result = setup.end(by=signal.SIGINT)
@@ -36,6 +40,25 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
     assert tree_hash(venv.prefix) == before
     assert _processes_with(str(compiler)) == []
     assert list((sandbox.cache / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("stage", BEFORE_STAGING, ids=lambda stage: stage.split()[0])
+def test_an_interruption_of_a_merge_or_a_proof_ends_what_it_has_started(
+    sandbox: Sandbox, venv: Venv, stage: str
+) -> None:
+    _fill_the_cache(sandbox)
+    before = tree_hash(venv.prefix)
+    cache = sandbox.cache_without(*BEFORE_STAGING[stage])
+    with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"FASTINSTALL_CACHE_DIR": str(cache)}) as setup:
+        setup.wait_for(stage)
+        if stage.startswith("proving"):
+            setup.wait_until(lambda: bool(_processes_with(f"--stage {cache}")))
+        result = setup.end(by=signal.SIGINT)
+    assert result.exit_code == 130, result.text
+    assert "interrupted" in result.stderr
+    assert tree_hash(venv.prefix) == before
+    assert _processes_with(str(sandbox.root)) == []
+    assert list((cache / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.strip().replace(" ", "-"))
@@ -60,7 +83,8 @@ def test_an_interruption_while_a_new_environment_is_set_up_takes_it_away(sandbox
 def test_a_build_that_fails_shows_its_last_lines_and_its_log(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
     compiler = sandbox.compiler("echo 'Resample.c:7: error: no more kernels' >&2; exit 1")
-    result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env={"CC": str(compiler)})
+    words = ("setup", "--yes", "--prefix", venv.prefix, *ONE_LEVEL)
+    result = sandbox.cli(*words, env={"CC": str(compiler)})
     assert result.exit_code == 6, result.text
     assert "error: the build failed" in result.stderr
     assert "Resample.c:7: error: no more kernels" in result.stderr

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from interpreters import Python, at_hand, outdated, running
-from sandbox import NewSandbox, Result, Sandbox, Venv, tree_hash
+from interpreters import Python, at_hand, of_version, outdated, running
+from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, tree_hash
 
 from fastinstall.system.files import sha256
 
 LABEL = "+simd.v"
 STOCK = "pillow==13.0.0"
+NEWEST_NEEDS = (3, 11)
+"""The oldest Python that Pillow 13 is for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,17 +22,29 @@ class Fast:
     Attributes:
         sandbox: where it is.
         venv: itself.
+        python: its interpreter.
         tool: what made it, "venv" or "uv".
         setup: what the setup said.
     """
 
     sandbox: Sandbox
     venv: Venv
+    python: Python
     tool: str
     setup: Result
 
+    @property
+    def has_newest(self) -> bool:
+        """Whether the newest Pillow is for this Python."""
+        return self.python.version >= NEWEST_NEEDS
+
     def cli(self, verb: str, *arguments: str) -> Result:
         return self.sandbox.cli(verb, "--prefix", self.venv.prefix, *arguments)
+
+    def install(self, *words: str) -> Result:
+        """What a person would do who has made the environment with this tool."""
+        installer = self.venv.uv if self.tool == "uv" else self.venv.pip
+        return installer("install", *words)
 
 
 def _made_by() -> list[tuple[Python, str]]:
@@ -47,8 +61,9 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
     python, tool = request.param
     with new_sandbox() as sandbox:
         venv = sandbox.venv(python, tool=tool)
-        setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
-        yield Fast(sandbox=sandbox, venv=venv, tool=tool, setup=setup)
+        risks = () if python.version >= NEWEST_NEEDS else ("--allow", "vulnerable")
+        setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *risks)
+        yield Fast(sandbox=sandbox, venv=venv, python=python, tool=tool, setup=setup)
 
 
 def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
@@ -58,12 +73,24 @@ def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
     assert " error " not in fast.setup.stdout
 
 
-def test_doctor_is_content(fast: Fast) -> None:
+def test_it_is_the_newest_pillow_that_this_python_can_have_with_the_kernels(fast: Fast) -> None:
+    version = fast.venv.run("-c", "import PIL; print(PIL.__version__)").stdout.strip()
+    major, minor = map(int, version.split(".")[:2])
+    assert (major, minor) >= ((13, 0) if fast.has_newest else (12, 3))
+    simd = fast.cli("doctor", "simd-active", "--json").document["findings"]
+    assert [finding["status"] for finding in simd] == ["ok"]
+    assert "the SIMD kernels are in every copy of the core" in simd[0]["message"]
+
+
+def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fast) -> None:
     result = fast.cli("doctor", "--json")
     assert result.exit_code == 0, result.text
-    findings = {finding["check"]: finding["status"] for finding in result.document["findings"]}
-    assert {check for check, status in findings.items() if status not in ("ok", "hint", "skipped")} <= {"advisories"}
-    assert findings["simd-active"] == findings["operations"] == findings["guards"] == "ok"
+    found = [(finding["check"], finding["status"]) for finding in result.document["findings"]]
+    odd = {check for check, status in found if status not in ("ok", "hint", "skipped")}
+    assert odd == (set() if fast.has_newest else {"advisories"})
+    assert {("simd-active", "ok"), ("operations", "ok"), ("guards", "ok"), ("advisories", "ok")} <= set(found)
+    known = [finding["message"] for finding in result.document["findings"] if finding["check"] == "advisories"]
+    assert ("known advisories affects Pillow 13" in known[0]) == fast.has_newest
 
 
 def test_pip_finds_nothing_wrong_and_lists_ours(fast: Fast) -> None:
@@ -81,28 +108,53 @@ def test_a_second_setup_has_nothing_to_do_and_changes_no_byte(fast: Fast) -> Non
     assert tree_hash(fast.venv.prefix) == before
 
 
+def test_asking_for_the_newest_pillow_finds_it_in_place_and_changes_no_byte(fast: Fast) -> None:
+    before = tree_hash(fast.venv.prefix)
+    for words in (("pillow>=13" if fast.has_newest else "pillow>=12.3",), ("--upgrade", "pillow")):
+        install = fast.install(*words)
+        assert install.exit_code == 0, install.text
+        assert tree_hash(fast.venv.prefix) == before
+
+
 def test_installing_what_depends_on_pillow_keeps_ours(fast: Fast) -> None:
     core = sha256(fast.venv.core)
-    installer = fast.venv.uv if fast.tool == "uv" else fast.venv.pip
-    install = installer("install", "imageio")
+    install = fast.install("imageio")
     assert install.exit_code == 0, install.text
     assert sha256(fast.venv.core) == core
     assert fast.venv.pip("check").exit_code == 0
     assert fast.cli("doctor").exit_code == 0
 
 
-def test_a_pillow_of_a_later_version_is_replaced_only_with_that_risk_allowed(sandbox: Sandbox) -> None:
-    venv = sandbox.venv(running())
-    assert venv.pip("install", STOCK).exit_code == 0
+def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_risk_allowed(sandbox: Sandbox) -> None:
+    python = of_version("3.10")
+    if python is None:
+        pytest.skip("there is no Python 3.10")
+    venv = sandbox.venv(python, pip=False)
     before = tree_hash(venv.prefix)
     refused = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
     assert refused.exit_code == 5, refused.text
-    assert "--allow downgrade" in refused.stderr
-    assert "CVE-" in refused.stderr
+    assert "not 13.0.0, because it needs Python >=3.11" in refused.stderr
+    assert "critical advisories affect Pillow 12.3.0" in refused.stderr
+    assert "--allow vulnerable" in refused.stderr
     assert tree_hash(venv.prefix) == before
-    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--allow", "downgrade")
+
+
+def test_a_pillow_of_a_later_version_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox) -> None:
+    venv = sandbox.venv(running())
+    assert venv.pip("install", STOCK).exit_code == 0
+    before = tree_hash(venv.prefix)
+    for words, missing in (((), "downgrade,vulnerable"), (FORK, "vulnerable,downgrade")):
+        refused = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow-simd", *words)
+        assert refused.exit_code == 5, refused.text
+        assert f"accept it by name: --allow {missing}" in refused.stderr
+        assert "CVE-" in refused.stderr
+        assert tree_hash(venv.prefix) == before
+    risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *risks, *ONE_LEVEL)
     assert done.exit_code == 0, done.text
-    assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
+    doctor = sandbox.cli("doctor", "--prefix", venv.prefix)
+    assert doctor.exit_code == 0, doctor.text
+    assert "; the risk was accepted on " in doctor.stdout
     assert venv.pip("check").exit_code == 0
     assert sandbox.cli("rollback", "--yes", "--prefix", venv.prefix).exit_code == 0
     assert tree_hash(venv.prefix) == before
@@ -148,6 +200,7 @@ def test_a_python_too_old_for_the_pip_of_fastinstall_gets_an_older_release_by_it
     sandbox: Sandbox, python: Python
 ) -> None:
     venv = sandbox.venv(python)
-    built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json")
+    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # what is merged begins later than this Python ends
+    built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json", *words)
     assert built.exit_code == 0, built.text
     assert f"-cp{python.version[0]}{python.version[1]}-" in built.document["wheel"]

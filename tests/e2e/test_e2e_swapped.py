@@ -12,7 +12,7 @@ from fastinstall.system.files import sha256
 WARNING = "fastinstall: "
 SWAPS: dict[str, Callable[[Venv], Result]] = {
     "pip": lambda venv: venv.pip("install", "--force-reinstall", "pillow"),
-    "uv": lambda venv: venv.uv("install", "-U", "pillow"),
+    "uv": lambda venv: venv.uv("install", "--reinstall", "pillow"),
 }
 
 

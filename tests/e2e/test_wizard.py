@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from sandbox import Sandbox, Variables, Venv, tree_hash
+from sandbox import ONE_LEVEL, Sandbox, Variables, Venv, tree_hash
 from terminal import COLUMNS, CTRL_C, CTRL_D, DOWN, ENTER, Terminal, terminal
 
 MENU = "What now?"
 PROCEED, CUSTOMIZE, CANCEL = (), (DOWN,), (DOWN, DOWN)
 CANCELLED = "cancelled; nothing was changed"
+FORK = {"FASTINSTALL_RECIPE": "pillow-simd", "FASTINSTALL_LEVEL": ONE_LEVEL[-1]}
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m")
 
@@ -78,6 +79,19 @@ def test_customize_shows_the_plan_for_the_other_wishes(sandbox: Sandbox, empty: 
         assert shown.end() == 5
 
 
+def test_customize_shows_the_recipes_side_by_side_and_recommends_the_merged_one(sandbox: Sandbox, empty: Venv) -> None:
+    with _asked(sandbox, empty) as shown:
+        shown.press(*CUSTOMIZE, ENTER)
+        after = shown.expect("pillow-merged (recommended): the newest Pillow with the SIMD kernels")
+        after = shown.expect("13.0.0, no known advisories SIMD kernels on today's Pillow", after=after)
+        after = shown.expect("pillow-simd: Pillow with SIMD kernels", after=after)
+        after = shown.expect("SIMD kernels of an older Pillow", after=after)
+        assert re.search(r"12\.1\.1\.post0, \d+ known advisories \(2 critical", shown.words)
+        shown.expect("Which recipe?", after=after)
+        shown.press(CTRL_C)
+        assert shown.end() == 130
+
+
 def test_customizing_into_a_dead_end_is_explained_and_leads_back(sandbox: Sandbox, empty: Venv) -> None:
     with _asked(sandbox, empty) as shown:
         shown.press(*CUSTOMIZE, ENTER)
@@ -93,8 +107,9 @@ def test_customizing_into_a_dead_end_is_explained_and_leads_back(sandbox: Sandbo
 def test_a_risk_is_accepted_by_name_or_not_at_all(sandbox: Sandbox) -> None:
     stock = _with_stock_pillow(sandbox)
     before = tree_hash(stock.prefix)
-    with _asked(sandbox, stock) as shown:
+    with _asked(sandbox, stock, FORK) as shown:
         assert "risk downgrade (needs --allow downgrade)" in shown.words
+        assert "risk vulnerable (needs --allow vulnerable)" in shown.words
         assert re.search(r"\d+ known advisories come back \(\d+ critical, \d+ high", shown.words)
         assert re.search(r"\.\.\. and \d+ more: --verbose or --json", shown.words)
         shown.press(*PROCEED, ENTER)
@@ -110,12 +125,15 @@ def test_a_risk_is_accepted_by_name_or_not_at_all(sandbox: Sandbox) -> None:
 @pytest.mark.slow
 def test_proceed_carries_the_plan_out_and_ends_with_the_flags_that_ask_for_the_same(sandbox: Sandbox) -> None:
     stock = _with_stock_pillow(sandbox)
-    with _asked(sandbox, stock) as shown:
+    with _asked(sandbox, stock, FORK) as shown:
         shown.press(*PROCEED, ENTER)
-        shown.expect("Accept the risk downgrade?")
+        after = shown.expect("Accept the risk downgrade?")
+        shown.press("y")
+        shown.expect("Accept the risk vulnerable?", after=after)
         shown.press("y")
         assert shown.end() == 0, shown.text
-        assert f"fastinstall setup --yes --prefix {stock.prefix} --allow downgrade".encode() in shown.raw
+        flags = "--recipe pillow-simd --level x86-64-v2 --allow downgrade,vulnerable"
+        assert f"fastinstall setup --yes --prefix {stock.prefix} {flags}".encode() in shown.raw
         assert "geometric mean" in shown.words
         assert f"undo: fastinstall rollback --prefix {stock.prefix}".encode() in shown.raw
     assert stock.run("-c", "import PIL; assert '.post' in PIL.__version__, PIL.__version__").exit_code == 0

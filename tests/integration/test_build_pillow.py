@@ -17,7 +17,7 @@ import pytest
 from fastinstall.binary.dynamic import read_dynamic
 from fastinstall.binary.symbols import defined_symbols, unoptimised_share
 from fastinstall.build.certify import certified_platform
-from fastinstall.build.chassis import open_chassis, replace_core
+from fastinstall.build.chassis import open_chassis, take_version
 from fastinstall.build.pipeline import build_wheel
 from fastinstall.build.reach import reached_libraries
 from fastinstall.build.request import BuildRequest, BuildResult
@@ -28,12 +28,13 @@ from fastinstall.installers.pip import argv_for, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.event import Event, Progressed, ignore
 from fastinstall.model.machine import Compiler
-from fastinstall.model.plan import Build
+from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.libraries import SearchPath, observe_library
+from fastinstall.probes.recipes import load_recipe
 from fastinstall.rules.flags import compile_flags, probed_flags
 from fastinstall.rules.recipes import parse_recipe
 from fastinstall.system.resources import recipes_directory
@@ -161,6 +162,17 @@ def test_it_works_with_every_codec_of_the_official_wheel(environment: Path) -> N
     assert done.stdout.split() == ["True"] * 4
 
 
+def test_each_defect_of_the_fork_shows_on_it_and_not_on_the_official_wheel(
+    built: Built, environment: Path, tmp_path: Path
+) -> None:
+    assert built.request.chassis is not None
+    unpack_wheel(built.request.chassis, tmp_path)
+    lines = [each.demonstration for each in load_recipe("pillow-simd", (recipes_directory(),)).advisories]
+    for line in filter(None, lines):
+        said = [_said(environment, line, PYTHONPATH=path) for path in ("", str(tmp_path))]
+        assert [answer.partition(":")[0] for answer in said] == ["wrong", "right"], said
+
+
 def test_the_metadata_says_how_it_was_made(built: Built, tree: Path) -> None:
     (metadata,) = tree.glob("*.dist-info")
     provenance = json.loads((metadata / "fastinstall.json").read_text())
@@ -194,7 +206,7 @@ def test_a_chassis_with_other_python_code_is_refused_by_file(built: Built, tree:
     (tmp_path / "PIL/ImageOps.py").write_text("# changed upstream\n")
     before = chassis.core.read_bytes()
     with pytest.raises(FailedError, match=r"ImageOps\.py"):
-        replace_core(chassis, tree)
+        take_version(chassis, tree)
     assert chassis.core.read_bytes() == before
 
 
@@ -239,9 +251,7 @@ def _step(recipe: Recipe, releases: Releases, compiler: Compiler) -> Build:
         chassis=wheels[version],
         distribution="pillow",
         version=f"{version}+simd.v3",
-        level=LEVEL,
-        cflags=cflags,
-        ldflags=ldflags,
+        targets=(Target(level=LEVEL, cflags=cflags, ldflags=ldflags),),
         link=LinkMode.BUNDLE,
         libraries=_at_hand(recipe),
         jobs=len(os.sched_getaffinity(0)),
@@ -254,3 +264,9 @@ def _at_hand(recipe: Recipe) -> tuple[str, ...]:
     core = {name: need for name, need in recipe.libraries.items() if need.core and name != "imagequant"}
     found = {name: observe_library(name, need, search, os.environ) for name, need in core.items()}
     return tuple(name for name, library in found.items() if library.include is not None)
+
+
+def _said(python: Path, line: str, **variables: str) -> str:
+    command = [str(python), "-W", "error", "-c", line]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **variables})
+    return done.stdout.strip()

@@ -5,7 +5,9 @@ The PIL and the operations are small ones of the test: no Pillow is asked to cra
 
 import os
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ def perform(name):
     if operation == "die":
         os.kill(os.getpid(), getattr(signal, parameters))
     if operation == "hang":
+        open(os.environ.get("MARK", os.devnull), "w").close()
         time.sleep(60)
     if operation == "stray":
         libc = ctypes.CDLL(None)
@@ -87,6 +90,13 @@ def test_a_stack_whose_pil_cannot_be_imported_is_refused(tmp_path: Path, operati
     broken = stack(tmp_path, 7)
     (broken.tree / "PIL/Image.py").write_text("raise ImportError('libjpeg is not there')\n")
     with pytest.raises(FailedError, match="7: ImportError: libjpeg is not there"):
+        run_cases(broken, Work(cases=("fill/L/1x1/",), operations=operations))
+
+
+def test_a_stack_that_dies_when_it_is_imported_is_refused(tmp_path: Path, operations: Path) -> None:
+    broken = stack(tmp_path, 7)
+    (broken.tree / "PIL/Image.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n")
+    with pytest.raises(FailedError, match="7: it dies of SIGILL while PIL is imported"):
         run_cases(broken, Work(cases=("fill/L/1x1/",), operations=operations))
 
 
@@ -162,6 +172,25 @@ def test_outcomes_of_a_stack_with_an_identity_are_kept(tmp_path: Path, operation
     nowhere = Stack(label="known", python=tmp_path / "none", tree=tmp_path, variables={}, identity="wheel")
     with Results(kept) as results:
         assert results.outcomes(nowhere, work) == first
+
+
+def test_an_error_ends_every_run_and_nothing_of_it_is_kept(tmp_path: Path, operations: Path) -> None:
+    began = time.monotonic()
+    mark, variables = tmp_path / "hanging", {**os.environ, "MARK": str(tmp_path / "hanging")}
+    known = replace(stack(tmp_path, 7), identity="wheel", variables=variables)
+    results = Results(tmp_path / "kept")
+
+    def interrupted() -> None:
+        with results:
+            results.start(known, Work(cases=("hang/L/1x1/",), operations=operations, seconds=50.0))
+            while not mark.exists():
+                time.sleep(0.02)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert time.monotonic() - began < 40
+    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])

@@ -7,16 +7,21 @@ from pathlib import Path
 from fastinstall.api.catalogue import all_recipes, check_recipe
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.session import Session
-from fastinstall.cli.common import session_of
+from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
 from fastinstall.cli.main import Context
 from fastinstall.cli.page import Page
+from fastinstall.cli.render_proof import proof_text
 from fastinstall.errors import ExitCode, UsageError
-from fastinstall.model.codec import dump, encode
+from fastinstall.model.codec import document, dump, encode
 from fastinstall.model.recipe import Recipe
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
+    if arguments.prove and arguments.action != "check":
+        raise UsageError(
+            f"recipes {arguments.action} does not take --prove", hint="fastinstall recipes check --prove NAME"
+        )
     session = session_of(context)
     action = {"list": _list, "show": _show, "check": _check}[arguments.action]
     return action(session, arguments, context)
@@ -46,6 +51,8 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
 
 
 def _check(session: Session, arguments: Namespace, context: Context) -> int:
+    if arguments.prove:
+        return _prove(session, arguments, context)
     if not arguments.names:
         for recipe in all_recipes(session):
             context.console.talk(f"ok: {recipe.name}")
@@ -54,6 +61,20 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
         recipe = check_recipe(Path(name)) if name.endswith(".toml") else recipe_named(session, name)
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
+
+
+def _prove(session: Session, arguments: Namespace, context: Context) -> int:
+    from fastinstall.api.proving import prove_recipe  # noqa: PLC0415 (only with --prove)
+
+    if arguments.names:
+        raise UsageError(
+            "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {arguments.names[0]}"
+        )
+    listening = session.listening(progress_for(context))
+    proof = prove_recipe(listening, arguments.prove, target_of(arguments), wish_of(arguments, context))
+    page = context.console.out
+    context.console.data(dump(document("proof", proof)) if context.console.json else proof_text(proof, page))
+    return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 
 
 def _recipe_text(recipe: Recipe, page: Page) -> str:

@@ -1,0 +1,145 @@
+"""A build of the merged recipe taken apart, whose core is compiled once; a test compiles again what it changes.
+
+Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps what is downloaded.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fastinstall.actions.build import bring_headers, request_for
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.planning import plan_build
+from fastinstall.api.session import open_session
+from fastinstall.api.setup import workshop_for
+from fastinstall.api.target import Target
+from fastinstall.build.request import BuildRequest
+from fastinstall.build.source import extract_source
+from fastinstall.merge.trees import Trees, merge_trees
+from fastinstall.model.plan import Build
+from fastinstall.model.proof import CaseDifference
+from fastinstall.model.wish import Wish
+from fastinstall.proof.matrix import prove_matrix
+from fastinstall.proof.results import Results
+from fastinstall.proof.runs import Stack, Work
+from fastinstall.proof.sanitized import FLAGS, LINKER, faults, preloaded
+from fastinstall.proof.variant import CompiledCore, Variant, compile_core, seat_core
+from fastinstall.proof.yard import Yard, open_yard
+
+VERSION = "13.0.0"
+LEVEL = "x86-64-v3"
+QUICKLY = ("-O1",)
+_INCLUDES = re.compile(r'#\s*include\s+"([^"]+\.c)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedBuild:
+    """The build, and its core as it has to be.
+
+    Attributes:
+        yard: the build, taken apart.
+        core: compiled of the merged source.
+        scratch: for what tests make.
+    """
+
+    yard: Yard
+    core: CompiledCore
+    scratch: Path
+
+    @property
+    def request(self) -> BuildRequest:
+        """How it is built."""
+        return self.yard.work.ground.request
+
+    @property
+    def reference(self) -> Stack:
+        """The official wheel."""
+        python = Path(self.request.interpreter.executable)
+        return Stack(label="the official wheel", python=python, tree=self.yard.chassis.root, variables=self._variables)
+
+    @property
+    def _variables(self) -> dict[str, str]:
+        return dict(self.request.variables)
+
+    def stack(
+        self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
+    ) -> Stack:
+        """The build with the files compiled again that are not as in the merged source."""
+        variant = Variant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
+        core = compile_core(self.yard.steps, variant, self.scratch / name / "objects")
+        tree = seat_core(self.yard.chassis, core.path, source, self.scratch / name / "tree")
+        return replace(self.reference, label=name, tree=tree)
+
+    def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
+        """A copy of the merged source with a fault in it; the pattern must be there."""
+        source = self.scratch / name / self.yard.source.name
+        shutil.copytree(self.yard.source / "src", source / "src")
+        text = (source / file).read_text(encoding="utf-8")
+        wrong, count = re.subn(pattern, replacement, text)
+        assert count, f"{pattern} is not in {file}"
+        (source / file).write_text(wrong, encoding="utf-8")
+        return source
+
+    def unguarded(self, name: str) -> Path:
+        """The merged source without the conditions of the recipe: the fork as it is."""
+        request, directory = self.request, self.scratch / name
+        kernels = request.recipe.kernels
+        assert kernels is not None
+        assert request.base is not None
+        assert request.kernels is not None
+        source = extract_source(request.source, directory / "source", only=("src",))
+        base = extract_source(request.base, directory / "base", only=("src",))
+        fork = extract_source(request.kernels, directory / "fork", only=("src",))
+        merge_trees(Trees(base=base, kernels=fork, target=source), replace(kernels, guards=()))
+        return source
+
+    def differences(self, ours: Stack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
+        """What the matrix says of some cases."""
+        assert cases
+        with Results(None) as results:
+            return prove_matrix(ours, self.reference, Work(cases=cases), results)
+
+    def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
+        """What the sanitizers say of some cases, in the files that are not as in the merged source."""
+        return faults(self._sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
+
+    def _sanitized(self, name: str, source: Path) -> Stack:
+        stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
+        return preloaded(stack, self.yard.steps, stack.tree / "PIL" / self.yard.chassis.core.name)
+
+    def _unchanged(self, source: Path) -> dict[str, Path]:
+        return {file: made for file, made in self.core.objects.items() if _same(file, source, self.yard.source)}
+
+
+@contextmanager
+def merged_build(cache: Path, scratch: Path) -> Iterator[MergedBuild]:
+    """Merge, learn how the core is compiled, and compile it, with little optimisation."""
+    request = _request(cache, scratch)
+    yard = open_yard(request, LEVEL, scratch / "yard")
+    assert yard is not None
+    core = compile_core(yard.steps, Variant(source=yard.source, flags=QUICKLY), scratch / "core")
+    yield MergedBuild(yard=yard, core=core, scratch=scratch)
+    shutil.rmtree(scratch)
+
+
+def _request(cache: Path, scratch: Path) -> BuildRequest:
+    session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
+    wish = Wish(recipe="pillow-merged", version=VERSION, levels=("x86-64-v2", LEVEL))
+    plan, interpreter = plan_build(session, Target(python=Path(sys.executable)), wish)
+    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    step = next(step for step in plan.steps if isinstance(step, Build))
+    return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
+
+
+def _same(file: str, one: Path, other: Path) -> bool:
+    """Whether a C file, and what it includes of C files, is the same in two source trees."""
+    ours, theirs = ((tree / file).read_text("utf-8", "replace") for tree in (one, other))
+    if ours != theirs:
+        return False
+    beside = [str(Path(file).parent / name) for name in _INCLUDES.findall(ours)]
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in beside)
