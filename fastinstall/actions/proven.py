@@ -122,9 +122,9 @@ def _require_proof(step: Build, built: BuildResult, ground: Ground, workshop: Wo
     proof = _read(kept)
     if proof is None:
         proof = _proven(subject, built, ground, workshop)
+        if not proof.holds:
+            raise _unproven(step, proof)
         files.write_text(kept, dump(document("proof", proof)))
-    if not proof.holds:
-        raise _unproven(step, proof)
 
 
 def _proven(subject: ProofSubject, built: BuildResult, ground: Ground, workshop: Workshop) -> Proof:

@@ -1,6 +1,7 @@
 """Everything that a compilation needs, made ready before it: libraries, source, chassis, headers, requirements."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.build.requirements import fetch_requirements
 from fastinstall.build.statics import StaticLibrary, StaticOrder, build_static
 from fastinstall.system.process import Leash
-from fastinstall.system.together import together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +82,22 @@ def lay_ground(site: Site) -> Groundwork:
 
 
 def _source_and_libraries(site: Site) -> tuple[Prepared, dict[str, StaticLibrary]]:
-    """Both at the same time: a library's `configure` and our merge would each leave a processor idle."""
-    prepared: list[Prepared] = []
-    statics: dict[str, StaticLibrary] = {}
+    """Both at the same time: a library's `configure` and our merge would each leave a processor idle.
 
-    def prepare(_leash: Leash) -> None:
-        prepared.append(prepare_source(site.request, site.headers, site.space))
+    The merge stays in this thread, so that an interruption ends it at once.
+    """
+    leash = Leash()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        libraries = pool.submit(_libraries, site.request, leash)
+        try:
+            return prepare_source(site.request, site.headers, site.space), libraries.result()
+        except BaseException:
+            leash.pull()
+            raise
 
-    def compile_libraries(leash: Leash) -> None:
-        statics.update({order.name: build_static(order, leash) for order in static_orders(site.request)})
 
-    together([prepare, compile_libraries])
-    return prepared[0], statics
+def _libraries(request: BuildRequest, leash: Leash) -> dict[str, StaticLibrary]:
+    return {order.name: build_static(order, leash) for order in static_orders(request)}
 
 
 def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:

@@ -17,6 +17,7 @@ from fastinstall.proof.results import Results, calm, disturbed
 from fastinstall.proof.runs import Outcomes, Stack, Work
 
 _NO_REFERENCE = "there is no official wheel of this version for this Python"
+_OTHER_LIBRARIES = "the build reads files by other libraries than the official wheel, so they cannot be compared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +129,20 @@ def _decoder_checks(trial: Trial, damage: Damage, results: Results) -> Iterator[
     if trial.reference is None:
         yield skipped("decoders", _NO_REFERENCE)
         return
+    if not _share_libraries(trial.levels[-1], trial.reference):
+        yield skipped("decoders", _OTHER_LIBRARIES)
+        return
     begun = time.monotonic()
     with damaged_files(trial.reference, damage) as work:
         found = prove_decoders(trial.levels[-1], trial.reference, work, results)
     passed = f"{len(work.cases)} files, whole and damaged, are read as by {trial.reference.label}"
     yield check_of("decoders", passed, found, time.monotonic() - begun)
+
+
+def _share_libraries(build: Stack, reference: Stack) -> bool:
+    """Whether a build has bundled libraries of the official wheel; a reference that bundles none is like any other."""
+    ours, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (build, reference))
+    return not theirs or bool(ours & theirs)
 
 
 def _names(levels: Sequence[Stack]) -> str:

@@ -88,7 +88,7 @@ def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fas
     found = [(finding["check"], finding["status"]) for finding in result.document["findings"]]
     odd = {check for check, status in found if status not in ("ok", "hint", "skipped")}
     assert odd == (set() if fast.has_newest else {"advisories"})
-    assert {("simd-active", "ok"), ("operations", "ok"), ("guards", "ok"), ("advisories", "ok")} <= set(found)
+    assert {("simd-active", "ok"), ("operations", "ok"), ("guards", "ok")} <= set(found)
     known = [finding["message"] for finding in result.document["findings"] if finding["check"] == "advisories"]
     assert ("known advisories affects Pillow 13" in known[0]) == fast.has_newest
 
@@ -109,11 +109,11 @@ def test_a_second_setup_has_nothing_to_do_and_changes_no_byte(fast: Fast) -> Non
 
 
 def test_asking_for_the_newest_pillow_finds_it_in_place_and_changes_no_byte(fast: Fast) -> None:
-    before = tree_hash(fast.venv.prefix)
+    before = tree_hash(fast.venv.site_packages)
     for words in (("pillow>=13" if fast.has_newest else "pillow>=12.3",), ("--upgrade", "pillow")):
         install = fast.install(*words)
         assert install.exit_code == 0, install.text
-        assert tree_hash(fast.venv.prefix) == before
+        assert tree_hash(fast.venv.site_packages) == before
 
 
 def test_installing_what_depends_on_pillow_keeps_ours(fast: Fast) -> None:
@@ -139,6 +139,7 @@ def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_
     assert tree_hash(venv.prefix) == before
 
 
+@pytest.mark.slow
 def test_a_pillow_of_a_later_version_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox) -> None:
     venv = sandbox.venv(running())
     assert venv.pip("install", STOCK).exit_code == 0

@@ -53,7 +53,9 @@ class Guarded:
         self, argv: tuple[str | Path, ...], variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run any command with a clean environment, a temporary directory of its own, and `variables`."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL_"))}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL_"))
+        }
         environment = {**inherited, "TMPDIR": str(self.temporary), "LC_ALL": "C.UTF-8", **(variables or {})}
         return subprocess.run(
             argv, env=environment, cwd=self.temporary, capture_output=True, text=True, check=False, timeout=300

@@ -15,6 +15,7 @@ from fastinstall.build.jpeg_headers import abi_of_library
 from fastinstall.build.linking import options
 from fastinstall.build.pipeline import inputs_of
 from fastinstall.build.variables import Flags, build_variables, without_stray
+from fastinstall.errors import UnprovenError
 from fastinstall.model.machine import Compiler
 from fastinstall.system.process import Completed
 
@@ -147,6 +148,25 @@ def test_offline_the_hint_speaks_of_the_wheelhouse(tmp_path: Path) -> None:
     )
     error = explain(request, completed, tmp_path / "log")
     assert f"pip download -d {tmp_path / 'house'}" in (error.hint or "")
+
+
+def test_a_merged_source_that_does_not_compile_names_its_files_whatever_stands_behind_the_errors(
+    tmp_path: Path,
+) -> None:
+    lines = (
+        "  src/libImaging/Filter.c: In function 'ImagingFilter':",  # pip indents what it hears
+        "  src/libImaging/Filter.c:7:9: error: no such member",
+        "  src/libImaging/Filter.c:8:9: warning: unused",
+        "src/_imaging.c:1: fatal error: another",
+        *(f"cc -c {number}.c" for number in range(100)),
+    )
+    completed = Completed(argv=("pip",), exit_code=1, stdout="\n".join(lines), stderr="")
+    request = build_request(tmp_path, kernels=tmp_path / "fork.tar.gz")
+    error = explain(request, completed, tmp_path / "log")
+    assert isinstance(error, UnprovenError)
+    assert error.files == ("src/libImaging/Filter.c", "src/_imaging.c")
+    assert error.details == (lines[1].strip(), lines[3], f"log: {tmp_path / 'log'}")
+    assert not isinstance(explain(build_request(tmp_path), completed, tmp_path / "log"), UnprovenError)
 
 
 def test_an_unknown_failure_shows_the_last_lines_and_the_log(tmp_path: Path) -> None:
