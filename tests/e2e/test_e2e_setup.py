@@ -33,11 +33,6 @@ class Fast:
     tool: str
     setup: Result
 
-    @property
-    def has_newest(self) -> bool:
-        """Whether the newest Pillow is for this Python."""
-        return self.python.version >= NEWEST_NEEDS
-
     def cli(self, verb: str, *arguments: str) -> Result:
         return self.sandbox.cli(verb, "--prefix", self.venv.prefix, *arguments)
 
@@ -48,12 +43,9 @@ class Fast:
 
 
 def _made_by() -> list[tuple[Python, str]]:
-    """Every Python with venv, and the oldest and the newest one with uv, which puts no pip inside."""
-    pythons = at_hand()
-    return [
-        *((python, "venv") for python in pythons),
-        *((python, "uv") for python in dict.fromkeys(pythons[:: len(pythons) - 1 or 1])),
-    ]
+    """Every Python that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside."""
+    pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS]
+    return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
 
 
 @pytest.fixture(scope="module", params=_made_by(), ids=lambda made: f"{made[0]}-{made[1]}")
@@ -61,8 +53,7 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
     python, tool = request.param
     with new_sandbox() as sandbox:
         venv = sandbox.venv(python, tool=tool)
-        risks = () if python.version >= NEWEST_NEEDS else ("--allow", "vulnerable")
-        setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *risks)
+        setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         yield Fast(sandbox=sandbox, venv=venv, python=python, tool=tool, setup=setup)
 
 
@@ -73,10 +64,10 @@ def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
     assert " error " not in fast.setup.stdout
 
 
-def test_it_is_the_newest_pillow_that_this_python_can_have_with_the_kernels(fast: Fast) -> None:
+def test_it_is_the_newest_pillow_with_the_kernels(fast: Fast) -> None:
     version = fast.venv.run("-c", "import PIL; print(PIL.__version__)").stdout.strip()
     major, minor = map(int, version.split(".")[:2])
-    assert (major, minor) >= ((13, 0) if fast.has_newest else (12, 3))
+    assert (major, minor) >= (13, 0)
     simd = fast.cli("doctor", "simd-active", "--json").document["findings"]
     assert [finding["status"] for finding in simd] == ["ok"]
     assert "the SIMD kernels are in every copy of the core" in simd[0]["message"]
@@ -87,10 +78,10 @@ def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fas
     assert result.exit_code == 0, result.text
     found = [(finding["check"], finding["status"]) for finding in result.document["findings"]]
     odd = {check for check, status in found if status not in ("ok", "hint", "skipped")}
-    assert odd == (set() if fast.has_newest else {"advisories"})
+    assert odd == set()
     assert {("simd-active", "ok"), ("operations", "ok"), ("guards", "ok")} <= set(found)
     known = [finding["message"] for finding in result.document["findings"] if finding["check"] == "advisories"]
-    assert ("known advisories affects Pillow 13" in known[0]) == fast.has_newest
+    assert "known advisories affects Pillow 13" in known[0]
 
 
 def test_pip_finds_nothing_wrong_and_lists_ours(fast: Fast) -> None:
@@ -110,7 +101,7 @@ def test_a_second_setup_has_nothing_to_do_and_changes_no_byte(fast: Fast) -> Non
 
 def test_asking_for_the_newest_pillow_finds_it_in_place_and_changes_no_byte(fast: Fast) -> None:
     before = tree_hash(fast.venv.site_packages)
-    for words in (("pillow>=13" if fast.has_newest else "pillow>=12.3",), ("--upgrade", "pillow")):
+    for words in (("pillow>=13",), ("--upgrade", "pillow")):
         install = fast.install(*words)
         assert install.exit_code == 0, install.text
         assert tree_hash(fast.venv.site_packages) == before
