@@ -31,8 +31,8 @@ from fastinstall.merge.pairs import check_tree
 from fastinstall.merge.syntax import ItemKey, parse_items
 from fastinstall.merge.trees import Trees, merge_trees
 from fastinstall.model.event import ignore
+from fastinstall.model.kernels import Kernels
 from fastinstall.model.merge import MergeReport, Origin
-from fastinstall.model.recipe import Kernels
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.recipes import load_recipe
 from fastinstall.system.resources import recipes_directory

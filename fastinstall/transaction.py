@@ -29,8 +29,9 @@ from fastinstall.journal.stamp import Stamp, fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document, kind_of
+from fastinstall.model.core import Library
 from fastinstall.model.event import Started
-from fastinstall.model.facts import Facts, Interpreter, Library, Runtime
+from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
 from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable

@@ -8,17 +8,16 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
+from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.codec import decode, encode
+from fastinstall.model.core import Core, CoreLevel, Library
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
-    Core,
-    CoreLevel,
     Dependant,
     Distribution,
     Facts,
     GuardState,
     Interpreter,
-    Library,
     OperationResult,
     Owner,
     Runtime,
@@ -26,16 +25,7 @@ from fastinstall.model.facts import (
 )
 from fastinstall.model.machine import Compiler, Cpu, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
-from fastinstall.model.recipe import (
-    Advisory,
-    BenchSpec,
-    Expectation,
-    Level,
-    NativeRequirement,
-    Recipe,
-    Severity,
-    Source,
-)
+from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, Source
 from fastinstall.model.wish import LinkMode, Wish
 
 PREFIX = PurePosixPath("/srv/images/env")

@@ -18,10 +18,10 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import digest, document, dump, open_document
 from fastinstall.model.event import Finished, Noted, Started
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.kernels import Kernels
 from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Build
 from fastinstall.model.proof import Proof, ProofStatus, ProofSubject, failed_operations
-from fastinstall.model.recipe import Kernels
 from fastinstall.rules.levels import rank, tunable_for
 from fastinstall.rules.messages import listing
 from fastinstall.rules.parts import guilty_parts

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from fastinstall.binary.core import read_core
 from fastinstall.errors import FailedError
-from fastinstall.model.facts import Core, Interpreter
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.system import process
 

@@ -10,11 +10,12 @@ from fastinstall.api.planning import releases_of_all
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target
 from fastinstall.errors import DocumentError, RefusedError, UsageError
+from fastinstall.model.advisory import Advisory
 from fastinstall.model.artefact import Releases
 from fastinstall.model.codec import open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.advisories import applicable
 from fastinstall.rules.buildable import buildable

@@ -5,8 +5,9 @@ from pathlib import Path
 from fastinstall.api.session import Session
 from fastinstall.guard.status import observe_guard
 from fastinstall.journal.store import Store
+from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Core, Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.concurrently import Running

@@ -13,7 +13,7 @@ from fastinstall.binary.image import open_image, read_whole
 from fastinstall.binary.libraries import identify_jpeg
 from fastinstall.binary.loader import ResolvedLibrary, resolve_libraries
 from fastinstall.binary.symbols import compiler_switches, defined_symbols, unoptimised_share
-from fastinstall.model.facts import Core, Library
+from fastinstall.model.core import Core, Library
 from fastinstall.system.files import sha256
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")

@@ -14,7 +14,7 @@ from pathlib import Path
 from fastinstall.binary.dynamic import DynamicFile, ElfError, read_dynamic
 from fastinstall.binary.image import read_whole
 from fastinstall.binary.symbols import defined_symbols, unoptimised_share
-from fastinstall.model.facts import CoreLevel
+from fastinstall.model.core import CoreLevel
 
 CODE_PREFIX = "lib_imaging_core-"
 """How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""

@@ -132,7 +132,5 @@ _CAUSES: tuple[tuple[str, _Cause], ...] = (
     (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _memory),
     (r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)", _compiler),
     (r"^.*No matching distribution found for .*$", _requirements),
-    (r"^.*(?:Could not find a version that satisfies|Max retries exceeded).*$", _requirements),
-    (r"^.*(?:NewConnectionError|ConnectTimeoutError|ReadTimeoutError).*$", _requirements),
-    (r"^.*(?:Temporary failure in name resolution|Name or service not known).*$", _requirements),
+    (r"^.*Could not find a version that satisfies.*$", _requirements),
 )

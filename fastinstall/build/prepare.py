@@ -11,8 +11,8 @@ from fastinstall.build.source import extract_source
 from fastinstall.build.tuning import tuned
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Finished, Noted, Started
+from fastinstall.model.kernels import Kernels, Tuning
 from fastinstall.model.merge import MergeReport
-from fastinstall.model.recipe import Kernels, Tuning
 from fastinstall.system import files
 
 _NOT_COMPILED = ("Tests", "docs")  # of Pillow's sdist they are 19 parts of 20

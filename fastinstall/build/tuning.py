@@ -5,7 +5,7 @@ Unlike flags on a command line they reach that code alone, through any build bac
 
 from collections.abc import Sequence
 
-from fastinstall.model.recipe import Tuning
+from fastinstall.model.kernels import Tuning
 
 
 def tuned(source: str, rule: Tuning) -> str | None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from fastinstall.cli.page import Page, joined
-from fastinstall.model.facts import Core, Facts
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Facts
 
 
 def facts_text(facts: Facts, page: Page) -> str:

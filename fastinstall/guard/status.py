@@ -7,7 +7,8 @@ from pathlib import Path
 
 from fastinstall.guard.install import GUARD_ENTRIES, GUARD_PACKAGE, GUARD_SOURCES, GUARD_STATE, GUARD_VERSION
 from fastinstall.guard.state import parse_state
-from fastinstall.model.facts import Core, GuardState
+from fastinstall.model.core import Core
+from fastinstall.model.facts import GuardState
 from fastinstall.system.resources import hooks_directory
 
 _HOOK = GUARD_SOURCES[0]

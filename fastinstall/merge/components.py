@@ -8,7 +8,7 @@ from fastinstall.merge.definitions import defined_names, used_names
 from fastinstall.merge.merged import MergedFile, Trouble
 from fastinstall.merge.sources import Source
 from fastinstall.merge.syntax import Item, parse_items
-from fastinstall.model.recipe import Part
+from fastinstall.model.kernels import Part
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(?:[^"\n]*/)?([^"/\n]+)"', re.MULTILINE)
 

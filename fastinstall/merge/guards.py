@@ -13,7 +13,7 @@ from fastinstall.merge.definitions import defined_names, rename, used_names
 from fastinstall.merge.retained import SUFFIX, Retained, Upstream
 from fastinstall.merge.signatures import FunctionSignature, read_signature
 from fastinstall.merge.syntax import Item, ItemKey, ParsedFile, parse_items
-from fastinstall.model.recipe import GuardedFunction
+from fastinstall.model.kernels import GuardedFunction
 from fastinstall.rules.conditions import condition_problem, read_names
 
 KERNEL_SUFFIX = "__simd"

@@ -8,8 +8,8 @@ from fastinstall.merge.files import Outcome, merge_texts
 from fastinstall.merge.guards import apply_guards
 from fastinstall.merge.sources import Source
 from fastinstall.merge.syntax import ParsedFile, parse_items, tokens
+from fastinstall.model.kernels import GuardedFunction
 from fastinstall.model.merge import Origin
-from fastinstall.model.recipe import GuardedFunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

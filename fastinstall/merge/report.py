@@ -8,8 +8,8 @@ from fastinstall.merge.files import Outcome
 from fastinstall.merge.merged import MergedFile
 from fastinstall.merge.sources import Source
 from fastinstall.merge.syntax import parse_items
+from fastinstall.model.kernels import Kernels
 from fastinstall.model.merge import MergedItem, MergeReport, NotAccelerated, Origin
-from fastinstall.model.recipe import Kernels
 
 
 class Labels(NamedTuple):

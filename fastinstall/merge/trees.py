@@ -13,8 +13,8 @@ from fastinstall.merge.components import LeftOut, dependants
 from fastinstall.merge.merged import MergedFile, as_upstream, merge_file
 from fastinstall.merge.report import Labels, make_report
 from fastinstall.merge.sources import Source, label, read_sources, write_source
+from fastinstall.model.kernels import Kernels, Part
 from fastinstall.model.merge import MergeReport
-from fastinstall.model.recipe import Kernels, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

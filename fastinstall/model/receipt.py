@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fastinstall.model.core import Library
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Library
 from fastinstall.model.wish import LinkMode, Wish
 
 

@@ -1,18 +1,9 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
 
 from dataclasses import dataclass
-from datetime import date
-from enum import StrEnum
 
-
-class Severity(StrEnum):
-    """How bad an advisory is, in the words of its source."""
-
-    LOW = "low"
-    MODERATE = "moderate"
-    HIGH = "high"
-    CRITICAL = "critical"
-    UNRATED = "unrated"
+from fastinstall.model.advisory import Advisory
+from fastinstall.model.kernels import Kernels, Tuning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,97 +103,6 @@ class NativeRequirement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptItems:
-    """Definitions that stay upstream's, although the fork changed them.
-
-    Attributes:
-        file: relative to the source's top directory.
-        items: names of functions, macros or variables.
-        reason: why.
-    """
-
-    file: str
-    items: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardedFunction:
-    """A function that runs the fork's code only under a condition, and upstream's own otherwise.
-
-    Attributes:
-        file: relative to the source's top directory.
-        function: its name.
-        condition: a C expression over the function's parameters; where it holds, the kernels run.
-        reason: why.
-    """
-
-    file: str
-    function: str
-    condition: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """What belongs together in a merge: taken whole, or left upstream's whole.
-
-    Attributes:
-        name: "resample".
-        files: relative to the source's top directory, taken or left as wholes.
-        items: definitions in further files that go with them: "src/_imaging.c: _prepare_lut_table".
-        operations: the operations of the proof whose result they decide, by the start of their names.
-    """
-
-    name: str
-    files: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    operations: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernels:
-    """A fork whose changes are merged onto the source before it is built.
-
-    Attributes:
-        pypi: name of the fork's distribution ("pillow-simd").
-        follows: name of the distribution that the fork follows: its version of the same number is the base.
-        versions: specifier over the fork's versions whose changes are understood; empty for all.
-        proven: versions of the source onto which the merge was proven by `recipes check --prove`.
-        keep: definitions that stay upstream's.
-        guards: functions that choose between both at run time.
-        parts: what is left out together where a proof fails.
-    """
-
-    pypi: str
-    follows: str
-    versions: str = ""
-    proven: tuple[str, ...] = ()
-    keep: tuple[KeptItems, ...] = ()
-    guards: tuple[GuardedFunction, ...] = ()
-    parts: tuple[Part, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """What makes one file of the source, or single functions of it, faster by measurement.
-
-    Attributes:
-        file: relative to the source's top directory.
-        functions: the only ones that are tuned; empty for the whole file.
-        options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
-        macros: what `#define` gets, in force inside the functions only: "fmod(x, y) ...".
-        reason: what was measured.
-    """
-
-    file: str
-    functions: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    macros: tuple[str, ...] = ()
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What a right build shows.
 
@@ -213,49 +113,6 @@ class Expectation:
 
     symbols: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advisory:
-    """A known vulnerability or defect.
-
-    Attributes:
-        id: "CVE-2026-...", "GHSA-...", or a name of ours for a defect.
-        aliases: further identifiers of the same thing.
-        severity: as the source rates it.
-        affects: specifier over versions of the upstream Pillow ("<12.2.0").
-        summary: one sentence.
-        source: where it stands.
-        dated: when the data was taken.
-        kernels_only: whether only a core with the SIMD kernels has it, and stock Pillow does not.
-        component: the bundled library that has it ("libjpeg-turbo"), whose versions `affects` then speaks of;
-            empty for the distribution itself.
-        demonstration: one line of Python that shows it; empty if there is none.
-    """
-
-    id: str
-    aliases: tuple[str, ...] = ()
-    severity: Severity
-    affects: str
-    summary: str
-    source: str
-    dated: date
-    kernels_only: bool = False
-    component: str = ""
-    demonstration: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdvisoryList:
-    """A file of advisories that several recipes share.
-
-    Attributes:
-        schema: 1.
-        advisories: what is known.
-    """
-
-    schema: int
-    advisories: tuple[Advisory, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from enum import Enum
 
+from fastinstall.model.advisory import AdvisoryList
 from fastinstall.model.codec import encode
-from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.model.recipe import Recipe
 
 _HEAD = """\
 # Recipes

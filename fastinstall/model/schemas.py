@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from fastinstall.model.advisory import AdvisoryList
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
@@ -14,7 +15,7 @@ from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
 from fastinstall.model.proof import Proof
 from fastinstall.model.receipt import Receipt, SpeedTable
-from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.model.recipe import Recipe
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "recipe": partial(json_schema, Recipe),

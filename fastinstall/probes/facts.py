@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Core, Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
 from fastinstall.model.machine import Cpu, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.concurrently import Running

@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.errors import DocumentError, UsageError
-from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.advisory import Advisory
+from fastinstall.model.recipe import Recipe
 from fastinstall.rules.recipes import parse_advisories, parse_recipe
 from fastinstall.system.resources import recipes_directory
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.core import read_core
-from fastinstall.model.facts import Core, Distribution, Interpreter, Stack
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Distribution, Interpreter, Stack
 from fastinstall.probes.dependants import observe_dependants
 from fastinstall.probes.ownership import claimed_files, observe_owners
 

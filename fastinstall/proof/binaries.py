@@ -10,7 +10,7 @@ from pathlib import Path
 from fastinstall.binary.core_levels import read_levels, read_stub
 from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.binary.symbols import unoptimised_share
-from fastinstall.model.facts import CoreLevel
+from fastinstall.model.core import CoreLevel
 from fastinstall.model.proof import ProofCheck, ProofStatus
 
 FLAGS_NAME = "build flags"

@@ -73,11 +73,6 @@ class CoreSteps:
     prefix: str
     jobs: int
 
-    def linked_at(self, before: Place, after: Place, *flags: str) -> "CoreSteps":
-        """The same with the core linked for another place, and further flags for the linker."""
-        kept = tuple(word for word in self.link if word not in before.flags)
-        return replace(self, link=(*kept, *after.flags, *flags))
-
 
 def record_steps(work: Groundwork, chassis: Chassis, target: Target) -> CoreSteps:
     """Learn how the core of one level is compiled, to lie in the place of the official wheel's.

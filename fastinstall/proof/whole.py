@@ -14,8 +14,8 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
 from fastinstall.merge.pairs import check_tree
 from fastinstall.model.event import Finished, Progressed, Started, ignore
+from fastinstall.model.kernels import Kernels
 from fastinstall.model.proof import Proof, ProofCheck, ProofStatus
-from fastinstall.model.recipe import Kernels
 from fastinstall.proof.binaries import prove_binaries
 from fastinstall.proof.catalogue import matrix_cases, operation_of
 from fastinstall.proof.checks import skipped

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.plan import Hazard
-from fastinstall.model.recipe import Advisory, Recipe, Severity
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Risk
 from fastinstall.rules.numbering import base_version
 

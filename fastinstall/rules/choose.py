@@ -12,11 +12,9 @@ from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.wish import LinkMode, Risk, Wish
-from fastinstall.rules.levels import LEVELS
+from fastinstall.rules.levels import LEVELS, LOADER_WITH_LEVELS
 from fastinstall.rules.messages import listing
 from fastinstall.rules.wishes import asked_levels, refuse_unknown_levels
-
-_CHOOSING = (2, 33)  # of glibc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,9 @@ def hindrance_to_several(interpreter: Interpreter, link: LinkMode, *, chassis: b
         return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
     parts = interpreter.libc_version.split(".")[:2]
     known = tuple(int(part) for part in parts if part.isdigit())
-    return "" if known >= _CHOOSING else f"glibc {interpreter.libc_version or 'of unknown version'} cannot choose"
+    return (
+        "" if known >= LOADER_WITH_LEVELS else f"glibc {interpreter.libc_version or 'of unknown version'} cannot choose"
+    )
 
 
 def best_level(recipe: Recipe, cpu: Cpu) -> Level:

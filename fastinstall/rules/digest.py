@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from fastinstall.model.codec import digest
-from fastinstall.model.facts import Core, Facts, Owner, Stack
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Facts, Owner, Stack
 from fastinstall.model.machine import Cpu
 
 

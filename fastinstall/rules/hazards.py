@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fastinstall.model.advisory import Advisory
 from fastinstall.model.facts import Stack
 from fastinstall.model.plan import Hazard
-from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Risk
 from fastinstall.rules.advisories import applicable, coming_back, count_by_severity, vulnerable_hazard
 from fastinstall.rules.numbering import base_version, parsed

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from fastinstall.model.recipe import GuardedFunction, KeptItems, Kernels, Part, Recipe, StaticSource, Tuning
+from fastinstall.model.kernels import GuardedFunction, KeptItems, Kernels, Part, Tuning
+from fastinstall.model.recipe import Recipe, StaticSource
 from fastinstall.rules.conditions import condition_problem
 from fastinstall.rules.recipe_values import (
     Problem,

@@ -27,7 +27,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("x86-64-v3", re.compile(r"EPYC|Ryzen|Xeon.*E[357]-\d{4}[A-Z]* v[3-9]|Core.* i[3579]-([5-9]|1[0-4])\d{3}")),
 )
 
-_LOADER_WITH_LEVELS = (2, 33)
+LOADER_WITH_LEVELS = (2, 33)  # of glibc
 _FIRST_OF_THE_NEXT = {"x86-64-v2": "AVX2", "x86-64-v3": "AVX512F"}
 
 
@@ -45,7 +45,7 @@ def knows_levels(libc: str, version: str) -> bool:
     if libc == "musl":
         return False
     matched = re.match(r"(\d+)\.(\d+)", version)
-    return matched is None or (int(matched[1]), int(matched[2])) >= _LOADER_WITH_LEVELS
+    return matched is None or (int(matched[1]), int(matched[2])) >= LOADER_WITH_LEVELS
 
 
 def tunable_for(level: str) -> str:

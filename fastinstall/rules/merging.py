@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.recipe import Kernels
+from fastinstall.model.kernels import Kernels
 from fastinstall.rules.numbering import base_version, parsed
 from fastinstall.rules.obstacles import NO_SDIST, OTHER_PYTHON, Obstacle
 

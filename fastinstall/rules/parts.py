@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from fastinstall.model.recipe import Kernels, Part
+from fastinstall.model.kernels import Kernels, Part
 
 
 def guilty_parts(kernels: Kernels, *, files: Collection[str] = (), operations: Collection[str] = ()) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.errors import DocumentError
+from fastinstall.model.advisory import Advisory, AdvisoryList
 from fastinstall.model.codec import decode
-from fastinstall.model.recipe import Advisory, AdvisoryList, Level, NativeRequirement, Recipe
+from fastinstall.model.recipe import Level, NativeRequirement, Recipe
 from fastinstall.rules.kernels import source_code_problems
 from fastinstall.rules.recipe_values import (
     Problem,

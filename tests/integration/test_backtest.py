@@ -17,8 +17,8 @@ from needs import require_system
 
 from fastinstall.merge.pairs import check_pairs, check_tree
 from fastinstall.merge.trees import Trees, merge_trees
+from fastinstall.model.kernels import Kernels
 from fastinstall.model.merge import Origin
-from fastinstall.model.recipe import Kernels
 from fastinstall.probes.recipes import load_recipe
 from fastinstall.system.resources import recipes_directory
 

@@ -27,7 +27,8 @@ from fastinstall.actions.stage import describe_core
 from fastinstall.binary.core import read_core
 from fastinstall.binary.loader import usable_hwcaps
 from fastinstall.errors import FailedError
-from fastinstall.model.facts import Core, Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
 from fastinstall.model.finding import Finding, Status
 from fastinstall.probes.cpu import level_from_help, observe_cpu
 from fastinstall.probes.environment import locate

@@ -8,7 +8,7 @@ import pytest
 from needs import require_system
 
 from fastinstall.merge.guards import apply_guards
-from fastinstall.model.recipe import GuardedFunction
+from fastinstall.model.kernels import GuardedFunction
 
 HEADER = """\
 int declared_elsewhere(int a);

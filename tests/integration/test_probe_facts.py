@@ -11,8 +11,9 @@ from guarded import python_at_hand
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.errors import UndeterminedError
+from fastinstall.model.core import Core
 from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Core, Facts, GuardState, Interpreter
+from fastinstall.model.facts import Facts, GuardState, Interpreter
 from fastinstall.probes.environment import locate
 from fastinstall.probes.facts import ObservationRequest, observe
 from fastinstall.rules.digest import facts_digest

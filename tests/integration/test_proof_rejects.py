@@ -230,7 +230,9 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
 def _marked(build: MergedBuild, place: Place, mark: str) -> CoreSteps:
     steps = build.yard.steps
     unmarked = replace(steps, link=tuple(word for word in steps.link if not word.startswith("-Wl,-z,x86-64")))
-    return unmarked.linked_at(Place(run_path=build.yard.chassis.run_path), place, f"-Wl,-z,{mark}")
+    elsewhere = Place(run_path=build.yard.chassis.run_path).flags
+    kept = tuple(word for word in unmarked.link if word not in elsewhere)
+    return replace(unmarked, link=(*kept, *place.flags, f"-Wl,-z,{mark}"))
 
 
 def test_a_build_without_optimisation_is_refused(build: MergedBuild) -> None:

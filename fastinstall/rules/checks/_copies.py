@@ -1,6 +1,6 @@
 """What several checks read from a core of which a wheel holds one copy per CPU level."""
 
-from fastinstall.model.facts import Core, CoreLevel
+from fastinstall.model.core import Core, CoreLevel
 
 
 def loaded_copy(core: Core) -> CoreLevel | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.model.facts import Core, CoreLevel
+from fastinstall.model.core import Core, CoreLevel
 from fastinstall.model.finding import Finding
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, loaded_copy, portrait, whole_copies

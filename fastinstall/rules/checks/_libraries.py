@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fastinstall.model.facts import Core
+from fastinstall.model.core import Core
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._stack import readable_core
 

@@ -3,7 +3,8 @@
 import base64
 import binascii
 
-from fastinstall.model.facts import Core, Owner, Stack
+from fastinstall.model.core import Core
+from fastinstall.model.facts import Owner, Stack
 
 
 def describe(owner: Owner) -> str:

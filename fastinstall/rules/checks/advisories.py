@@ -16,8 +16,8 @@ import shlex
 from collections.abc import Iterator
 from datetime import date
 
+from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.recipe import Advisory, Severity
 from fastinstall.model.wish import Risk
 from fastinstall.rules.advisories import applicable, applicable_to_libraries, comparable, count_by_severity
 from fastinstall.rules.checks._context import CheckContext

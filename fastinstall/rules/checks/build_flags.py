@@ -12,7 +12,7 @@ Where a wheel holds one copy of the core per CPU level, each of them is judged: 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fastinstall.model.facts import Core
+from fastinstall.model.core import Core
 from fastinstall.model.finding import Finding
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, whole_copies

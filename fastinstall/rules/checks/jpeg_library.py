@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.model.facts import Core, Library
+from fastinstall.model.core import Core, Library
 from fastinstall.model.finding import Finding
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.checks._context import CheckContext

@@ -8,7 +8,7 @@
 
 from collections.abc import Iterator
 
-from fastinstall.model.facts import Core, CoreLevel
+from fastinstall.model.core import Core, CoreLevel
 from fastinstall.model.finding import Finding, Status
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, whole_copies

@@ -9,7 +9,7 @@ from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.binary.core import read_core
 from fastinstall.model.codec import encode
-from fastinstall.model.facts import Library
+from fastinstall.model.core import Library
 
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8")
 VERSIONS = b"\x003.1.3\x0012.1.1\x002.5.4\x001.3.1.zlib-ng\0"

@@ -9,7 +9,7 @@ from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.binary.core import read_core
 from fastinstall.binary.loader import usable_hwcaps
-from fastinstall.model.facts import Core
+from fastinstall.model.core import Core
 
 CODE = "lib_imaging_core-0123abcd.so"
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8")

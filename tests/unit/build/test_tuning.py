@@ -1,7 +1,7 @@
 """A rule of tuning reaches the code that it names, and no other."""
 
 from fastinstall.build.tuning import tuned
-from fastinstall.model.recipe import Tuning
+from fastinstall.model.kernels import Tuning
 
 SOURCE = """#include <math.h>
 

@@ -6,8 +6,9 @@ from builders import advisory, changed, recipe
 from fastinstall.api.comparing import Offer
 from fastinstall.cli.page import Page
 from fastinstall.cli.render_offers import offer_answers, offers_text
+from fastinstall.model.advisory import Severity
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Recipe, Severity
+from fastinstall.model.recipe import Recipe
 from fastinstall.rules.versions import Choice
 
 FORK = recipe()

@@ -9,7 +9,8 @@ import pytest
 from fastinstall.guard.install import GUARD_ENTRIES, GUARD_SOURCES, GUARD_STATE, GUARD_VERSION
 from fastinstall.guard.state import GuardTarget, render_state
 from fastinstall.guard.status import entries_present, observe_guard
-from fastinstall.model.facts import Core, GuardState
+from fastinstall.model.core import Core
+from fastinstall.model.facts import GuardState
 from fastinstall.system.resources import hooks_directory
 
 CORE = Core(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab" * 32, readable=True)

@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.merge.guards import GuardedText, apply_guards
-from fastinstall.model.recipe import GuardedFunction
+from fastinstall.model.kernels import GuardedFunction
 
 UPSTREAM = """\
 #include "Imaging.h"

@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.merge.guards import apply_guards
 from fastinstall.merge.pairs import check_pairs, check_tree
-from fastinstall.model.recipe import GuardedFunction
+from fastinstall.model.kernels import GuardedFunction
 
 UPSTREAM = """\
 Imaging

@@ -9,8 +9,8 @@ from merging import function
 from fastinstall.errors import UsageError
 from fastinstall.merge.trees import Trees, merge_trees
 from fastinstall.model import codec
+from fastinstall.model.kernels import GuardedFunction, KeptItems, Kernels, Part
 from fastinstall.model.merge import MergeReport, NotAccelerated, Origin
-from fastinstall.model.recipe import GuardedFunction, KeptItems, Kernels, Part
 
 BLUR = function("a(n);", "b(n);", "return n;", head="int blur(int n)")
 SIZE = '#include "all.h"\n' + function("a(n);", "return n;", head="int size(int n)")

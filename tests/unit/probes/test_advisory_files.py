@@ -2,7 +2,8 @@ from functools import cache
 
 import pytest
 
-from fastinstall.model.recipe import Advisory, Recipe, Severity
+from fastinstall.model.advisory import Advisory, Severity
+from fastinstall.model.recipe import Recipe
 from fastinstall.probes.recipes import load_recipe, load_recipes
 from fastinstall.rules.advisories import applicable, applicable_to_libraries, vulnerable_hazard
 from fastinstall.rules.checks._libraries import FEATURES, JPEG

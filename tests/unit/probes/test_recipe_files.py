@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.errors import DocumentError, UsageError
-from fastinstall.model.recipe import Severity
+from fastinstall.model.advisory import Severity
 from fastinstall.probes.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.catalogue import matrix_cases, operation_of
 from fastinstall.rules.advisories import applicable, count_by_severity

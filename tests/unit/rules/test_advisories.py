@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 from builders import recipe
 
-from fastinstall.model.recipe import Advisory, Severity
+from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.wish import Risk
 from fastinstall.rules.advisories import (
     applicable,

@@ -3,7 +3,7 @@
 import pytest
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.recipe import Kernels
+from fastinstall.model.kernels import Kernels
 from fastinstall.rules.merging import Merge, merge_onto, unproven
 
 KERNELS = Kernels(pypi="fork", follows="pillow", proven=("12.2.0", "13.0.0"))

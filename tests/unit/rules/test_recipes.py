@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.errors import DocumentError, ExitCode
-from fastinstall.model.recipe import Severity
+from fastinstall.model.advisory import Severity
 from fastinstall.rules.recipes import parse_advisories, parse_recipe
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
