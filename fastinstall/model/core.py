@@ -6,15 +6,20 @@ from pathlib import PurePath
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """A shared library as the loader would find it for the imaging core.
+    """A library as the loader would find it, and its fingerprint, by which a change is noticed.
 
     Attributes:
-        soname: the name asked for (DT_NEEDED).
+        soname: the name asked for (DT_NEEDED); empty for one that is linked into `path`.
         path: where it resolves to; None where it would not be found.
-        implementation: for a libjpeg: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; empty if not identified.
+        implementation: of a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; of a zlib "zlib", "zlib-ng",
+            "zlib-ng compat"; of another codec its name; empty if not identified.
         version: of the implementation; empty if unknown.
         simd: whether the library contains SIMD code of its own; None if it cannot be told.
         sha256: of the file.
+        abi: of a libjpeg the interface that it offers: "62", "70", "80", "90"; empty if unknown.
+        size: of the file in bytes; 0 where it was not identified.
+        inode: of the file; 0 where it was not identified.
+        build_id: of the file, hexadecimal; empty if it has none.
     """
 
     soname: str
@@ -23,6 +28,10 @@ class Library:
     version: str = ""
     simd: bool | None = None
     sha256: str = ""
+    abi: str = ""
+    size: int = 0
+    inode: int = 0
+    build_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

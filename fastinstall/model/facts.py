@@ -9,7 +9,10 @@ from pathlib import PurePath
 
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
+from fastinstall.model.isa import IsaScan
+from fastinstall.model.linkage import Linkage
 from fastinstall.model.machine import Cpu, Toolchain
+from fastinstall.model.process import Fault, LiveProcess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,9 @@ class Runtime:
         core: the file that really holds the running core's code; empty if it could not be told.
         features: what `PIL.features` says was compiled in: name to version ("" where it has none).
         operations: each operation's result, in order.
+        mapped_by_import: files that were mapped after the import, in the loader's order, each once.
+        mapped: files that were mapped at the end, likewise; empty where it died before.
+        fault: where the signal struck; None if none did, or where it could not be told.
     """
 
     imported: bool
@@ -180,6 +186,9 @@ class Runtime:
     core: str = ""
     features: dict[str, str]
     operations: tuple[OperationResult, ...] = ()
+    mapped_by_import: tuple[PurePath, ...] = ()
+    mapped: tuple[PurePath, ...] = ()
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +222,10 @@ class Facts:
         stack: PIL in place.
         guard: the start-up guard.
         interrupted: the identifier of a transaction of ours that neither finished nor was undone.
+        linkage: what a process that imports PIL would load; None where it was not asked for.
+        isa: what the code of PIL's extension modules asks of a CPU, the core's copies included.
         runtime: None where nothing was executed.
+        process: a process that runs already, where one was named.
         toolchain: None where it was not asked for.
     """
 
@@ -228,5 +240,8 @@ class Facts:
     stack: Stack
     guard: GuardState
     interrupted: str | None = None
+    linkage: Linkage | None = None
+    isa: tuple[IsaScan, ...] = ()
     runtime: Runtime | None = None
+    process: LiveProcess | None = None
     toolchain: Toolchain | None = None

@@ -52,6 +52,7 @@ class Finding:
         observed: what is.
         remedy: what to do; None where nothing is to be done.
         link: a page that explains.
+        verify: a command that shows what the verdict rests on, to be pasted; empty where there is none.
     """
 
     check: str
@@ -62,6 +63,7 @@ class Finding:
     observed: str = ""
     remedy: Remedy | None = None
     link: str = ""
+    verify: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

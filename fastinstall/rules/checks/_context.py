@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from fastinstall.model.facts import Facts
+from fastinstall.model.isa import Host
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 
@@ -18,6 +19,7 @@ class CheckContext:
         recipe: the receipt's recipe, or the one that a setup would follow.
         today: the date, for the age of data.
         tool_version: of fastinstall.
+        hosts: other machines that the code is judged for, beside this one.
     """
 
     facts: Facts
@@ -25,6 +27,7 @@ class CheckContext:
     recipe: Recipe
     today: date
     tool_version: str
+    hosts: tuple[Host, ...] = ()
 
     @property
     def core_is_ours(self) -> bool:

@@ -18,6 +18,7 @@ class Details(TypedDict, total=False):
     expected: str
     observed: str
     remedy: Remedy | None
+    verify: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,48 @@
+"""What was seen of processes that use PIL: the files they have mapped, and where one died."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """The instruction at which a signal killed a process.
+
+    Attributes:
+        file: the mapped file that holds it; None where it lies outside of every file.
+        offset: of the instruction in that file, in bytes.
+        code: its first bytes (up to 15), hexadecimal.
+        instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
+        features: the CPU features that it needs, as in /proc/cpuinfo; empty if that could not be told.
+    """
+
+    file: PurePath | None
+    offset: int
+    code: str
+    instruction: str = ""
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveProcess:
+    """A process that runs already, as /proc shows it.
+
+    Attributes:
+        pid: its number.
+        command: its argv, for people.
+        executable: what it runs.
+        mapped: the files that it has mapped, in order of their addresses' first appearance, each once.
+        replaced: those of them whose file on disk is another one by now, or gone.
+        library_path: LD_LIBRARY_PATH of its environment; empty if unset.
+        preload: LD_PRELOAD of its environment; empty if unset.
+        tunables: GLIBC_TUNABLES of its environment; empty if unset.
+    """
+
+    pid: int
+    command: tuple[str, ...]
+    executable: PurePath
+    mapped: tuple[PurePath, ...]
+    replaced: tuple[PurePath, ...] = ()
+    library_path: str = ""
+    preload: str = ""
+    tunables: str = ""
