@@ -12,6 +12,7 @@ from fastinstall.errors import FailedError, UndeterminedError
 from fastinstall.model.environment import Environment
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.wish import Wish
+from fastinstall.probes.facts import ObservationRequest
 
 
 def bench(session: Session, environment: Environment, effort: Effort | None = None) -> SpeedTable:
@@ -23,7 +24,7 @@ def bench(session: Session, environment: Environment, effort: Effort | None = No
     """
     wish = Wish()
     recipe = recipe_named(session, wish.recipe)
-    facts = facts_of(session, environment, recipe)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
     python = Path(facts.interpreter.executable)

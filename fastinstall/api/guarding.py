@@ -16,6 +16,7 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, GuardState
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.wish import Wish
+from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.messages import fix_command
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.system.lock import locked
@@ -23,7 +24,7 @@ from fastinstall.system.lock import locked
 
 def guard_state(session: Session, environment: Environment) -> GuardState:
     """What of the guard is there, and whether it is as it should be."""
-    return facts_of(session, environment, recipe_named(session, Wish().recipe)).guard
+    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Wish().recipe))).guard
 
 
 def install_guard(session: Session, environment: Environment) -> GuardState:
@@ -76,7 +77,7 @@ def _ready(session: Session, environment: Environment) -> tuple[Store, Facts, Re
             f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
             hint=f"fastinstall setup --prefix {environment.prefix}",
         )
-    facts = facts_of(session, environment, recipe_named(session, receipt.recipe))
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
     refuse_if_protected(facts)
     return store, facts, receipt
 

@@ -1,5 +1,6 @@
 """Facts about a target, and the recipe that gives them meaning."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.api.session import Session
@@ -7,12 +8,14 @@ from fastinstall.guard.status import observe_guard
 from fastinstall.journal.store import Store
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.facts import Facts, GuardState, Interpreter
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.probes.concurrently import Running
-from fastinstall.probes.facts import ObservationRequest, observe
+from fastinstall.probes.facts import Binaries, ObservationRequest, observe
 from fastinstall.probes.recipes import load_recipe
+
+SCANS = "isa"
+"""Where in the cache it is kept what code asks of a CPU."""
 
 
 def recipe_named(session: Session, name: str) -> Recipe:
@@ -30,28 +33,12 @@ def receipt_of(environment: Environment) -> Receipt | None:
     return Store(Path(environment.prefix)).read_receipt()
 
 
-def facts_of(
-    session: Session,
-    environment: Environment,
-    recipe: Recipe,
-    *,
-    runtime: bool | Running[Runtime] = False,
-    toolchain: bool = False,
-) -> Facts:
-    """Observe a target.
-
-    Args:
-        session: the outside world.
-        environment: the target.
-        recipe: which names, symbols and libraries to look for.
-        runtime: also import and use PIL there, in a subprocess, which may be under way already.
-        toolchain: also look for a compiler and libraries.
-    """
-    started = runtime if isinstance(runtime, Running) else None
-    request = ObservationRequest(recipe=recipe, runtime=bool(runtime), started=started, toolchain=toolchain)
+def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
+    """Observe a target; what is decoded of its code is kept in our cache."""
+    kept = None if request.binaries is Binaries.CORE else session.directories.cache / SCANS
     return observe(
         environment,
-        request,
+        replace(request, scans=kept),
         variables=session.variables,
         tool_prefix=session.tool_prefix,
         guard=_guard,

@@ -22,6 +22,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes
+from fastinstall.probes.facts import ObservationRequest
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.messages import listing
@@ -43,7 +44,7 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
         return _plan_new(session, recipe, wish, made)
     environment = find(session, target)
     receipt = receipt_of(environment)
-    facts = facts_of(session, environment, recipe)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = nothing_to_do(facts, recipe, wish, receipt)
     if done is not None:
         return done
@@ -55,13 +56,13 @@ def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
     made = creation(session, target)
     if made is not None:
         return _facts_before_creation(session, recipe, made)
-    return facts_of(session, find(session, target), recipe, toolchain=True)
+    return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
 
 
 def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = recipe_named(session, receipt.recipe)
-    facts = facts_of(session, environment, recipe, toolchain=True)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=True))
     return make_plan(
         Situation(facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True)
     )
@@ -103,7 +104,7 @@ def current_digest(session: Session, saved: Plan) -> str:
     recipe = recipe_named(session, saved.wish.recipe)
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     if create is None:
-        return facts_digest(facts_of(session, saved.environment, recipe))
+        return facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
     made = creation(session, Target(new=Path(create.prefix), python=Path(create.python)))
     if made is None:
         raise UndeterminedError(f"{create.prefix} could not be observed")
@@ -146,7 +147,7 @@ def _plan_existing(
     session: Session, recipe: Recipe, wish: Wish, environment: Environment, receipt: Receipt | None
 ) -> Plan:
     index = _index_soon(session, recipe, wish, Path(environment.python))
-    facts = facts_of(session, environment, recipe, runtime=True, toolchain=True)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     releases = index.releases(recipe, facts.interpreter)
     return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt))
 
@@ -162,7 +163,7 @@ def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEn
 def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = facts_of(session, base, recipe, toolchain=True)
+    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=True))
     return predicted(observed, Path(create.prefix), interpreter)
 
 

@@ -15,6 +15,7 @@ from fastinstall.model.event import Noted
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
+from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.planner import nothing_to_do
 
 
@@ -28,7 +29,8 @@ def plan_repair(session: Session, environment: Environment) -> Plan:
     if receipt is None:
         return plan(session, Target(prefix=Path(environment.prefix)), Wish())
     recipe = recipe_named(session, receipt.recipe)
-    done = nothing_to_do(facts_of(session, environment, recipe), recipe, receipt.wish, receipt)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    done = nothing_to_do(facts, recipe, receipt.wish, receipt)
     if done is not None:
         return done
     return plan_restoring(session, environment, receipt, _releases(session, receipt, environment))
@@ -59,6 +61,6 @@ def _releases(session: Session, receipt: Receipt, environment: Environment) -> R
         )
         return Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
     recipe = recipe_named(session, receipt.recipe)
-    facts = facts_of(session, environment, recipe)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     settings = settings_of(session, Path(facts.interpreter.executable))
     return index_for(session, receipt.wish, settings).releases(recipe, facts.interpreter)

@@ -19,6 +19,7 @@ from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.cpu import observe_cpu
+from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.transaction import Observers, execute
 
 
@@ -80,7 +81,8 @@ def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
 
 def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     def facts() -> Facts:
-        return facts_of(session, plan.environment, recipe, runtime=True)
+        request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED)
+        return facts_of(session, plan.environment, request)
 
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
         return judge(session, seen, receipt, recipe, checks)

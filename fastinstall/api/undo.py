@@ -10,6 +10,7 @@ from fastinstall.journal.recover import RolledBack, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.environment import Environment
 from fastinstall.model.receipt import Receipt
+from fastinstall.probes.facts import ObservationRequest
 from fastinstall.system.lock import locked
 
 
@@ -79,7 +80,7 @@ def recover_interrupted(environment: Environment) -> str | None:
 def _intruders(session: Session, environment: Environment, receipt: Receipt) -> tuple[str, ...]:
     """Metadata of distributions that have taken PIL over since: it would contradict what comes back."""
     try:
-        facts = facts_of(session, environment, recipe_named(session, receipt.recipe))
+        facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
     except UndeterminedError:
         return ()  # its interpreter is gone; the files can come back all the same
     site_packages = facts.interpreter.site_packages.relative_to(environment.prefix)

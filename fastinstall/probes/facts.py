@@ -9,15 +9,31 @@ takes as long as running them, and doctor is used at every turn.
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime, Stack
+from fastinstall.model.isa import IsaScan
+from fastinstall.model.linkage import Linkage
 from fastinstall.model.machine import Cpu, Toolchain
+from fastinstall.model.process import LiveProcess
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.interpreter import observe_interpreter
+
+if TYPE_CHECKING:
+    from fastinstall.probes.stack import Loader
+
+
+class Binaries(Enum):
+    """How deep to look into PIL's extension modules, beside the core itself."""
+
+    CORE = "the core alone"
+    LINKED = "what a process would load, and what is known already of the code"
+    DECODED = "what a process would load, and the code, instruction by instruction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +44,9 @@ class ObservationRequest:
         recipe: which names, symbols, flags and libraries to look for.
         runtime: also import and use PIL, in a subprocess of the target.
         started: the same, where it is under way already.
+        binaries: how deep to look into PIL's extension modules.
+        scans: the directory that keeps what was decoded of them; None keeps nothing.
+        process: a process that runs already; what it was started with decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
         include_roots: include directories that the toolchain's libraries may stand in, before the system's.
     """
@@ -35,6 +54,9 @@ class ObservationRequest:
     recipe: Recipe
     runtime: bool = False
     started: Running[Runtime] | None = None
+    binaries: Binaries = Binaries.CORE
+    scans: Path | None = None
+    process: LiveProcess | None = None
     toolchain: bool = False
     include_roots: tuple[Path, ...] = ()
 
@@ -69,9 +91,14 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.stack import Loader, observe_stack
 
-    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=variables.get("GLIBC_TUNABLES", ""))
+    settings = _loader_variables(request.process, variables)
+    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=settings["GLIBC_TUNABLES"])
     interpreter = answer.result()
-    loader = Loader(hwcaps=searched_levels(cpu, interpreter), library_path=_library_path(variables))
+    loader = Loader(
+        hwcaps=searched_levels(cpu, interpreter),
+        library_path=settings["LD_LIBRARY_PATH"],
+        preload=settings["LD_PRELOAD"],
+    )
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     symbols = request.recipe.expect.symbols
@@ -89,6 +116,9 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         stack=stack,
         guard=guard(interpreter, stack.core),
         interrupted=interrupted(prefix),
+        linkage=_linkage(request, interpreter, stack, loader),
+        isa=_isa(request, stack),
+        process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
     )
@@ -116,8 +146,31 @@ def _replaced(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalised(name) for name in names))
 
 
-def _library_path(variables: Mapping[str, str]) -> tuple[Path, ...]:
-    return tuple(Path(entry) for entry in variables.get("LD_LIBRARY_PATH", "").split(":") if entry)
+def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
+    """What the loader would be told by: the shell, or those variables of a process that runs already."""
+    if process is None:
+        return {name: variables.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES")}
+    return {
+        "LD_LIBRARY_PATH": process.library_path,
+        "LD_PRELOAD": process.preload,
+        "GLIBC_TUNABLES": process.tunables,
+    }
+
+
+def _linkage(request: ObservationRequest, interpreter: Interpreter, stack: Stack, loader: "Loader") -> Linkage | None:
+    if request.binaries is Binaries.CORE or stack.directory is None:
+        return None
+    from fastinstall.probes.linkage import observe_linkage
+
+    return observe_linkage(interpreter, stack, loader)
+
+
+def _isa(request: ObservationRequest, stack: Stack) -> tuple[IsaScan, ...]:
+    if request.binaries is Binaries.CORE:
+        return ()
+    from fastinstall.probes.isa import observe_isa
+
+    return observe_isa(stack, cache=request.scans, scan=request.binaries is Binaries.DECODED)
 
 
 def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:

@@ -24,11 +24,13 @@ class Loader:
 
     Attributes:
         hwcaps: levels whose subdirectories it searches, the best first ("x86-64-v3").
-        library_path: directories of LD_LIBRARY_PATH.
+        library_path: the variable LD_LIBRARY_PATH, as written.
+        preload: the variable LD_PRELOAD, as written.
     """
 
     hwcaps: tuple[str, ...] = ()
-    library_path: tuple[Path, ...] = ()
+    library_path: str = ""
+    preload: str = ""
 
 
 def observe_stack(
@@ -72,7 +74,7 @@ def _read(core: Path, symbols: tuple[str, ...], interpreter: Interpreter, loader
         symbols,
         main=Path(os.path.realpath(interpreter.executable)),
         hwcaps=loader.hwcaps,
-        library_path=loader.library_path,
+        library_path=tuple(Path(entry) for entry in re.split("[:;]", loader.library_path) if entry),
         expected_version=version,
     )
 

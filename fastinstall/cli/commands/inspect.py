@@ -9,13 +9,15 @@ from fastinstall.cli.common import session_of, target_of
 from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
 from fastinstall.model.wish import Wish
+from fastinstall.probes.facts import Binaries, ObservationRequest
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session = session_of(context)
     recipe = recipe_named(session, Wish().recipe)
-    facts = facts_of(session, find(session, target_of(arguments)), recipe, runtime=True, toolchain=True)
+    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, toolchain=True)
+    facts = facts_of(session, find(session, target_of(arguments)), request)
     if arguments.redact:
         from fastinstall.rules.redact import redact  # noqa: PLC0415 (only on request)
 
