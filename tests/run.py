@@ -1,7 +1,8 @@
 """The whole test suite, fast parts first: `sh bootstrap.sh test [PYTEST-ARGUMENT...]`.
 
-Lint, types, layers and dependencies, then unit, integration and end-to-end tests. The first part
-that fails ends the run. With arguments, only pytest runs, with these arguments.
+Lint, types, layers and dependencies, then unit, integration and end-to-end tests, the last two with
+two files of tests at a time: they wait for processes more than they compute. The first part that
+fails ends the run. With arguments, only pytest runs, with these arguments.
 """
 
 import os
@@ -21,13 +22,13 @@ def main(arguments: Sequence[str]) -> int:
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
     if arguments:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
-    with tempfile.TemporaryDirectory(prefix="fastinstall-tests-") as cache:
-        return _run_parts({"FASTINSTALL_TEST_CACHE": cache, **environment})
+    with tempfile.TemporaryDirectory(prefix="tests-") as space:
+        return _run_parts({"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment}, Path(space))
 
 
-def _run_parts(environment: dict[str, str]) -> int:
+def _run_parts(environment: dict[str, str], space: Path) -> int:
     """One part after the other; what one of them has built, the next one finds."""
-    for name, part in _parts():
+    for name, part in _parts(space):
         code = part(name, environment)
         if code != 0:
             print(f"fastinstall tests: {name} failed (exit code {code})", file=sys.stderr)
@@ -38,7 +39,7 @@ def _run_parts(environment: dict[str, str]) -> int:
 Part = Callable[[str, dict[str, str]], int]
 
 
-def _parts() -> list[tuple[str, Part]]:
+def _parts(space: Path) -> list[tuple[str, Part]]:
     tool = BIN.joinpath
     return [
         ("ruff check", _command(tool("ruff"), "check", ".")),
@@ -46,10 +47,10 @@ def _parts() -> list[tuple[str, Part]]:
         ("mypy", _command(tool("mypy"))),
         ("import-linter", _command(tool("lint-imports"))),
         ("deptry", _command(tool("deptry"), ".")),
-        ("unit tests", _pytest("tests/unit")),
+        ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
         ("system packages", _system_packages),
-        ("integration tests", _pytest("tests/integration")),
-        ("end-to-end tests", _pytest("tests/e2e")),
+        ("integration tests", _side_by_side("tests/integration", space / "i")),
+        ("end-to-end tests", _side_by_side("tests/e2e", space / "e")),
     ]
 
 
@@ -57,8 +58,12 @@ def _command(*argv: str | Path) -> Part:
     return lambda name, environment: _run(name, tuple(map(str, argv)), environment)
 
 
-def _pytest(directory: str) -> Part:
-    return _command(sys.executable, "-m", "pytest", directory)
+def _side_by_side(directory: str, space: Path) -> Part:
+    """Run two files of tests at a time, in directories of short names: the path of a socket has 107 bytes at most."""
+    return _command(
+        *(sys.executable, "-m", "pytest", directory),
+        *("--numprocesses", "2", "--dist", "loadfile", f"--basetemp={space}"),
+    )
 
 
 def _system_packages(_name: str, _environment: dict[str, str]) -> int:
