@@ -5,7 +5,7 @@ Not observed on any machine: captured ones are data below tests/cases/.
 
 from datetime import date
 from functools import cache
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
 from fastinstall.model.advisory import Advisory, Severity
@@ -23,6 +23,8 @@ from fastinstall.model.facts import (
     Runtime,
     Stack,
 )
+from fastinstall.model.isa import Confidence, IsaScan
+from fastinstall.model.linkage import Binding, Codec, Linkage, LoadedFile
 from fastinstall.model.machine import Compiler, Cpu, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, Source
@@ -32,6 +34,11 @@ PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 COPIES = ("x86-64-v2", "x86-64-v3")
+PYTHON = PurePosixPath("/usr/local/bin/python3.11")
+LIBC = PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6")
+_CORE = SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"
+_WEBP = SITE_PACKAGES / f"PIL/_webp{SUFFIX}"
+_LIBS = SITE_PACKAGES / "pillow.libs"
 CORE_SHA256 = "c0de" * 16
 STOCK_SHA256 = "57ac" * 16
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8", "ImagingFilter5x5f_4u8")
@@ -57,6 +64,8 @@ def healthy_facts() -> Facts:
         distributions=(_distribution("pillow", "12.1.1+simd.v3", "fastinstall"),),
         stack=_stack(),
         guard=GuardState(installed=True, version="1"),
+        linkage=linkage(_CORE),
+        isa=(scan(_CORE, "x86-64-v3"),),
         runtime=_runtime("12.1.1.post0"),
         toolchain=_toolchain(),
     )
@@ -73,6 +82,7 @@ def stock_facts() -> Facts:
             "core": {"sha256": sha256, "version": version, "simd_symbols": [], "isa_note": None, "switches": []},
         },
         "guard": {"installed": False, "version": ""},
+        "isa": [encode(scan(_CORE, "x86-64-v1"))],
         "runtime": {"version": version},
     }
     return changed(healthy_facts(), changes)
@@ -91,10 +101,12 @@ def empty_facts() -> Facts:
         "features": {"$replace": {}},
         "operations": [],
     }
-    changes = {
+    changes: dict[str, Any] = {
         "distributions": [],
         "stack": nothing,
         "guard": {"installed": False, "version": ""},
+        "linkage": None,
+        "isa": [],
         "runtime": missing,
     }
     return changed(healthy_facts(), changes)
@@ -103,8 +115,15 @@ def empty_facts() -> Facts:
 def levelled_facts() -> Facts:
     """The healthy environment, its core in two copies, the better of them loaded; `levelled_receipt()` goes with it."""
     copies = [encode(copy(level, loaded=level == "x86-64-v3")) for level in COPIES]
-    running = str(copy("x86-64-v3").path)
-    return changed(healthy_facts(), {"stack": {"core": {"levels": copies}}, "runtime": {"core": running}})
+    running = copy("x86-64-v3").path
+    core: dict[str, Any] = {"levels": copies}
+    changes: dict[str, Any] = {
+        "stack": {"core": core},
+        "linkage": encode(linkage(running)),
+        "isa": [encode(scan(copy(level).path, level)) for level in COPIES],
+        "runtime": {"core": str(running)},
+    }
+    return changed(healthy_facts(), changes)
 
 
 def minimal_facts() -> Facts:
@@ -119,6 +138,50 @@ def minimal_facts() -> Facts:
         distributions=(),
         stack=Stack(directory=None),
         guard=GuardState(installed=False),
+    )
+
+
+def scan(path: PurePath, level: str) -> IsaScan:
+    """What a core asks of a CPU that was compiled for a level by `-march`; copies of a core declare it too."""
+    required = {"x86-64-v1": (), "x86-64-v2": ("pni", "ssse3", "sse4_1")}
+    wanted = required.get(level, ("avx", "avx2", "bmi2", "movbe"))
+    return IsaScan(
+        path=path,
+        sha256=CORE_SHA256,
+        confidence=Confidence.CERTAIN,
+        requires=wanted,
+        level=level,
+        shares=dict.fromkeys(wanted, 0.1),
+        declared=level if path.parent != _CORE.parent else None,
+        instructions=128_000,
+        evidence=("no dispatcher: neither CPUID, IRELATIVE nor __cpu_model",),
+    )
+
+
+def linkage(code: PurePath) -> Linkage:
+    """A process that loads a wheel's libraries, all of them its own; `code` is the file with the core's code."""
+    jpeg, tiff, webp = _jpeg(), _library("libtiff", "6.2.0", "4.7.1"), _library("libwebp", "7.2.0", "1.6.0")
+    zlib = Library(soname="", path=code, implementation="zlib-ng compat", version="2.2.4")
+    bundled = ((jpeg, code), (tiff, code), (webp, _WEBP))
+    between = () if code == _CORE else (_loaded(code, "DT_RPATH", _CORE),)
+    return Linkage(
+        modules=(_CORE, _WEBP),
+        files=(
+            LoadedFile(path=PYTHON, name=str(PYTHON), soname="", reason="the program"),
+            LoadedFile(path=LIBC, name=LIBC.name, soname=LIBC.name, reason="ld.so.cache", needed_by=PYTHON),
+            LoadedFile(path=_CORE, name=str(_CORE), soname="", reason="opened"),
+            *between,
+            *(_loaded(library.path, "DT_RUNPATH", user) for library, user in bundled[:2]),
+            LoadedFile(path=_WEBP, name=str(_WEBP), soname="", reason="opened"),
+            _loaded(webp.path, "DT_RUNPATH", _WEBP),
+        ),
+        bindings=tuple(_binding(user, jpeg.path) for user in (code, tiff.path)),
+        codecs=(
+            Codec(kind="jpeg", library=jpeg, users=tuple(filter(None, (code, tiff.path)))),
+            Codec(kind="zlib", library=zlib, inside=True, users=(code,)),
+            Codec(kind="tiff", library=tiff, users=(code,)),
+            Codec(kind="webp", library=webp, users=(_WEBP,)),
+        ),
     )
 
 
@@ -334,6 +397,22 @@ def _jpeg() -> Library:
         simd=True,
         sha256="1bea" * 16,
     )
+
+
+def _library(stem: str, soname: str, version: str) -> Library:
+    """A library of the wheel's own."""
+    name = f"{stem}-0d45d2bd.so.{soname}"
+    return Library(soname=name, path=_LIBS / name, implementation=stem, version=version, sha256="11b5" * 16)
+
+
+def _loaded(path: PurePath | None, tag: str, user: PurePath) -> LoadedFile:
+    assert path is not None
+    return LoadedFile(path=path, name=path.name, soname=path.name, reason=f"{tag} of {user}", needed_by=user)
+
+
+def _binding(user: PurePath | None, provider: PurePath | None) -> Binding:
+    assert user is not None
+    return Binding(symbol="jpeg_CreateDecompress", version="LIBJPEG_6.2", user=user, provider=provider, wanted=provider)
 
 
 def _runtime(version: str) -> Runtime:

@@ -1,14 +1,16 @@
 """Examine an environment: observe, then check. Changes nothing."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from fastinstall import __version__
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, Runtime
+from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.isa import Host
+from fastinstall.model.machine import Cpu
 from fastinstall.model.process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -16,6 +18,21 @@ from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.rules.checks import CheckContext, check_names, needs_runtime, report, run_checks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What was observed before an environment is looked at, or is under way.
+
+    Attributes:
+        interpreter: the target's Python.
+        cpu: the processor.
+        recipes: by name.
+    """
+
+    interpreter: Interpreter | Running[Interpreter] | None = None
+    cpu: Cpu | None = None
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +45,7 @@ class Examination:
         started: the use of the target's PIL, where it is under way already.
         hosts: other machines to judge the code for.
         process: a process that runs already, to be judged instead of a fresh one.
+        known: what was observed already.
     """
 
     checks: tuple[str, ...] = ()
@@ -35,6 +53,7 @@ class Examination:
     started: Running[Runtime] | None = None
     hosts: tuple[Host, ...] = ()
     process: LiveProcess | None = None
+    known: Known = Known()
 
     @property
     def executes(self) -> bool:
@@ -43,8 +62,10 @@ class Examination:
 
     @property
     def binaries(self) -> Binaries:
-        """How deep it looks into extension modules: what costs time is left out of a quick one."""
-        return Binaries.LINKED if self.quick else Binaries.DECODED
+        """How deep it looks into extension modules: a quick one reads the core alone, unless a process is asked for."""
+        if self.quick:
+            return Binaries.CORE if self.process is None else Binaries.LINKED
+        return Binaries.DECODED
 
 
 def examine(session: Session, environment: Environment, examination: Examination) -> Report:
@@ -57,13 +78,17 @@ def examine(session: Session, environment: Environment, examination: Examination
     """
     names = check_names(examination.checks)
     receipt = receipt_of(environment)
-    recipe = recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+    followed = receipt.recipe if receipt is not None else Wish().recipe
+    recipe = examination.known.recipes.get(followed) or recipe_named(session, followed)
     request = ObservationRequest(
         recipe=recipe,
         runtime=examination.executes,
         started=examination.started,
         binaries=examination.binaries,
         process=examination.process,
+        interpreter=examination.known.interpreter,
+        cpu=examination.known.cpu,
+        thorough=not examination.quick,
     )
     context = _context(session, facts_of(session, environment, request), receipt, recipe)
     return report(environment, run_checks(replace(context, hosts=examination.hosts), names))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastinstall.api.session import Session
 from fastinstall.guard.status import observe_guard
-from fastinstall.journal.store import Store
+from fastinstall.journal.glance import read_receipt, unfinished_transaction
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, GuardState, Interpreter
@@ -30,7 +30,7 @@ def recipe_named(session: Session, name: str) -> Recipe:
 
 def receipt_of(environment: Environment) -> Receipt | None:
     """What an earlier setup left there."""
-    return Store(Path(environment.prefix)).read_receipt()
+    return read_receipt(Path(environment.prefix))
 
 
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
@@ -42,14 +42,9 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         variables=session.variables,
         tool_prefix=session.tool_prefix,
         guard=_guard,
-        interrupted=_interrupted,
+        interrupted=unfinished_transaction,
     )
 
 
 def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:
     return observe_guard(Path(interpreter.site_packages), core)
-
-
-def _interrupted(prefix: Path) -> str | None:
-    unfinished = Store(prefix).unfinished()
-    return unfinished.id if unfinished else None

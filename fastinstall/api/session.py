@@ -5,14 +5,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fastinstall.model.event import Emit, ignore
 from fastinstall.system.directories import Directories, user_directories
 from fastinstall.system.resources import recipes_directory
+
+if TYPE_CHECKING:
+    from fastinstall.model.event import Emit, Event
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _ignore(_event: "Event") -> None:
+    """What listens where nobody does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +39,7 @@ class Session:
     recipe_directories: tuple[Path, ...]
     tool_prefix: Path
     tool_python: Path
-    emit: Emit = ignore
+    emit: "Emit" = _ignore
     now: Callable[[], datetime] = _now
 
     @property
@@ -40,7 +47,7 @@ class Session:
         """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
         return user_directories(self.variables)
 
-    def listening(self, emit: Emit) -> "Session":
+    def listening(self, emit: "Emit") -> "Session":
         """The same session with another listener."""
         return replace(self, emit=emit)
 

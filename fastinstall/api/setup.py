@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
 from fastinstall.api.doctor import Examination, examine, judge
+from fastinstall.api.known import remember
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
@@ -49,6 +50,7 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     recipe = recipe_named(session, plan.wish.recipe)
     workshop = workshop_for(session, plan, recipe)
     done = execute(plan, workshop, _observers(session, plan, recipe))
+    remember(session, plan.environment)
     session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
     report = examine(session, plan.environment, Examination())
     return Outcome(receipt=done.receipt, report=report)

@@ -10,14 +10,12 @@ from pathlib import Path
 from fastinstall.binary.core_levels import Stub, read_levels, read_stub
 from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.binary.image import open_image, read_whole
-from fastinstall.binary.libraries import identify_jpeg
+from fastinstall.binary.libraries import describe_jpeg
 from fastinstall.binary.loader import ResolvedLibrary, resolve_libraries
 from fastinstall.binary.symbols import compiler_switches, defined_symbols, unoptimised_share
-from fastinstall.model.core import Core, Library
-from fastinstall.system.files import sha256
+from fastinstall.model.core import Core
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
-_JPEG = re.compile(r"libjpeg[-.]")
 
 
 def read_core(  # noqa: PLR0913 (what to look for in a file, and the three things that its loading depends on)
@@ -55,7 +53,9 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
             readable=True,
             version=_version(_constants(_code(described)), expected_version),
             switches=compiler_switches(_code(described)),
-            libraries=tuple(_library(each) for each in resolved if stub is None or each.soname != stub.code),
+            libraries=tuple(
+                describe_jpeg(each.soname, each.path) for each in resolved if stub is None or each.soname != stub.code
+            ),
         )
     except OSError as error:
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
@@ -143,23 +143,3 @@ def _version(content: bytes, expected: str | None) -> str:
 def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
     release = re.split(r"\.(?:post|dev)", version)[0]
     return ".post" in version, tuple(int(part) for part in release.split("."))
-
-
-def _library(resolved: ResolvedLibrary) -> Library:
-    plain = Library(soname=resolved.soname, path=resolved.path)
-    if resolved.path is None or not _JPEG.match(resolved.soname):
-        return plain
-    try:
-        identity = identify_jpeg(resolved.path)
-        if identity is None:
-            return plain
-        return Library(
-            soname=resolved.soname,
-            path=resolved.path,
-            implementation=identity.implementation,
-            version=identity.version,
-            simd=identity.simd,
-            sha256=sha256(resolved.path),
-        )
-    except (OSError, ElfError):
-        return plain

@@ -1,7 +1,8 @@
 """What an ELF file tells the dynamic loader: what it needs, where to look, for which CPU. Not what that resolves to."""
 
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,17 +16,20 @@ from fastinstall.binary.image import (
     ForeignElfError,
     open_image,
 )
+from fastinstall.binary.tables import Strings, strings_at
 
 __all__ = ["DynamicFile", "ElfError", "ForeignElfError", "dynamic_entries", "read_dynamic"]
 
-NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, RUNPATH = 1, 4, 5, 6, 10, 14, 15, 29
-GNU_HASH, FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFFB
+NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, SYMBOLIC, BIND_NOW = 1, 4, 5, 6, 10, 14, 15, 16, 24
+RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
 
+_SYMBOLIC_FLAG, _BIND_NOW_FLAG, _NOW_FLAG_1 = 2, 8, 1
 _NO_DEFAULT_DIRECTORIES = 0x800
 _BUILD_ID, _PROPERTIES = 3, 5
 _ISA_NEEDED = 0xC0008002
 _LEVELS = ("x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-_LARGEST_NOTE = 1 << 16
+_LARGEST_NOTE, _MOST_NOTES = 1 << 16, 32
+_LONGEST_PATH = 4096
 _LARGEST_DYNAMIC = 1 << 20
 
 Note = tuple[int, bytes]
@@ -43,6 +47,9 @@ class DynamicFile:
         rpath: directories to search (DT_RPATH), as written; void where `runpath` is there.
         runpath: directories to search (DT_RUNPATH), as written.
         default_directories: False where it was linked with `-z nodefaultlib`.
+        symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
+        bind_now: all its references are bound when it is loaded (`-z now`), so that one without a provider
+            is an error there and then.
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
         build_id: hexadecimal.
     """
@@ -54,6 +61,8 @@ class DynamicFile:
     rpath: str | None = None
     runpath: str | None = None
     default_directories: bool = True
+    symbolic: bool = False
+    bind_now: bool = False
     isa_needed: str | None = None
     build_id: str | None = None
 
@@ -68,16 +77,20 @@ def read_dynamic(path: Path) -> DynamicFile:
     """
     with open_image(path) as image:
         entries = dynamic_entries(image)
-        names = string_table(image, entries)
+        values = dict(entries)
+        names = dynamic_strings(image, values)
         notes = tuple(_notes(image))
+        flags, flags_1 = values.get(FLAGS, 0), values.get(FLAGS_1, 0)
         return DynamicFile(
             machine=image.machine,
             interpreter=_interpreter(image),
-            soname=_last(image, names, entries, SONAME),
-            needed=tuple(image.text(names, value) for tag, value in entries if tag == NEEDED),
-            rpath=_last(image, names, entries, RPATH),
-            runpath=_last(image, names, entries, RUNPATH),
-            default_directories=not dict(entries).get(FLAGS_1, 0) & _NO_DEFAULT_DIRECTORIES,
+            soname=_text(names, values, SONAME),
+            needed=tuple(names.text(value) for tag, value in entries if tag == NEEDED),
+            rpath=_text(names, values, RPATH),
+            runpath=_text(names, values, RUNPATH),
+            default_directories=not flags_1 & _NO_DEFAULT_DIRECTORIES,
+            symbolic=SYMBOLIC in values or bool(flags & _SYMBOLIC_FLAG),
+            bind_now=BIND_NOW in values or bool(flags & _BIND_NOW_FLAG or flags_1 & _NOW_FLAG_1),
             isa_needed=_isa_needed(notes),
             build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
         )
@@ -97,29 +110,36 @@ def dynamic_entries(image: ElfImage) -> tuple[tuple[int, int], ...]:
     return tuple(entries)
 
 
-def string_table(image: ElfImage, entries: tuple[tuple[int, int], ...]) -> bytes:
-    """The strings that the dynamic section refers to; empty where it has none."""
-    values = dict(entries)
+def dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
+    """The strings that the dynamic section refers to, by the values of its tags; none if it has no table."""
     if STRTAB not in values:
-        return b""
-    return image.read_at(values[STRTAB], values.get(STRSZ, 0))
+        return Strings(image, b"")
+    return strings_at(image, values[STRTAB], values.get(STRSZ, 0))
 
 
-def _last(image: ElfImage, names: bytes, entries: tuple[tuple[int, int], ...], wanted: int) -> str | None:
-    """The loader keeps the last entry of a tag."""
-    values = [value for tag, value in entries if tag == wanted]
-    return image.text(names, values[-1]) if values else None
+def all_dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
+    """The same, read as a whole: where most of them are wanted."""
+    if STRTAB not in values:
+        return Strings(image, b"")
+    return Strings(image, image.read_at(values[STRTAB], values.get(STRSZ, 0)))
+
+
+def _text(names: Strings, values: Mapping[int, int], tag: int) -> str | None:
+    """The loader keeps the last entry of a tag, as a mapping does."""
+    return names.text(values[tag]) if tag in values else None
 
 
 def _interpreter(image: ElfImage) -> str | None:
     for segment in image.of_kind(INTERP):
-        return image.text(image.read(segment.offset, segment.size) + b"\0", 0)
+        if segment.size > _LONGEST_PATH:
+            raise ElfError(image.path, f"malformed: an interpreter's path of {segment.size} bytes")
+        return os.fsdecode(image.read(segment.offset, segment.size).partition(b"\0")[0])
     return None
 
 
 def _notes(image: ElfImage) -> Iterator[Note]:
     """Types and contents of the GNU notes; a malformed one ends its segment, as it does for the loader."""
-    for segment in (*image.of_kind(NOTE), *image.of_kind(GNU_PROPERTY)):
+    for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         yield from _split_notes(content, 8 if segment.alignment == 8 else 4)  # noqa: PLR2004 (p_align of ELF-64 notes)
 

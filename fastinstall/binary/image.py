@@ -8,7 +8,7 @@ Source: elf(5) and the System V ABI, chapters 4 and 5.
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 _FIRST_PAGE = 4096
 _LARGEST_READ = 1 << 28
+_LARGEST_HEADERS = 1 << 16
 _LOADABLE = (2, 3)
 
 
@@ -74,7 +75,7 @@ class ElfImage:
         section_headers: offset, size of one, count, and index of their names' section.
     """
 
-    __slots__ = ("_descriptor", "_start", "machine", "path", "section_headers", "segments", "size")
+    __slots__ = ("_descriptor", "_loaded", "_start", "machine", "path", "section_headers", "segments", "size")
 
     def __init__(self, path: Path, descriptor: int) -> None:
         status = os.fstat(descriptor)
@@ -93,6 +94,7 @@ class ElfImage:
         self.machine = _MACHINES.get(machine, f"machine {machine}")
         self.section_headers = (sections, section, number, names)
         self.segments = self._read_segments(table, one, count)
+        self._loaded = self.of_kind(LOAD)
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at an offset of the file, all of them.
@@ -123,43 +125,49 @@ class ElfImage:
             raise ElfError(self.path, f"malformed: {size} bytes at address {address:#x} cross a segment's end")
         return self.read(segment.offset + address - segment.address, size)
 
-    def rest_at(self, address: int) -> bytes:
-        """The bytes from an address to the end of the segment that holds it."""
+    def read_up_to(self, address: int, limit: int) -> bytes:
+        """The bytes from an address to the end of the segment that holds it, at most `limit` of them."""
         segment = self._holder(address)
-        return self.read_at(address, segment.address + segment.size - address)
+        return self.read_at(address, min(limit, segment.address + segment.size - address))
 
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
         """The segments of one `p_type`, in order."""
         return tuple(segment for segment in self.segments if segment.kind == kind)
 
     def constants(self) -> bytes:
-        """What the loader maps for reading alone; where the linker put constants beside the code, that too."""
+        """What the loader maps for reading alone; where the linker put constants beside the code, that too.
+
+        Raises:
+            ElfError: the file does not hold them, or they are implausibly many.
+        """
         fixed = [segment for segment in self.of_kind(LOAD) if not segment.flags & WRITABLE]
         apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
         first_code = min((segment.address for segment in fixed if segment.flags & EXECUTABLE), default=0)
         chosen = apart if any(segment.address > first_code for segment in apart) else fixed
-        return b"\0".join(self.read(segment.offset, segment.size) for segment in chosen)
+        return self.read_segments(chosen)
 
-    def text(self, table: bytes, offset: int) -> str:
-        """The string at an offset of a string table.
+    def read_segments(self, segments: Sequence[Segment]) -> bytes:
+        """The bytes of several segments, with a NUL between one and the next.
 
         Raises:
-            ElfError: it begins or ends outside the table.
+            ElfError: the file does not hold them, or they are implausibly many.
         """
-        end = table.find(b"\0", offset)
-        if end < 0 or offset < 0:
-            raise ElfError(self.path, f"malformed: no string at offset {offset} of a table of {len(table)} bytes")
-        return os.fsdecode(table[offset:end])
+        size = sum(segment.size for segment in segments)
+        if size > _LARGEST_READ:
+            raise ElfError(self.path, f"implausibly large: segments of {size} bytes")
+        return b"\0".join(self.read(segment.offset, segment.size) for segment in segments)
 
     def _holder(self, address: int) -> Segment:
-        for segment in self.segments:
-            if segment.kind == LOAD and segment.address <= address < segment.address + segment.size:
+        for segment in self._loaded:
+            if segment.address <= address < segment.address + segment.size:
                 return segment
         raise ElfError(self.path, f"malformed: no segment holds address {address:#x}")
 
     def _read_segments(self, table: int, one: int, count: int) -> tuple[Segment, ...]:
         if count and one != _PROGRAM_HEADER.size:
             raise ElfError(self.path, f"malformed: program headers of {one} bytes")
+        if count * one > _LARGEST_HEADERS:  # as for the kernel (load_elf_phdrs of fs/binfmt_elf.c)
+            raise ElfError(self.path, f"malformed: {count} program headers")
         content = self.read(table, count * one)
         segments = tuple(
             Segment(kind=kind, flags=flags, offset=offset, address=address, size=size, alignment=alignment)

@@ -1,126 +1,224 @@
-"""Where the dynamic loader would look for a name, path by path; whether a file is there is not asked here.
+"""Where glibc's loader looks for a name, list by list and directory by directory, and what it takes there.
 
-Sources: ld.so(8), "Dynamic string tokens" and the order of directories; glibc's elf/dl-load.c.
+The order: DT_RPATH of the requester and of those that asked for it, only where the requester has no
+DT_RUNPATH; the program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's
+cache; the default directories. Sources: ld.so(8); glibc's elf/dl-load.c.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastinstall.binary.dynamic import DynamicFile
-from fastinstall.binary.loader_cache import LoaderCache
+from fastinstall.binary.loader_build import LoaderBuild, read_build, standard_loader
+from fastinstall.binary.loader_cache import LoaderCache, read_loader_cache
+from fastinstall.binary.loader_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
+from fastinstall.binary.loader_levels import subdirectories
+from fastinstall.binary.loader_map import breadth_first
 
-_GENERAL_DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a search depends on besides the files.
-
-    Attributes:
-        machine: files of another one are passed over.
-        library_path: the directories of LD_LIBRARY_PATH.
-        hwcaps: subdirectories of glibc-hwcaps, best first.
-        cache: the loader's cache.
-    """
-
-    machine: str
-    library_path: tuple[str, ...]
-    hwcaps: tuple[str, ...]
-    cache: LoaderCache
+Directories = tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class MappedFile:
-    """A file in a process; told from another by identity alone.
+class GlibcSearch:
+    """The search of one process.
 
     Attributes:
-        path: as the loader names it.
-        origin: what $ORIGIN stands for in it.
-        file: its dynamic section.
-        requester: who asked for it; None for what the program opened itself.
-        identity: device and inode.
-        names: what it was asked for by; grows.
+        files: reads what is looked at.
+        interpreter: the loader's path; empty: the usual one of the machine.
+        library_path: the variable LD_LIBRARY_PATH.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+        platform: what $PLATFORM stands for; empty: the machine.
+        main: the program.
     """
 
-    path: str
-    origin: str
-    file: DynamicFile
-    requester: "MappedFile | None"
-    identity: tuple[int, int]
-    names: set[str]
+    files: Files
+    interpreter: str = ""
+    library_path: str = ""
+    hwcaps: tuple[str, ...] = ()
+    platform: str = ""
+    main: MappedFile | None = None
+    cache: LoaderCache | None = None
+    _build: LoaderBuild | None = None
+    _subdirectories: Directories = ()
+    _lists: dict[tuple[MappedFile | None, str], Directories] = field(default_factory=dict)
 
-    def answers_to(self, name: str) -> bool:
-        """Whether a request for `name` is met by this file without a search."""
-        return name in self.names or name == self.file.soname
+    has_versions = True
+    maps_interpreter = True
 
-    def expand(self, text: str) -> str:
+    @property
+    def refuses_levels(self) -> bool:
+        """Whether files above the CPU's level are refused."""
+        return self.build.knows_levels
+
+    @property
+    def build(self) -> LoaderBuild:
+        """What the loader was compiled to do."""
+        if self._build is None:
+            machine = self.files.machine
+            self._build = read_build(self.files.root, self.interpreter or standard_loader(machine), machine)
+        return self._build
+
+    def known(self, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+        """The first file that was asked for by the name, or calls itself so: there is no search then."""
+        found = next((file for file in files if file.answers_to(name)), None)
+        if found is not None:
+            found.names.add(name)
+        return found
+
+    def same(self, found: Found, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+        """The file that was found, if it is mapped already; it answers to the name from now on.
+
+        What the kernel has mapped, the program and the loader, is not known again by its inode.
+
+        Raises:
+            DamagedError: it is the program, which cannot be mapped once more.
+        """
+        if self.main is not None and found.read.identity == self.main.identity:
+            raise DamagedError(found.path, "a program cannot be opened as a library")
+        others = (file for file in files if file.reason != INTERPRETER)
+        same = next((file for file in others if file.identity == found.read.identity), None)
+        if same is not None:
+            same.names.add(name)
+        return same
+
+    def names(self, name: str, found: Found) -> set[str]:
+        """What a file answers to when it is mapped."""
+        return {name, found.path}
+
+    def origin(self, path: str) -> str:
+        """What $ORIGIN stands for: the directory of the path that was used, from "/" on."""
+        return self.files.root.absolute(path).rpartition("/")[0] or "/"
+
+    def opener(self, caller: MappedFile | None) -> MappedFile | None:
+        """Whose search path serves a name that is opened at run time."""
+        return caller
+
+    def heir(self, _opener: MappedFile | None) -> MappedFile | None:
+        """Whose search path an opened file inherits: nobody's, not even that of who opened it."""
+        return None
+
+    def preloader(self) -> MappedFile | None:
+        """Whose search path serves what is preloaded."""
+        return self.main
+
+    def preloads(self, variable: str) -> Iterator[tuple[list[str], str]]:
+        """The names in LD_PRELOAD and in the system's file, by where they are from."""
+        yield _names(variable, " :"), PRELOADED
+        try:
+            content = Path(self.files.root.place(self.build.preload)).read_text(errors="surrogateescape")
+        except OSError:
+            return
+        yield _names(re.sub("#.*", "", content), " \t\n:"), self.build.preload
+
+    def settle(self, roots: tuple[MappedFile, ...], files: list[MappedFile]) -> list[MappedFile]:
+        """The global scope; the loader takes the place in the list that it has there."""
+        scope = list(breadth_first(roots))
+        interpreter = next((file for file in scope if file.reason == INTERPRETER), None)
+        if interpreter is not None:
+            files.remove(interpreter)
+            files.insert(files.index(scope[scope.index(interpreter) - 1]) + 1, interpreter)
+        return scope
+
+    def expand(self, text: str, user: MappedFile | None) -> str:
         """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces."""
-        if "$" not in text:
+        if "$" not in text or user is None:
             return text
-        machine = self.file.machine
-        values = {"ORIGIN": self.origin, "LIB": _library_directory(machine), "PLATFORM": machine}
+        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": self.platform or user.file.machine}
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
-    def directories(self, search: str | None) -> tuple[str, ...]:
-        """The absolute directories of a DT_RPATH or DT_RUNPATH of this file."""
-        expanded = (self.expand(part) for part in (search or "").split(":"))
-        return tuple(directory for directory in expanded if directory.startswith("/"))
+    def search(self, name: str, requester: MappedFile | None) -> Found | None:
+        """Look for a name, or take what is at a path; None where nothing fits.
 
+        Raises:
+            DamagedError: the search ends at a file that cannot be loaded.
+        """
+        if "/" in name:
+            return self._take(self.expand(name, requester), "path in DT_NEEDED", requester)
+        for reason, source, directories in self._lists_before_cache(requester):
+            if found := self._in(directories, name, reason, source):
+                return found
+        return self._of_system(name, requester)
 
-def candidates(name: str, requester: MappedFile, main: MappedFile | None, settings: Settings) -> Iterator[str]:
-    """The paths that the loader would try for `name`, in its order."""
-    if "/" in name:
-        if name.startswith("/"):
-            yield name
-        return
-    for directories in _before_cache(requester, main, settings):
-        yield from _in_directories(directories, name, settings)
-    yield from _system(name, requester, settings)
+    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> Found | None:
+        try:
+            read = self.files.read(path)
+        except OSError:
+            return None
+        return Found(path=path, read=read, reason=reason, source=source) if read is not None else None
 
+    def _in(self, directories: Directories, name: str, reason: str, source: MappedFile | None = None) -> Found | None:
+        """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
+        for directory in directories:
+            for place in self._places(directory):
+                try:
+                    read = self.files.read(place + name)
+                except OSError:
+                    if place == directory:
+                        return None
+                    continue
+                if read is not None:
+                    return Found(path=place + name, read=read, reason=reason, source=source)
+        return None
 
-def _before_cache(requester: MappedFile, main: MappedFile | None, settings: Settings) -> Iterator[tuple[str, ...]]:
-    if requester.file.runpath is None:
-        for asking in _chain(requester, main):
-            if asking.file.runpath is None:
-                yield asking.directories(asking.file.rpath)
-    yield settings.library_path
-    yield requester.directories(requester.file.runpath)
-
-
-def _chain(requester: MappedFile, main: MappedFile | None) -> Iterator[MappedFile]:
-    """The requester, who asked for it, and so on; then the program, if it was not among them."""
-    asking: MappedFile | None = requester
-    while asking is not None:
-        yield asking
-        if asking is main:
+    def _places(self, directory: str) -> Iterator[str]:
+        if not self._subdirectories:
+            machine = self.files.machine
+            self._subdirectories = subdirectories(self.build, machine, self.hwcaps, self.platform or machine)
+        if directory.startswith("/") and not self.files.has_directory(directory):
             return
-        asking = asking.requester
-    if main is not None:
-        yield main
+        for subdirectory in self._subdirectories:
+            if not subdirectory or self.files.has_directory(directory + subdirectory):
+                yield directory + subdirectory
+
+    def _lists_before_cache(self, requester: MappedFile | None) -> Iterator[tuple[str, MappedFile | None, Directories]]:
+        if requester is None or requester.file.runpath is None:
+            for asking in self._chain(requester):
+                if asking.file.runpath is None:
+                    yield "DT_RPATH", asking, self._directories(asking, asking.file.rpath)
+        yield "LD_LIBRARY_PATH", None, self._directories(self.main, self.library_path.replace(";", ":"))
+        if requester is not None:
+            yield "DT_RUNPATH", requester, self._directories(requester, requester.file.runpath)
+
+    def _chain(self, requester: MappedFile | None) -> Iterator[MappedFile]:
+        """The requester, who asked for it, and so on; then the program, if it was not among them."""
+        asking = requester
+        while asking is not None:
+            yield asking
+            if asking is self.main:
+                return
+            asking = asking.requester
+        if self.main is not None:
+            yield self.main
+
+    def _directories(self, user: MappedFile | None, search: str | None) -> Directories:
+        """The directories of a search path, each with a slash at its end; an empty one is the working directory."""
+        if not search:
+            return ()
+        key = user, search
+        if key not in self._lists:
+            parts = ((part, self.expand(part, user)) for part in search.split(":"))
+            found = (text.rstrip("/") + "/" if text else "" for part, text in parts if text or not part)
+            self._lists[key] = tuple(dict.fromkeys(found))
+        return self._lists[key]
+
+    def _of_system(self, name: str, requester: MappedFile | None) -> Found | None:
+        defaults = self.build.directories
+        allowed = requester is None or requester.file.default_directories
+        cached = self._cached(name)
+        if cached is not None and (allowed or not cached.startswith(defaults)):
+            found = self._take(cached, "ld.so.cache")
+            if found is not None:
+                return found
+        return self._in(defaults, name, "default directory") if allowed else None
+
+    def _cached(self, name: str) -> str | None:
+        if self.cache is None:
+            self.cache = read_loader_cache(Path(self.files.root.place(self.build.cache)))
+        return self.cache.find(name, self.files.machine, self.hwcaps if self.build.knows_levels else ())
 
 
-def _system(name: str, requester: MappedFile, settings: Settings) -> Iterator[str]:
-    own = f"{settings.machine}-linux-gnu"
-    defaults = (f"/lib/{own}", f"/usr/lib/{own}", *_GENERAL_DIRECTORIES)
-    allowed = requester.file.default_directories
-    cached = settings.cache.find(name, settings.machine, settings.hwcaps)
-    if cached is not None and (allowed or cached.rpartition("/")[0] not in defaults):
-        yield cached
-    if allowed:
-        yield from _in_directories(defaults, name, settings)
-
-
-def _in_directories(directories: tuple[str, ...], name: str, settings: Settings) -> Iterator[str]:
-    for directory in directories:
-        place = directory.rstrip("/")
-        for subdirectory in settings.hwcaps:
-            yield f"{place}/glibc-hwcaps/{subdirectory}/{name}"
-        yield f"{place}/{name}"
-
-
-def _library_directory(machine: str) -> str:
-    own = f"lib/{machine}-linux-gnu"
-    return own if Path("/", own).is_dir() else "lib64"
+def _names(text: str, separators: str) -> list[str]:
+    return [name for name in re.split(f"[{separators}]", text) if name]

@@ -7,9 +7,11 @@ import struct
 from dataclasses import dataclass
 
 from fastinstall.binary.image import ElfError, ElfImage
+from fastinstall.binary.tables import Strings
 
 STATIC_SYMBOLS = 2
 COMPRESSED = 0x800
+LARGEST_TEXT = 1 << 22
 
 _NO_BITS = 8
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
@@ -50,10 +52,10 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
     headers = list(_SECTION_HEADER.iter_unpack(image.read(offset, one * count)))
     if names_index >= count:
         raise ElfError(image.path, f"malformed: no section {names_index} for the sections' names")
-    names = image.read(headers[names_index][4], headers[names_index][5])
+    names = Strings(image, image.read(headers[names_index][4], headers[names_index][5]))
     return tuple(
         Section(
-            name=image.text(names, name),
+            name=names.text(name),
             kind=kind,
             flags=flags,
             offset=start,
@@ -62,3 +64,22 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
         )
         for name, kind, flags, _, start, size, link, _, _, _ in headers
     )
+
+
+def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
+    """The distinct strings of a section of text, in order; none where it is absent or compressed.
+
+    Args:
+        image: the open file.
+        name: of the section: ".comment".
+
+    Raises:
+        ElfError: the sections are malformed, or this one is implausibly large.
+    """
+    for section in read_sections(image):
+        if section.name == name and not section.flags & COMPRESSED:
+            if section.size > LARGEST_TEXT:
+                raise ElfError(image.path, f"implausibly large: {section.size} bytes in {name}")
+            lines = image.read(section.offset, section.size).split(b"\0")
+            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
+    return ()

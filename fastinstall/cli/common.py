@@ -1,16 +1,19 @@
 """What several verbs share: the target from the flags, the session, and events as they come."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall.api.session import Session, open_session
 from fastinstall.api.target import Target
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_wish
 from fastinstall.errors import UsageError
-from fastinstall.model.event import Event, Finished, Noted, Progressed, Started
 from fastinstall.model.wish import Wish
+
+if TYPE_CHECKING:
+    from fastinstall.model.event import Event
 
 
 def session_of(context: Context) -> Session:
@@ -33,12 +36,25 @@ def target_of(arguments: Namespace) -> Target:
     return Target(prefix=_path(arguments.prefix), python=_interpreter(arguments.python), new=_path(new))
 
 
+def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:
+    """Refuse a flag beside others that make no sense with it.
+
+    Raises:
+        UsageError: one of them was given too.
+    """
+    if not getattr(arguments, _field(flag)):
+        return
+    for other in others:
+        if getattr(arguments, _field(other)):
+            raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
+
+
 def wish_of(arguments: Namespace, context: Context) -> Wish:
     """What flags, variables and settings ask for."""
     return read_wish(arguments, context.sources)
 
 
-def progress_for(context: Context) -> Callable[[Event], None]:
+def progress_for(context: Context) -> Callable[["Event"], None]:
     """A listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
     if context.console.quiet:
         return lambda event: _log(context, event)
@@ -46,14 +62,16 @@ def progress_for(context: Context) -> Callable[[Event], None]:
 
     show = context.closing.enter_context(progress_listener(context.console))
 
-    def listen(event: Event) -> None:
+    def listen(event: "Event") -> None:
         _log(context, event)
         show(event)
 
     return listen
 
 
-def _log(context: Context, event: Event) -> None:
+def _log(context: Context, event: "Event") -> None:
+    from fastinstall.model.event import Finished, Noted, Progressed, Started  # noqa: PLC0415 (once there is one)
+
     match event:
         case Started():
             context.log.write(f"{event.stage}: {event.message}")
@@ -72,6 +90,10 @@ def _interpreter(text: str | None) -> Path | None:
     import shutil  # noqa: PLC0415 (only for a bare name)
 
     return Path(shutil.which(text) or text)
+
+
+def _field(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
 
 
 def _path(text: str | None) -> Path | None:

@@ -7,7 +7,7 @@ from fastinstall.cli.ask import Asker, asker_for
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import as_flags
-from fastinstall.cli.render import plan_text
+from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError
 from fastinstall.model.plan import CreateEnvironment, Hazard, Plan
 from fastinstall.model.wish import Risk, Wish

@@ -1,9 +1,9 @@
 """The verbs and their flags, as argparse sees them."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import readers
@@ -18,11 +18,15 @@ _EXAMPLES = """examples:
   fastinstall rollback                                   the state before, to the byte
 """
 _OVERRULES = {
-    "--prefix": ("new_env", "python"),
+    "--prefix": ("new_env", "python", "pid", "all"),
     "--new-env": ("prefix",),
-    "--python": ("prefix",),
+    "--python": ("prefix", "pid", "all"),
     "--level": ("levels",),
     "--levels": ("level",),
+    "--all": ("prefix", "python", "pid", "fix"),
+    "--pid": ("prefix", "python", "all", "fix"),
+    "--fix": ("pid", "all"),
+    "--host-flags": ("host_flags",),
 }
 
 
@@ -48,18 +52,21 @@ def parse(
         UsageError: an unknown flag or verb, or a value that cannot be read.
         DocumentError: a malformed settings file.
     """
-    parser = build_parser()
-    verbs = _verbs_of(parser)
     wanted = () if {"-h", "--help"} & set(words) else candidates
-    settings = load_settings(wanted, _keys(verbs))
+    settings = load_settings(wanted, _keys)
     sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
-    for verb in verbs:
+    parser = build_parser(_named(words))
+    for verb in _verbs_of(parser):
         _defaults_from(sources, verb)
     return parser.parse_args(words), sources
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def build_parser(wanted: Collection[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        wanted: the verbs that get their flags, because it takes longer than parsing them; empty for all.
+    """
     parser = _Parser(
         prog="fastinstall",
         description="Build, prove and guard the fast Python image stack: Pillow with SIMD kernels.",
@@ -68,10 +75,19 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
-    for add in (_setup, _plan, _apply, _doctor, _rollback, _guard, _build, _bench, _inspect, _recipes):
-        _common(add(verbs))
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser, prog=parser.prog)
+    for name, (summary, fill) in _VERBS.items():
+        verb = verbs.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        )
+        if not wanted or name in wanted:
+            fill(verb)
+            _common(verb)
     return parser
+
+
+def _named(words: Iterable[str]) -> set[str]:
+    return _VERBS.keys() & set(words)
 
 
 def _verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
@@ -88,7 +104,8 @@ def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Act
             yield flag, action
 
 
-def _keys(verbs: Iterable[argparse.ArgumentParser]) -> set[str]:
+def _keys() -> set[str]:
+    verbs = _verbs_of(build_parser())
     return {option.field for option in WISHES} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
 
 
@@ -105,6 +122,10 @@ def _defaults_from(sources: Sources, verb: argparse.ArgumentParser) -> None:
 def _reader(action: argparse.Action) -> Reader:
     if action.nargs == 0:
         return readers.switch
+    if isinstance(action.default, list):
+        return readers.names
+    if action.type is _process:
+        return readers.count
     return readers.word_of([str(choice) for choice in action.choices]) if action.choices else readers.text
 
 
@@ -114,100 +135,79 @@ def _overruled(words: Sequence[str]) -> frozenset[str]:
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
 
 
-Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 (its only name)  # noqa: SLF001 (argparse names it no other way)
-
-
-def _setup(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "setup", "plan, build, prove and swap in the fast stack")
+def _setup(parser: argparse.ArgumentParser) -> None:
     _target(parser, creates=True)
     add_wishes(parser)
     _consent(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan and stop")
-    return parser
 
 
-def _plan(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "plan", "show or save what setup would do")
+def _plan(parser: argparse.ArgumentParser) -> None:
     _target(parser, creates=True)
     add_wishes(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
     parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print it")
-    return parser
 
 
-def _apply(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "apply", "carry out a saved plan, unless the facts have changed")
+def _apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
     _consent(parser)
-    return parser
 
 
-def _doctor(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "doctor", "check an environment")
+def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
     _target(parser)
     parser.add_argument("--list", action="store_true", help="name the checks")
-    parser.add_argument("--quick", action="store_true", help="from files alone; run nothing in the target")
+    parser.add_argument("--all", action="store_true", help="every environment that a receipt or a registry knows")
+    process = "a process that runs already: what it has loaded, in the environment that it runs in"
+    parser.add_argument("--pid", metavar="N", type=_process, help=process)
+    hosts = "judge the code for another machine too: its `inspect --json`, or a copy of its /proc/cpuinfo; repeatable"
+    parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
+    quick = "from files alone: PIL is not used, its libraries and code are not followed, unchanged files are not read"
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
     parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
     _consent(parser)
-    return parser
 
 
-def _rollback(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "rollback", "the state before a setup, offline, to the byte")
+def _rollback(parser: argparse.ArgumentParser) -> None:
     _target(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
     parser.add_argument("--to", metavar="ID", help="undo everything back to before this transaction")
     allow_help = "force-remove: move aside what has replaced it"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
     _consent(parser)
-    return parser
 
 
-def _guard(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "guard", "the start-up hook that notices a swap")
+def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("install", "status", "remove"))
     _target(parser)
     _consent(parser)
-    return parser
 
 
-def _build(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "build", "the wheel alone")
+def _build(parser: argparse.ArgumentParser) -> None:
     _target(parser)
     add_wishes(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel goes")
     parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
-    return parser
 
 
-def _bench(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "bench", "measure the stack in place against the newest official wheel")
+def _bench(parser: argparse.ArgumentParser) -> None:
     _target(parser)
-    return parser
 
 
-def _inspect(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "inspect", "the facts, for a bug report")
+def _inspect(parser: argparse.ArgumentParser) -> None:
     _target(parser)
     parser.add_argument("--redact", action="store_true", help="without home directory, user name and credentials")
-    return parser
 
 
-def _recipes(verbs: Verbs) -> argparse.ArgumentParser:
-    parser = _verb(verbs, "recipes", "what can be built")
+def _recipes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check"))
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
     prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
     parser.add_argument("--prove", metavar="NAME", help=prove)
     _target(parser)
     add_wishes(parser)
-    return parser
-
-
-def _verb(verbs: Verbs, name: str, summary: str) -> argparse.ArgumentParser:
-    return verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False)
 
 
 def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
@@ -222,9 +222,32 @@ def _consent(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
 
 
+def _process(text: str) -> int:
+    """The number of a process; argparse names the flag where it is none."""
+    try:
+        return readers.count(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="one JSON document on stdout")
     group.add_argument("--quiet", action="store_true", help="only results and errors")
     group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
     group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
+
+
+_VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "setup": ("plan, build, prove and swap in the fast stack", _setup),
+    "plan": ("show or save what setup would do", _plan),
+    "apply": ("carry out a saved plan, unless the facts have changed", _apply),
+    "doctor": ("check an environment", _doctor),
+    "rollback": ("the state before a setup, offline, to the byte", _rollback),
+    "guard": ("the start-up hook that notices a swap", _guard),
+    "build": ("the wheel alone", _build),
+    "bench": ("measure the stack in place against the newest official wheel", _bench),
+    "inspect": ("the facts, for a bug report", _inspect),
+    "recipes": ("what can be built", _recipes),
+}
+"""Each verb with what it does, and what gives it its flags."""

@@ -32,6 +32,7 @@ DOCUMENTS: dict[str, str] = {
     "plan": "`plan`, `setup --dry-run`; also the file of `plan -o`",
     "receipt": "`setup`, `apply`; also `share/fastinstall/receipt.json` in the environment",
     "doctor": "`doctor`",
+    "doctor-all": "`doctor --all`",
     "bench": "`bench`",
     "build": "`build`",
     "merge": "`build --explain`; also `fastinstall-merge.json` in the wheel's metadata",

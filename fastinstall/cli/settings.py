@@ -82,15 +82,19 @@ def variable_of(flag: str) -> str:
     return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
 
 
-def load_settings(candidates: Iterable[Path], known: Collection[str]) -> Settings:
+def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
     """The first settings file that is there.
 
+    Args:
+        candidates: where one may lie.
+        known: gives the keys that it may have; asked only where there is a file.
+
     Raises:
-        DocumentError: not TOML, or a key that is not `known`.
+        DocumentError: not TOML, or a key that is not known.
     """
     for path in candidates:
         if path.is_file():
-            return Settings(file=path, values=_parse(path, known))
+            return Settings(file=path, values=_parse(path, known()))
     return Settings(values={})
 
 

@@ -13,9 +13,10 @@ from fastinstall.cli.ask import Asker, asker_for
 from fastinstall.cli.ask_levels import ask_levels
 from fastinstall.cli.consent import with_risks_accepted
 from fastinstall.cli.console import Console
-from fastinstall.cli.render import error_text, plan_text
+from fastinstall.cli.render import error_text
 from fastinstall.cli.render_facts import facts_text
 from fastinstall.cli.render_offers import offer_answers, offers_text
+from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError, UsageError
 from fastinstall.model.plan import Plan
 from fastinstall.model.wish import LinkMode, Wish

@@ -16,8 +16,9 @@ from fastinstall.errors import DocumentError, RefusedError
 from fastinstall.journal import directories
 from fastinstall.journal.entries import Begun, Directory, Log, State
 from fastinstall.journal.journal import Journal
+from fastinstall.journal.layout import ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import ROOT, SHARE, TRANSACTIONS, Store
+from fastinstall.journal.store import Store
 from fastinstall.model import codec
 from fastinstall.system import files
 

@@ -1,17 +1,8 @@
 """Our directory inside an environment: where everything lies, and what can be read from it.
 
-    <prefix>/share/fastinstall/
-        receipt.json                    of the setup that holds
-        tx/<id>/plan.json               what a transaction set out to do
-        tx/<id>/journal.jsonl           what it did
-        tx/<id>/{stage,aside}/          what it brings in, what it moved aside
-        tx/<id>/previous-receipt.json   the receipt that it replaced
-        kept/<id>/                      foreign content that a forced rollback moved out of the way
-
-Reading takes no lock and changes nothing.
+Its layout stands in `layout`. Reading takes no lock and changes nothing.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,13 +10,10 @@ from pathlib import Path
 
 from fastinstall.errors import DocumentError
 from fastinstall.journal.entries import Begun, Log, State
+from fastinstall.journal.glance import read_receipt
 from fastinstall.journal.journal import Journal
-from fastinstall.model.codec import open_document
+from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
 from fastinstall.model.receipt import Receipt
-
-SHARE = "share"
-ROOT = "share/fastinstall"
-TRANSACTIONS = "share/fastinstall/tx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +56,7 @@ class Store:
     def __init__(self, prefix: Path) -> None:
         self.prefix = prefix
         self.root = prefix / ROOT
-        self.receipt_file = self.root / "receipt.json"
+        self.receipt_file = prefix / RECEIPT
         self.transactions_directory = prefix / TRANSACTIONS
 
     def read_receipt(self) -> Receipt | None:
@@ -77,17 +65,7 @@ class Store:
         Raises:
             DocumentError: it is malformed; names the file and the key.
         """
-        try:
-            text = self.receipt_file.read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise DocumentError(self.receipt_file, "", f"cannot be read: {error}") from error
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise DocumentError(self.receipt_file, "", f"not JSON: {error}") from None
-        return open_document(Receipt, "receipt", data, file=self.receipt_file)
+        return read_receipt(self.prefix)
 
     def transactions(self) -> tuple[TransactionInfo, ...]:
         """All transactions, newest first.
@@ -111,7 +89,7 @@ class Store:
 
     def journal(self, identifier: str) -> Journal:
         """The journal of a transaction."""
-        return Journal(self.directory(identifier) / "journal.jsonl")
+        return Journal(self.directory(identifier) / JOURNAL)
 
     def relative(self, path: Path) -> str:
         """A path of this environment, relative to its prefix."""

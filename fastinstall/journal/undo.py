@@ -10,8 +10,9 @@ from fastinstall.errors import DamagedError, DocumentError, RefusedError
 from fastinstall.journal import footing, moves
 from fastinstall.journal.entries import Begun, Log, State, Undoing
 from fastinstall.journal.journal import Journal
+from fastinstall.journal.layout import ROOT
 from fastinstall.journal.relocate import Mover
-from fastinstall.journal.store import ROOT, Store
+from fastinstall.journal.store import Store
 from fastinstall.model.wish import Risk
 from fastinstall.rules.messages import quote
 from fastinstall.system import files, signals

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 
 from fastinstall.model.environment import Environment
 from fastinstall.model.wish import Risk
@@ -79,3 +80,33 @@ class Report:
     environment: Environment
     status: Status
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unobservable:
+    """An environment that is known and could not be looked at.
+
+    Attributes:
+        prefix: which one.
+        problem: why, in one sentence.
+    """
+
+    prefix: PurePath
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """The reports on all environments that are known.
+
+    Attributes:
+        status: the gravest of the reports'; an environment that could not be looked at weighs as `unknown`.
+        reports: one for each environment that has PIL or a receipt of ours, by prefix.
+        unobservable: those that could not be looked at.
+        without: how many others are known, which have no PIL.
+    """
+
+    status: Status
+    reports: tuple[Report, ...]
+    unobservable: tuple[Unobservable, ...] = ()
+    without: int = 0

@@ -31,6 +31,7 @@ class IsaScan:
         silent: those of `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
         level: the least x86-64 level that has all of `requires`; None where none has them, or on other machines.
         shares: of each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
+        declared: the level that the file itself declares; where a CPU lacks it, the loader refuses the file.
         instructions: how many were decoded.
         evidence: why, in words: "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model".
         problem: why there is no scan; empty if there is one.
@@ -44,6 +45,7 @@ class IsaScan:
     silent: tuple[str, ...] = ()
     level: str | None = None
     shares: dict[str, float]
+    declared: str | None = None
     instructions: int = 0
     evidence: tuple[str, ...] = ()
     problem: str = ""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
+_ROOT = PurePath("/")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
@@ -31,11 +33,14 @@ class LiveProcess:
         pid: its number.
         command: its argv, for people.
         executable: what it runs.
-        mapped: the files that it has mapped, in order of their addresses' first appearance, each once.
+        mapped: its program and the shared objects that it has mapped, in order of their addresses' first appearance,
+            each once. The kernel names them, without symbolic links.
         replaced: those of them whose file on disk is another one by now, or gone.
         library_path: LD_LIBRARY_PATH of its environment; empty if unset.
         preload: LD_PRELOAD of its environment; empty if unset.
         tunables: GLIBC_TUNABLES of its environment; empty if unset.
+        root: the directory below which its files are found: "/", or "/proc/PID/root" for one that has a file system of
+            its own, as in a container. All paths here are as the process has them.
     """
 
     pid: int
@@ -46,3 +51,4 @@ class LiveProcess:
     library_path: str = ""
     preload: str = ""
     tunables: str = ""
+    root: PurePath = _ROOT

@@ -10,7 +10,7 @@ from typing import Any
 from fastinstall.model.advisory import AdvisoryList
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Report
+from fastinstall.model.finding import Report, Survey
 from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
 from fastinstall.model.proof import Proof
@@ -23,6 +23,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "facts": partial(json_schema, Facts, name="facts"),
     "plan": partial(json_schema, Plan, name="plan"),
     "doctor": partial(json_schema, Report, name="doctor"),
+    "doctor-all": partial(json_schema, Survey, name="doctor-all"),
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, SpeedTable, name="bench"),
     "merge": partial(json_schema, MergeReport, name="merge"),

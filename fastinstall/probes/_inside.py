@@ -5,7 +5,7 @@ and writes no bytecode. What `site` does for a virtual environment (PEP 405) is 
 first. Standard library only, for Python 3.7 to 3.14, CPython and PyPy.
 """
 
-# ruff: noqa: PTH100, PTH113, PTH118, PTH120, PTH208 (importing pathlib would take longer than all of this)
+# ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH120, PTH208 (importing pathlib would take longer than all of this)
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def describe() -> dict[str, object]:
     implementation = sys.implementation.name
     include = sysconfig.get_path("include")
     libc, libc_version = _libc()
+    managed = _externally_managed(sysconfig.get_path("stdlib"))
     return {
         "executable": sys.executable,
         "implementation": implementation,
@@ -46,11 +47,11 @@ def describe() -> dict[str, object]:
         "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
         "prefix": sys.prefix,
         "base_prefix": sys.base_prefix,
-        "site_packages": sysconfig.get_path("platlib"),
+        "site_packages": _site_packages(sysconfig.get_path("platlib"), managed),
         "include": include,
         "has_headers": os.path.isfile(os.path.join(include, "Python.h")),
         "cflags": sysconfig.get_config_var("CFLAGS") or "",
-        "externally_managed": _externally_managed(sysconfig.get_path("stdlib")),
+        "externally_managed": managed,
         "pip_version": _pip_version(sysconfig.get_path("purelib"), sysconfig.get_path("platlib")),
     }
 
@@ -84,6 +85,19 @@ def _externally_managed(stdlib: str) -> str | None:
     """The marker of PEP 668, which does not speak of virtual environments."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
+
+
+def _site_packages(platlib: str, managed: str | None) -> str:
+    """Where distributions go; for a Python of the system's, which nobody changes, where its own PIL lies.
+
+    Debian's has several such directories, and installs by pip go to another one than its packages do.
+    """
+    if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
+        return platlib
+    import site  # noqa: PLC0415 (rarely needed)
+
+    holding = (entry for entry in site.getsitepackages() if os.path.isdir(os.path.join(entry, "PIL")))
+    return next(holding, platlib)
 
 
 def _pip_version(*directories: str) -> str | None:

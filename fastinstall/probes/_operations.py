@@ -1,8 +1,8 @@
 """Import PIL and do real work with it. Runs inside the target, never in the tool: what it imports may kill it.
 
-One line of JSON on stdout before each operation and one after it, so that a death by signal names
-its operation. Standard library only, for Python 3.7 to 3.14. No operation here is one where
-Pillow-SIMD is known to compute something else than Pillow by a defect of its own.
+One line of JSON on stdout before each operation and one after it, so that a death by signal names its operation;
+`_fault` notes where the signal struck, `_mapped` which files are mapped. Standard library only, for Python 3.7 to
+3.14. No operation here is one where Pillow-SIMD is known to compute something else than Pillow by a defect of its own.
 
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
@@ -12,10 +12,13 @@ Pillow-SIMD is known to compute something else than Pillow by a defect of its ow
   "NAME/MODE" each.
 """
 
+# ruff: noqa: PTH100, PTH113, PTH118, PTH120 (importing pathlib takes time that doctor waits for)
+
 from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.machinery
 import io
 import json
 import os
@@ -29,6 +32,7 @@ Image = Any  # of whichever Pillow is found
 WIDTH, HEIGHT = 163, 117
 MODES = {"L": 1, "RGB": 3, "RGBA": 4}
 CONVERSIONS = (("RGB", "L"), ("RGBA", "L"), ("L", "RGB"), ("RGB", "YCbCr"), ("RGB", "CMYK"), ("RGBA", "RGBa"))
+EXTENSIONS = ("_webp", "_avif", "_imagingft", "_imagingcms", "_imagingmath", "_imagingmorph")
 QUICK = frozenset(
     {
         "resize-lanczos-RGB",
@@ -46,6 +50,7 @@ QUICK = frozenset(
 def main(arguments: list[str]) -> None:
     """Do what the arguments ask for and report every step."""
     stage, pixels = _option(arguments, "--stage"), _option(arguments, "--pixels")
+    _beside("_fault").install()
     if stage:
         sys.path.insert(0, stage)
     report(event="begin", name="import")
@@ -58,11 +63,23 @@ def main(arguments: list[str]) -> None:
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
     report(event="begin", name="core")
     report(event="core", path=core_file())
+    report(event="mapped", when="import", files=_beside("_mapped").mapped_files())
     quick = "--quick" in arguments
     made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
     if pixels:
         write_pixels(pixels, made)
+    import_extensions()
     report_features()
+    report(event="mapped", when="end", files=_beside("_mapped").mapped_files())
+
+
+def _beside(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)
+    """Import a file of ours; an isolated interpreter does not look where its script lies."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    try:
+        return importlib.import_module(name)
+    finally:
+        del sys.path[0]
 
 
 def _package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
@@ -80,51 +97,26 @@ def report(**values: object) -> None:
 
 
 def core_file() -> str:
-    """Find the file that holds the running core's code: `__file__` may be a stub before several copies of it.
+    """Find the file that holds the running core's code; empty where it cannot be told."""
+    return str(_beside("_mapped").core_file(getattr(_module("_imaging"), "__file__", None) or ""))
 
-    Returns:
-        Its real path; empty where it cannot be told.
-    """
-    module_file = getattr(_module("_imaging"), "__file__", None) or ""
+
+def import_extensions() -> None:
+    """Import each extension module that lies beside the core: an operation each, for what it needs may be missing."""
+    directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    for name in EXTENSIONS:
+        if any(os.path.isfile(os.path.join(directory, name + suffix)) for suffix in suffixes):
+            report(event="begin", name="import-" + name)
+            report(event="end", name="import-" + name, error=_failure(_module, name))
+
+
+def _failure(function: Callable[..., object], *arguments: object) -> str:
+    """What a function raises, described; empty if nothing."""
     try:
-        return _holder_of_entry(module_file)
-    except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
-        return _mapped_core()
-
-
-def _holder_of_entry(module_file: str) -> str:
-    """The file that the loader takes the module's entry from. Source: dladdr(3)."""
-    import ctypes  # noqa: PLC0415 (not every interpreter has it)
-
-    class Information(ctypes.Structure):
-        _fields_ = (
-            ("file", ctypes.c_char_p),
-            ("base", ctypes.c_void_p),
-            ("name", ctypes.c_char_p),
-            ("address", ctypes.c_void_p),
-        )
-
-    entry = ctypes.cast(ctypes.CDLL(module_file).PyInit__imaging, ctypes.c_void_p)
-    information, dladdr = Information(), ctypes.CDLL(None).dladdr
-    dladdr.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    if not dladdr(entry, ctypes.byref(information)):
-        raise OSError("no file holds the entry of " + module_file)
-    return os.path.realpath(os.fsdecode(information.file))
-
-
-def _mapped_core() -> str:
-    """The mapped file that is named like a core, the code behind a stub before the stub. Source: proc(5)."""
-    from pathlib import Path  # noqa: PLC0415 (rarely needed)
-
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ""
-    files = sorted({line.split(None, 5)[5] for line in maps.splitlines() if "/" in line})
-    for start in ("lib_imaging_core-", "_imaging."):
-        for path in files:
-            if Path(path).name.startswith(start):
-                return path
+        function(*arguments)
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is the result)
+        return _describe(error)
     return ""
 
 
@@ -163,6 +155,7 @@ def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
 
 def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
     """Every operation by name, each of them a function without arguments that makes an image."""
+    report(event="begin", name="make-pictures")
     pictures = {mode: picture(mode) for mode in MODES}
     for mode in MODES:
         yield from _resizes(mode, pictures[mode])

@@ -6,7 +6,7 @@ libraries of several levels (and it is right under an emulator too); else from /
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fastinstall.model.machine import Cpu
@@ -43,6 +43,20 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
     )
 
 
+def parse_cpuinfo(text: str) -> Cpu:
+    """The processor of another machine, by a copy of its /proc/cpuinfo."""
+    seen = _parsed(text)
+    return Cpu(
+        architecture=seen.architecture,
+        vendor=seen.vendor,
+        name=seen.name,
+        flags=seen.flags,
+        level=level_of(seen.flags) if seen.architecture == "x86_64" else None,
+        level_source=seen.source,
+        hypervisor="hypervisor" in seen.flags,
+    )
+
+
 def observe_quota(root: Path = Path("/")) -> float | None:
     """CPUs that the control groups of this process grant; None if they set no limit.
 
@@ -63,16 +77,21 @@ class _Seen:
 
 
 def _from_cpuinfo(root: Path) -> _Seen | None:
-    """The first processor of /proc/cpuinfo; the features that all processors share."""
     text = _text(root / "proc/cpuinfo")
     if not text:
         return None
+    seen = _parsed(text)
+    return replace(seen, architecture=os.uname().machine) if root == Path("/") else seen
+
+
+def _parsed(text: str) -> _Seen:
+    """The first processor of /proc/cpuinfo; the features that all processors share."""
     blocks = [_fields(block) for block in re.split(r"\n\s*\n", text.strip())]
     first = blocks[0]
     listed = [fields.get("flags", fields.get("Features", "")).split() for fields in blocks]
     shared = set.intersection(*(set(flags) for flags in listed if flags)) if any(listed) else set()
     return _Seen(
-        architecture=_architecture(root, first),
+        architecture=_architecture(first),
         vendor=first.get("vendor_id", ""),
         name=first.get("model name", ""),
         flags=tuple(flag for flag in listed[0] if flag in shared),
@@ -85,10 +104,8 @@ def _fields(block: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, colon, value in pairs if colon}
 
 
-def _architecture(root: Path, fields: dict[str, str]) -> str:
-    """The machine's own word for it; for a captured machine, what its cpuinfo implies."""
-    if root == Path("/"):
-        return os.uname().machine
+def _architecture(fields: dict[str, str]) -> str:
+    """What a captured machine's cpuinfo implies."""
     if "lm" in fields.get("flags", "").split():
         return "x86_64"
     return "aarch64" if fields.get("CPU architecture") == "8" else ""

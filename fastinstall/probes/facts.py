@@ -49,6 +49,9 @@ class ObservationRequest:
         process: a process that runs already; what it was started with decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
         include_roots: include directories that the toolchain's libraries may stand in, before the system's.
+        interpreter: the target's Python, where it was asked already, or is being asked.
+        cpu: the processor, where it was observed already.
+        thorough: read the files of PIL; else those count as recorded that have not changed since by size and times.
     """
 
     recipe: Recipe
@@ -59,6 +62,9 @@ class ObservationRequest:
     process: LiveProcess | None = None
     toolchain: bool = False
     include_roots: tuple[Path, ...] = ()
+    interpreter: Interpreter | Running[Interpreter] | None = None
+    cpu: Cpu | None = None
+    thorough: bool = True
 
 
 def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
@@ -84,16 +90,15 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         UndeterminedError: the target's interpreter does not answer.
     """
     runtime = request.started or (Running(lambda: _runtime(environment, variables)) if request.runtime else None)
-    answer = Running(lambda: observe_interpreter(Path(environment.python)))
+    answer = request.interpreter or Running(lambda: observe_interpreter(Path(environment.python)))
     toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
-    from fastinstall.probes.cpu import observe_cpu
     from fastinstall.probes.distributions import observe_distributions
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.stack import Loader, observe_stack
 
     settings = _loader_variables(request.process, variables)
-    cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=settings["GLIBC_TUNABLES"])
-    interpreter = answer.result()
+    cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
+    interpreter = answer.result() if isinstance(answer, Running) else answer
     loader = Loader(
         hwcaps=searched_levels(cpu, interpreter),
         library_path=settings["LD_LIBRARY_PATH"],
@@ -102,7 +107,8 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     symbols = request.recipe.expect.symbols
-    stack = observe_stack(interpreter, _replaced(request.recipe), symbols, distributions, loader=loader)
+    replaced = _replaced(request.recipe)
+    stack = observe_stack(interpreter, replaced, symbols, distributions, loader=loader, thorough=request.thorough)
     prefix = Path(environment.prefix)
     return Facts(
         environment=environment,
@@ -128,6 +134,12 @@ def _runtime(environment: Environment, variables: Mapping[str, str]) -> Runtime:
     from fastinstall.probes.runtime import observe_runtime
 
     return observe_runtime(Path(environment.python), environment=variables, quick=True)
+
+
+def _cpu(tunables: str) -> Cpu:
+    from fastinstall.probes.cpu import observe_cpu
+
+    return observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
 
 
 def _toolchain(request: ObservationRequest, variables: Mapping[str, str]) -> Toolchain:

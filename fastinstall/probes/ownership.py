@@ -9,23 +9,37 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from functools import lru_cache
+from pathlib import Path
 
 from fastinstall.model.facts import Distribution, Owner
 
 _PACKAGE = "PIL/"
 _CORE = "PIL/_imaging."
+_SMALL = 1 << 20
 _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")
 
 
 def observe_owners(
-    site_packages: Path, replaces: tuple[str, ...], distributions: tuple[Distribution, ...]
+    site_packages: Path,
+    replaces: tuple[str, ...],
+    distributions: tuple[Distribution, ...],
+    *,
+    thorough: bool = True,
 ) -> tuple[Owner, ...]:
-    """The distributions that are named like one of `replaces`, or whose RECORD lists files below `PIL/`."""
-    digests = _Digests(site_packages)
+    """The distributions that are named like one of `replaces`, or whose RECORD lists files below `PIL/`.
+
+    Args:
+        site_packages: where they lie.
+        replaces: names of distributions that provide PIL, normalised.
+        distributions: everything installed there.
+        thorough: read every file. Else a file of the recorded size that has not changed since its RECORD was written,
+            by its times of modification and of change of status, counts as it was recorded.
+    """
+    digests = _Digests(str(site_packages), thorough=thorough)
     claims = ((distribution, _record(site_packages, distribution)) for distribution in distributions)
     return tuple(
         _owner(site_packages, distribution, record, digests)
@@ -42,6 +56,8 @@ def claimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[s
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """A line of a RECORD."""
+
     path: str
     digest: str
     size: str
@@ -51,16 +67,23 @@ class _Row:
 class _Digests:
     """Digests of files below site-packages, each file read once however many RECORDs list it."""
 
-    site_packages: Path
+    root: str
+    thorough: bool
     known: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(self, path: str, algorithm: str) -> str:
         key = (path, algorithm)
         if key not in self.known:
-            with (self.site_packages / path).open("rb") as stream:
-                digest = hashlib.file_digest(stream, algorithm).digest()
-            self.known[key] = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+            self.known[key] = base64.urlsafe_b64encode(_digest(f"{self.root}/{path}", algorithm)).rstrip(b"=").decode()
         return self.known[key]
+
+
+def _digest(path: str, algorithm: str) -> bytes:
+    """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
+    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 (a hundred paths are not worth as many objects)
+        if os.fstat(stream.fileno()).st_size > _SMALL:
+            return hashlib.file_digest(stream, algorithm).digest()
+        return hashlib.new(algorithm, stream.read()).digest()
 
 
 def _record(site_packages: Path, distribution: Distribution) -> bytes | None:
@@ -74,43 +97,58 @@ def _claims_package(record: bytes) -> bool:
     return record.startswith(_PACKAGE.encode()) or b"\n" + _PACKAGE.encode() in record
 
 
-def _rows(record: bytes) -> Iterator[_Row]:
+@lru_cache(maxsize=2)
+def _rows(record: bytes) -> tuple[_Row, ...]:
     """The files of a RECORD, without bytecode: it is made anew whenever it is needed."""
     text = record.decode("utf-8", "surrogateescape")
-    for cells in csv.reader(io.StringIO(text, newline="")):
+    return tuple(_read_rows(csv.reader(io.StringIO(text, newline=""))))
+
+
+def _read_rows(lines: Iterable[list[str]]) -> Iterator[_Row]:
+    for cells in lines:
         path, digest, size = (*cells, "", "", "")[:3]
         if path and not path.endswith((".pyc", ".pyo")):
             yield _Row(os.path.normpath(path), digest, size)
 
 
 def _owner(site_packages: Path, distribution: Distribution, record: bytes | None, digests: _Digests) -> Owner:
-    rows = tuple(_rows(record)) if record is not None else ()
+    rows = _rows(record) if record is not None else ()
     inside = [row for row in rows if not _is_outside(row.path)]
-    missing = tuple(row.path for row in rows if not (site_packages / row.path).exists())
-    present = (row for row in rows if row.path not in set(missing))
+    missing = [row.path for row in rows if not os.path.exists(f"{digests.root}/{row.path}")]  # noqa: PTH110 (likewise)
+    absent, written = frozenset(missing), _written(site_packages / distribution.metadata / "RECORD")
     return Owner(
         distribution=distribution,
         installed_at=_installed_at(site_packages / distribution.metadata),
         has_record=record is not None,
         recorded_core=next((row.digest for row in rows if row.path.startswith(_CORE) and row.digest), None),
-        entries=tuple(sorted({distribution.metadata, *(PurePosixPath(row.path).parts[0] for row in inside)})),
+        entries=tuple(sorted({distribution.metadata, *(row.path.partition("/")[0] for row in inside)})),
         outside=tuple(row.path for row in rows if _is_outside(row.path)),
         files=len(rows),
-        mismatched=tuple(row.path for row in present if _differs(site_packages, row, digests)),
-        missing=missing,
+        mismatched=tuple(row.path for row in rows if row.path not in absent and _differs(row, written, digests)),
+        missing=tuple(missing),
     )
 
 
+def _written(record: Path) -> int:
+    """When a RECORD was written, in nanoseconds since the epoch; 0 where there is none."""
+    try:
+        return record.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _is_outside(path: str) -> bool:
-    return path.startswith("/") or PurePosixPath(path).parts[0] == ".."
+    return path.startswith("/") or path.partition("/")[0] == ".."
 
 
-def _differs(site_packages: Path, row: _Row, digests: _Digests) -> bool:
+def _differs(row: _Row, written: int, digests: _Digests) -> bool:
     """Whether a file on disk is not what RECORD says; one that cannot be read is not."""
     try:
-        status = (site_packages / row.path).stat()
+        status = os.stat(f"{digests.root}/{row.path}")  # noqa: PTH116 (like `_digest`)
         if not stat.S_ISREG(status.st_mode) or (row.size.isdigit() and int(row.size) != status.st_size):
             return True
+        if not digests.thorough and max(status.st_mtime_ns, status.st_ctime_ns) <= written:
+            return False
         algorithm, _, digest = row.digest.partition("=")
         return bool(digest) and digests.of(row.path, algorithm) != digest
     except (OSError, ValueError):

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.model.facts import OperationResult, Runtime
+from fastinstall.model.process import Fault
 from fastinstall.system.process import CommandError, Completed, run
 
 _TIMEOUT = 120.0
@@ -79,6 +80,9 @@ def _runtime(completed: Completed, ending: _Ending) -> Runtime:
         core=_first(events, "core").get("path", ""),
         features=_first(events, "features").get("features", {}),
         operations=operations,
+        mapped_by_import=_mapped(events, "import"),
+        mapped=_mapped(events, "end"),
+        fault=_fault(completed, events, ending.signal),
     )
 
 
@@ -97,6 +101,22 @@ def _first(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
     return next((event for event in events if event["event"] == kind), {})
 
 
+def _mapped(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
+    """The files that were mapped by then; nothing where it did not get so far."""
+    found = (event["files"] for event in events if event["event"] == "mapped" and event["when"] == when)
+    return tuple(map(PurePath, next(found, ())))
+
+
+def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
+    """Where the signal struck; None where none did, or where the handler could not tell."""
+    address = _first(events, "fault").get("address", "")
+    if not signal or not address:
+        return None
+    from fastinstall.probes.fault import read_fault  # noqa: PLC0415 (hardly ever needed)
+
+    return read_fault(int(address, 16), completed.stdout.splitlines(), decode=signal == "SIGILL")
+
+
 def _results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
     for event in events:
         if event["event"] == "end":
@@ -105,5 +125,6 @@ def _results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
 
 def _running(events: tuple[dict[str, Any], ...]) -> str:
     """What had begun and not ended when the process went away."""
-    last = events[-1] if events else {}
+    own = [event for event in events if event["event"] != "fault"]
+    last = own[-1] if own else {}
     return str(last["name"]) if last.get("event") == "begin" else ""

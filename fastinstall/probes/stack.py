@@ -33,13 +33,14 @@ class Loader:
     preload: str = ""
 
 
-def observe_stack(
+def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every probe of files)
     interpreter: Interpreter,
     replaces: tuple[str, ...],
     symbols: tuple[str, ...],
     distributions: tuple[Distribution, ...],
     *,
     loader: Loader = Loader(),
+    thorough: bool = True,
 ) -> Stack:
     """Everything that files tell about PIL in the target's site-packages.
 
@@ -49,10 +50,11 @@ def observe_stack(
         symbols: symbols that tell SIMD kernels, looked for in the core.
         distributions: everything installed there.
         loader: what the dynamic loader's search depends on.
+        thorough: see `observe_owners`.
     """
     site_packages = Path(interpreter.site_packages)
     directory = site_packages / _PACKAGE
-    owners = observe_owners(site_packages, replaces, distributions)
+    owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
     version = _version(directory / "_version.py")
     core = _core_file(directory, interpreter.extension_suffix)
     return Stack(
@@ -103,10 +105,11 @@ def _core_file(directory: Path, extension_suffix: str) -> Path | None:
 
 def _files(site_packages: Path) -> Iterator[str]:
     """Files below PIL/ relative to site-packages, bytecode aside."""
+    skipped = len(str(site_packages)) + 1
     for directory, _, names in os.walk(site_packages / _PACKAGE):
         for name in names:
             if not name.endswith((".pyc", ".pyo")):
-                yield str((Path(directory) / name).relative_to(site_packages))
+                yield f"{directory[skipped:]}/{name}"
 
 
 def _debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:

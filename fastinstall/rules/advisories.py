@@ -1,13 +1,11 @@
-"""Which advisories concern a version, which ones a downgrade brings back, and which make a setup a risk. Pure."""
+"""Which advisories concern a version, and which ones a downgrade brings back. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from fastinstall.model.advisory import Advisory, Severity
-from fastinstall.model.plan import Hazard
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import Risk
 from fastinstall.rules.numbering import base_version
+from fastinstall.rules.ranges import contains, is_version
 
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)
 
@@ -52,7 +50,7 @@ def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[st
 
 def comparable(versions: Mapping[str, str]) -> dict[str, str]:
     """Those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
-    return {name: version for name, version in versions.items() if _is_version(version)}
+    return {name: version for name, version in versions.items() if is_version(version)}
 
 
 def critical(advisories: Iterable[Advisory], version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
@@ -68,29 +66,6 @@ def critical(advisories: Iterable[Advisory], version: str, *, kernels: bool = Tr
     """
     affecting = applicable(advisories, version, kernels=kernels)
     return tuple(advisory for advisory in affecting if advisory.severity is Severity.CRITICAL)
-
-
-def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
-    """The risk of setting up a version that is known to be critically vulnerable; None where it is not.
-
-    Args:
-        recipe: whose advisories count.
-        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
-        kernels: whether the core that would be installed has the SIMD kernels.
-
-    Raises:
-        ValueError: `version` is not a version (PEP 440).
-    """
-    found = critical(recipe.advisories, version, kernels=kernels)
-    if not found:
-        return None
-    subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
-    names = ", ".join(advisory.id for advisory in found)
-    return Hazard(
-        risk=Risk.VULNERABLE,
-        summary=f"{subject} Pillow {base_version(version)}: {names}",
-        items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
-    )
 
 
 def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
@@ -119,16 +94,4 @@ def _gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
 
 
 def _concerns(advisory: Advisory, version: str) -> bool:
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
-
-    return SpecifierSet(advisory.affects).contains(version, prereleases=True)
-
-
-def _is_version(text: str) -> bool:
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `_concerns`)
-
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True
+    return contains(advisory.affects, version)

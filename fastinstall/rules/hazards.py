@@ -8,7 +8,7 @@ from fastinstall.model.facts import Stack
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Risk
-from fastinstall.rules.advisories import applicable, coming_back, count_by_severity, vulnerable_hazard
+from fastinstall.rules.advisories import applicable, coming_back, count_by_severity, critical
 from fastinstall.rules.numbering import base_version, parsed
 
 
@@ -22,6 +22,29 @@ def version_hazards(recipe: Recipe, stack: Stack, version: str) -> tuple[Hazard,
     """
     found = (_downgrade(recipe, stack, version), vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe)))
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
+    """The risk of setting up a version that is known to be critically vulnerable; None where it is not.
+
+    Args:
+        recipe: whose advisories count.
+        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core that would be installed has the SIMD kernels.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    found = critical(recipe.advisories, version, kernels=kernels)
+    if not found:
+        return None
+    subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
+    names = ", ".join(advisory.id for advisory in found)
+    return Hazard(
+        risk=Risk.VULNERABLE,
+        summary=f"{subject} Pillow {base_version(version)}: {names}",
+        items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
+    )
 
 
 def weighed(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> tuple[Hazard, ...]:

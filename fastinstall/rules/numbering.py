@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from fastinstall.rules.ranges import is_plain
+
 if TYPE_CHECKING:
     from packaging.version import Version
 
@@ -12,6 +14,8 @@ def base_version(version: str) -> str:
     Raises:
         ValueError: not a version (PEP 440).
     """
+    if is_plain(version):
+        return version
     found = parsed(version)
     return found.base_version + "".join(map(str, found.pre or ()))
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from fastinstall.rules.ranges import is_specifier, is_version
+
 Problem = tuple[str, str]
 
 _NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
@@ -54,22 +56,14 @@ def word_problems(words: Sequence[str], key: str, pattern: re.Pattern[str], what
 
 def specifier_problems(text: str, key: str) -> Iterator[Problem]:
     """Where a version specifier is none."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
-
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
+    if not is_specifier(text):
         yield key, f"{text!r} is not a version specifier (PEP 440)"
 
 
 def version_problems(versions: Sequence[str], key: str) -> Iterator[Problem]:
     """Where one of several versions is none."""
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `specifier_problems`)
-
     for index, text in enumerate(versions):
-        try:
-            Version(text)
-        except InvalidVersion:
+        if not is_version(text):
             yield f"{key}[{index}]", f"{text!r} is not a version (PEP 440)"
 
 

@@ -13,13 +13,20 @@ _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 
 
-def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write a file so that it is there whole or not at all, and survives a power loss."""
-    write_bytes(path, text.encode("utf-8"), mode=mode)
+def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
+    """Write a file; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
 
 
-def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a file so that it is there whole or not at all, and survives a power loss."""
+def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power loss.
+
+    Args:
+        path: the file; its directory is made where it is missing.
+        content: all of it.
+        mode: its permissions.
+        durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     import tempfile  # noqa: PLC0415 (doctor writes nothing, and must feel instant)
 
@@ -29,12 +36,14 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
             stream.write(content)
             stream.flush()
             os.fchmod(stream.fileno(), mode)
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if durable:
+        sync_directory(path.parent)
 
 
 def append_line(path: Path, line: str) -> None:

@@ -1,21 +1,15 @@
 """ELF files from the real linker, read whole and damaged."""
 
 import os
-import random
 import re
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elf_compiler import compile_library, rpath, runpath
 from elftools.elf.elffile import ELFFile
 
 from fastinstall.binary.dynamic import ElfError, read_dynamic
-from fastinstall.binary.libraries import identify_jpeg
-from fastinstall.binary.loader import resolve_libraries
 from fastinstall.binary.symbols import compiler_switches, defined_symbols, exported_symbols, unoptimised_share
 
 FUNCTIONS = "\n".join(
@@ -26,15 +20,6 @@ FUNCTIONS = "\n".join(
     for number in range(30)
 )
 SMALL = "static int hidden(int x) { return x * 3; }\nint shown(int x) { return hidden(x) + 1; }\n"
-READERS: tuple[Callable[[Path], object], ...] = (
-    read_dynamic,
-    exported_symbols,
-    defined_symbols,
-    unoptimised_share,
-    compiler_switches,
-    identify_jpeg,
-    resolve_libraries,
-)
 
 
 @pytest.fixture(scope="module")
@@ -66,51 +51,19 @@ def test_the_level_of_the_linkers_note_is_read(tmp_path: Path, level: str) -> No
     assert file.isa_needed == level.replace("baseline", "v1")
 
 
-def test_the_interpreters_own_files_are_read_as_pyelftools_reads_them() -> None:
-    """A program, its libraries and its extension modules, stripped and not, by several linkers."""
-    paths = [Path(sys.executable).resolve(), *sorted(Path(sys.base_prefix, "lib").rglob("*.so"))[:40]]
-    for path in paths:
-        with path.open("rb") as stream:
-            elf: Any = ELFFile(stream)
-            needed = tuple(tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED"))
-            symbols = elf.get_section_by_name(".dynsym")
-            exported = {s.name for s in symbols.iter_symbols() if s["st_shndx"] != "SHN_UNDEF" and s.name}
-        assert read_dynamic(path).needed == needed, path
-        assert exported_symbols(path) == exported, path
-
-
-def test_every_truncation_of_a_real_library_is_an_elf_error_or_a_whole_answer(small: Path, tmp_path: Path) -> None:
+def test_a_truncated_real_library_is_an_elf_error_or_a_whole_answer(small: Path, tmp_path: Path) -> None:
     path = tmp_path / small.name
     whole = small.read_bytes()
     path.write_bytes(whole)
     answer = read_dynamic(small)
     segments_end = _end_of_segments(small)
-    for length in reversed(range(len(whole))):
+    for length in [*range(len(whole) - 1, 0x600, -11), *reversed(range(0x600))]:
         os.truncate(path, length)
         if length >= segments_end:
             assert read_dynamic(path) == answer
             continue
         with pytest.raises(ElfError):
             read_dynamic(path)
-
-
-@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
-def test_random_damage_leaks_no_other_exception(small: Path, tmp_path: Path, read: Callable[[Path], object]) -> None:
-    chance = random.Random(f"{read.__name__}")  # noqa: S311 (the same damage in every run)
-    path = tmp_path / small.name
-    whole = small.read_bytes()
-    interesting = [*range(0x600), *range(len(whole) - 0x900, len(whole))]
-    problems = 0
-    for _ in range(600):
-        content = bytearray(whole)
-        for position in chance.sample(interesting, chance.choice((1, 2, 8))):
-            content[position] = chance.randrange(256)
-        path.write_bytes(content[: chance.choice((len(whole), len(whole), chance.randrange(len(whole))))])
-        try:
-            read(path)
-        except ElfError:
-            problems += 1
-    assert problems > 100
 
 
 def test_symbols_of_a_real_library(small: Path) -> None:

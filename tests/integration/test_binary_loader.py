@@ -1,6 +1,5 @@
 """The model of the loader against the loader: the same libraries, or the same refusal."""
 
-import random
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 from elf_compiler import compile_library, really_loaded, rpath, runpath
 
-from fastinstall.binary.libraries import identify_jpeg
 from fastinstall.binary.loader import resolve_libraries, usable_hwcaps
 
 Link = Callable[[str], tuple[str, ...]]
@@ -104,35 +102,3 @@ def test_a_library_linked_without_default_directories_does_not_find_the_systems(
     (library,) = resolve_libraries(core, main=Path(sys.executable))
     assert (library.soname, library.path) == ("libz.so.1", None)
     assert compare(core) == []
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_random_forests(tree: Path, seed: int) -> None:
-    """Libraries of the same names in several directories, with different needs and search paths."""
-    chance = random.Random(seed)  # noqa: S311 (the same forest in every run)
-    names = ("liba.so", "libb.so", "libc1.so", "libd.so")
-    stubs = {name: compile_library(tree / "stubs" / name) for name in names}
-    directories = ("one", "two", "three")
-    for name in names:
-        for directory in chance.sample(directories, 2):
-            needs = [stubs[other] for other in names if other != name and chance.random() < 0.35]
-            compile_library(tree / directory / name, needs=needs, flags=_search(chance, directories))
-    needs = [stubs[name] for name in chance.sample(names, 3)]
-    core = compile_library(tree / "PIL" / "core.so", needs=needs, flags=_search(chance, directories))
-    library_path = {"LD_LIBRARY_PATH": str(tree / chance.choice(directories))} if chance.random() < 0.6 else None
-    compare(core, library_path)
-
-
-def _search(chance: random.Random, directories: tuple[str, ...]) -> tuple[str, ...]:
-    search = ":".join(f"$ORIGIN/../{directory}" for directory in chance.sample(directories, 2))
-    return chance.choice((rpath(search), rpath(search), runpath(search), ()))
-
-
-def test_the_systems_libjpeg_is_identified() -> None:
-    path = Path("/usr/lib/x86_64-linux-gnu/libjpeg.so.62")
-    if not path.exists():
-        pytest.skip("libjpeg62-turbo is not installed: apt-get install libjpeg62-turbo")
-    identity = identify_jpeg(path)
-    assert identity is not None
-    assert (identity.implementation, identity.simd, identity.abi) == ("libjpeg-turbo", True, "62")
-    assert identity.version.count(".") >= 2

@@ -2,33 +2,99 @@
 
 from argparse import Namespace
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from fastinstall.api.early import use_pil
+from fastinstall.api.early import ask, use_pil
 from fastinstall.api.session import Session
 from fastinstall.api.target import find
-from fastinstall.cli.common import session_of, target_of
+from fastinstall.cli.common import refuse_together, session_of, target_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode
+from fastinstall.errors import DocumentError, ExitCode, UsageError
 from fastinstall.model.environment import Environment
-from fastinstall.model.finding import Report, Status
+from fastinstall.model.finding import Report, Status, Survey
+
+if TYPE_CHECKING:
+    from fastinstall.model.isa import Host
+
+_TARGETS = ("--prefix", "--python", "--all", "--pid")
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Examine an environment; repair it with --fix."""
+    """Examine an environment, a process or every environment; repair the first with --fix."""
     if arguments.list:
         return _list(context)
-    session = session_of(context)
-    environment = find(session, target_of(arguments))
-    started = None if arguments.quick or arguments.checks else use_pil(session, environment)
-    from fastinstall.api.doctor import Examination, examine  # noqa: PLC0415 (while the target's Python is at work)
+    _refuse_contradictions(arguments)
+    if arguments.all:
+        return _run_all(arguments, context)
+    if arguments.pid:
+        return _run_process(arguments, context)
+    return _run_one(arguments, context)
 
-    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, started=started)
+
+def _refuse_contradictions(arguments: Namespace) -> None:
+    for named in ("--all", "--pid"):
+        others = [other for other in (*_TARGETS, "--fix") if other != named]
+        refuse_together(arguments, named, others)
+
+
+def _run_one(arguments: Namespace, context: Context) -> int:
+    session, hosts = session_of(context), _hosts(arguments)
+    environment = find(session, target_of(arguments))
+    answer = ask(environment)
+    started = None if arguments.quick or arguments.checks else use_pil(session, environment)
+    # While the target's Python is at work:
+    from fastinstall.api.doctor import Examination, Known, examine  # noqa: PLC0415
+
+    examination = Examination(
+        checks=tuple(arguments.checks),
+        quick=arguments.quick,
+        started=started,
+        hosts=hosts,
+        known=Known(interpreter=answer),
+    )
     report = examine(session, environment, examination)
     if arguments.fix and _is_repairable(report):
         _fix(session, environment, arguments, context)
-        report = examine(session, environment, replace(examination, started=None))
-    _print(report, context)
-    return _exit_code(report, arguments.fail_on)
+        report = examine(session, environment, replace(examination, started=None, known=Known()))
+    return _told(report, arguments, context)
+
+
+def _run_process(arguments: Namespace, context: Context) -> int:
+    from fastinstall.api.doctor import Examination, examine  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.api.live import process_target  # noqa: PLC0415
+    from fastinstall.probes.process import observe_process  # noqa: PLC0415
+
+    session, process = session_of(context), observe_process(arguments.pid)
+    environment = process_target(process, session.variables)
+    examination = Examination(
+        checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments), process=process
+    )
+    return _told(examine(session, environment, examination), arguments, context)
+
+
+def _run_all(arguments: Namespace, context: Context) -> int:
+    from fastinstall.api.doctor import Examination  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.api.everywhere import examine_everywhere  # noqa: PLC0415
+
+    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments))
+    survey = examine_everywhere(session_of(context), examination)
+    _print_survey(survey, context)
+    if survey.unobservable and not survey.reports:
+        return ExitCode.UNDETERMINED
+    return _exit_code(survey.status, arguments.fail_on)
+
+
+def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
+    if not arguments.host_flags:
+        return ()
+    from pathlib import Path  # noqa: PLC0415 (only with --host-flags)
+
+    from fastinstall.probes.hosts import read_host  # noqa: PLC0415
+
+    try:
+        return tuple(read_host(Path(name).expanduser()) for name in arguments.host_flags)
+    except DocumentError as error:
+        raise UsageError(f"--host-flags {error.message}", hint=error.hint) from None
 
 
 def _list(context: Context) -> int:
@@ -46,6 +112,12 @@ def _list(context: Context) -> int:
     return ExitCode.OK
 
 
+def _told(report: Report, arguments: Namespace, context: Context) -> int:
+    """Print a report; its exit code is returned."""
+    _print(report, context)
+    return _exit_code(report.status, arguments.fail_on)
+
+
 def _print(report: Report, context: Context) -> None:
     if context.console.json:
         from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
@@ -56,6 +128,18 @@ def _print(report: Report, context: Context) -> None:
 
     if not context.console.quiet or report.status is not Status.OK:
         context.console.data(report_text(report, context.console.out))
+
+
+def _print_survey(survey: Survey, context: Context) -> None:
+    if context.console.json:
+        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
+
+        context.console.data(dump(document("doctor-all", survey)))
+        return
+    from fastinstall.cli.render_survey import survey_text  # noqa: PLC0415 (only for text)
+
+    if not context.console.quiet or survey.status is not Status.OK:
+        context.console.data(survey_text(survey, context.console.out))
 
 
 def _is_repairable(report: Report) -> bool:
@@ -80,7 +164,7 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
         repair(working, consent(planned, arguments, context, command))
 
 
-def _exit_code(report: Report, fail_on: str) -> int:
+def _exit_code(status: Status, fail_on: str) -> int:
     if fail_on == "never":
         return ExitCode.OK
-    return ExitCode.FINDINGS if report.status.gravity >= Status(fail_on).gravity else ExitCode.OK
+    return ExitCode.FINDINGS if status.gravity >= Status(fail_on).gravity else ExitCode.OK

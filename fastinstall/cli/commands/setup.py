@@ -11,7 +11,8 @@ from fastinstall.api.target import Target
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
-from fastinstall.cli.render import plan_text, report_text, speed_text
+from fastinstall.cli.render import report_text, speed_text
+from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.model.codec import document, dump
 from fastinstall.model.plan import CreateEnvironment, Plan

@@ -5,18 +5,17 @@ the checks share. Nothing here observes, prints or repairs.
 """
 
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._reference import render_reference
 from fastinstall.rules.checks._registry import ORDER, Check, check_names, load_check, needs_runtime
-from fastinstall.rules.checks._run import report, run_checks
+from fastinstall.rules.checks._run import gravest, report, run_checks
 
 __all__ = [
     "ORDER",
     "Check",
     "CheckContext",
     "check_names",
+    "gravest",
     "load_check",
     "needs_runtime",
-    "render_reference",
     "report",
     "run_checks",
 ]

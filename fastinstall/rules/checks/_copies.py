@@ -1,11 +1,19 @@
 """What several checks read from a core of which a wheel holds one copy per CPU level."""
 
+from pathlib import PurePath
+
 from fastinstall.model.core import Core, CoreLevel
 
 
 def loaded_copy(core: Core) -> CoreLevel | None:
     """Give the copy that the loader takes here; None where the core has no copies, or none that it would take."""
     return next((copy for copy in core.levels if copy.loaded), None)
+
+
+def loaded_file(core: Core) -> PurePath:
+    """Give the file that holds the code that runs here: the copy that the loader takes, or the core itself."""
+    copy = loaded_copy(core)
+    return copy.path if copy is not None else core.path
 
 
 def loaded_name(core: Core | None) -> str:

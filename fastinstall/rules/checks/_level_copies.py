@@ -8,6 +8,7 @@ from fastinstall.model.finding import Finding
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, loaded_copy, portrait, whole_copies
 from fastinstall.rules.checks._remedies import repair
+from fastinstall.rules.checks._verify import run_python, show_digests, show_files, show_note
 from fastinstall.rules.checks._voice import Voice
 from fastinstall.rules.levels import knows_levels, rank
 
@@ -38,6 +39,7 @@ def _unusable(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding
                 expected="a whole copy of the core, for CPUs of its level",
                 observed=copy.problem,
                 remedy=repair(context),
+                verify=show_files(copy.path),
             )
 
 
@@ -54,7 +56,13 @@ def _lost(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
                 expected=", ".join(context.receipt.levels),
                 observed=", ".join(copy.level for copy in core.levels),
                 remedy=repair(context),
+                verify=_list_copies(core),
             )
+
+
+def _list_copies(core: Core) -> str:
+    """The directory of the baseline, below which the others lie."""
+    return f"{show_files(core.levels[0].path.parent)} -R"
 
 
 def _misplaced(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
@@ -84,6 +92,7 @@ def _wrong_place(say: Voice, context: CheckContext, core: Core, copy: CoreLevel,
         expected=expected,
         observed=str(copy.isa_note),
         remedy=repair(context),
+        verify=show_note(copy.path),
     )
 
 
@@ -100,6 +109,7 @@ def _out_of_reach(say: Voice, context: CheckContext, core: Core) -> Iterator[Fin
             evidence=portrait(core),
             expected="glibc 2.33 or later",
             observed=f"{python.libc} {python.libc_version}",
+            verify=run_python(context, "import platform; print(*platform.libc_ver())"),
         )
 
 
@@ -115,6 +125,7 @@ def _mispredicted(say: Voice, context: CheckContext, core: Core) -> Iterator[Fin
         evidence=(f"the running core: {runtime.core}", *portrait(core)),
         expected=str(predicted.path),
         observed=runtime.core,
+        verify=show_digests(predicted.path, PurePath(runtime.core)),
     )
 
 

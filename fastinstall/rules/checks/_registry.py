@@ -25,6 +25,7 @@ ORDER = (
     "libraries-resolve",
     "features",
     "operations",
+    "live-process",
     "swapped",
     "interrupted",
     "guards",

@@ -35,8 +35,12 @@ def run_checks(
 def report(environment: Environment, findings: Iterable[Finding]) -> Report:
     """Sum up: the status of a report is the gravest of its findings'."""
     found = tuple(findings)
-    gravest = max((finding.status for finding in found), key=_weight, default=Status.OK)
-    return Report(environment=environment, status=gravest, findings=found)
+    return Report(environment=environment, status=gravest(finding.status for finding in found), findings=found)
+
+
+def gravest(statuses: Iterable[Status]) -> Status:
+    """The gravest of several verdicts; ok where there are none."""
+    return max(statuses, key=_weight, default=Status.OK)
 
 
 def _run(context: CheckContext, name: str, on_crash: OnCrash | None) -> Iterator[Finding]:

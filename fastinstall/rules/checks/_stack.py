@@ -4,7 +4,7 @@ import base64
 import binascii
 
 from fastinstall.model.core import Core
-from fastinstall.model.facts import Owner, Stack
+from fastinstall.model.facts import Facts, Owner, Stack
 
 
 def describe(owner: Owner) -> str:
@@ -25,6 +25,33 @@ def brought(owner: Owner, core: Core | None) -> bool:
 def readable_core(stack: Stack) -> Core | None:
     """Give the core where its contents can be judged."""
     return stack.core if stack.core is not None and stack.core.readable else None
+
+
+def is_whole_enough(stack: Stack) -> bool:
+    """Whether there is more of PIL than a directory."""
+    return stack.directory is not None and (stack.has_init or stack.core is not None)
+
+
+def is_of_the_system(facts: Facts) -> bool:
+    """Whether PIL is a package of the operating system.
+
+    Those leave out RECORD, or all metadata, so that pip keeps its hands off (PEP 668).
+    """
+    managed = facts.interpreter.externally_managed is not None
+    return managed and is_whole_enough(facts.stack) and not any(owner.has_record for owner in facts.stack.owners)
+
+
+def why_no_stack(facts: Facts) -> str:
+    """Say why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
+    runtime = facts.runtime
+    if runtime is not None and runtime.imported and facts.stack.directory is None:
+        return f"PIL is imported from {runtime.location}, and only {facts.interpreter.site_packages} is looked into"
+    return "there is no PIL in this environment"
+
+
+def why_no_core(facts: Facts) -> str:
+    """Say why there is no core to judge."""
+    return why_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
 def version_conflict(stack: Stack) -> str:

@@ -5,8 +5,7 @@ from typing import TypedDict, Unpack
 
 from fastinstall.model.finding import Finding, Remedy, Status
 
-PAGE = "docs/reference/checks.md"
-"""The page that explains the checks, one heading each."""
+_PAGES = "docs/reference/checks"
 
 _SHOWN = 6
 
@@ -61,7 +60,7 @@ class Voice:
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
         """Word a verdict that was reached elsewhere."""
-        return Finding(check=self.check, status=status, message=message, link=f"{PAGE}#{self.check}", **details)
+        return Finding(check=self.check, status=status, message=message, link=f"{_PAGES}/{self.check}.md", **details)
 
 
 def listing(lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 - error: some of them are critical, and the risk was not accepted.
 - warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
   `--allow vulnerable` at the setup, which speaks of no later data than that day's. Critical ones after it are errors.
+  Of a package of the operating system, which may have the fixes without their versions, even critical ones.
 - hint: the data is older than 90 days: ask for later data with a later fastinstall.
 
 What counts is the version of Pillow in place: SIMD kernels merged onto a version leave it that version's fixes. A
@@ -10,6 +11,14 @@ defect of the fork's kernels counts only where they are in the core, and comes w
 Pillow with a delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a
 known advisory is not a safe version. Libraries are told by their versions alone, and a distribution may have mended
 its own build.
+
+Why it matters:
+Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of the
+releases after the one that it follows, and a scanner that looks for `pillow` passes over `pillow-simd`.
+
+How to fix it:
+Set up the newest Pillow, with the kernels merged in; or go back to stock Pillow of the newest version. To stay with an
+older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
 """
 
 import shlex
@@ -23,8 +32,9 @@ from fastinstall.rules.advisories import applicable, applicable_to_libraries, co
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._libraries import library_versions
 from fastinstall.rules.checks._remedies import setup, stock
-from fastinstall.rules.checks._stack import readable_core
-from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.checks._stack import is_of_the_system, readable_core
+from fastinstall.rules.checks._verify import FEATURES, VERSION, run_python
+from fastinstall.rules.checks._voice import Details, Voice
 
 NAME = "advisories"
 SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
@@ -53,12 +63,13 @@ def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
     try:
         affecting = applicable(known, version, kernels=_has_kernels(context))
     except ValueError:
-        yield _SAY.unknown("PIL/_version.py holds no version that could be compared", observed=version)
+        message = "PIL/_version.py holds no version that could be compared"
+        yield _SAY.unknown(message, observed=version, verify=run_python(context, VERSION))
         return
     own = tuple(advisory for advisory in affecting if not advisory.kernels_only)
     of_kernels = tuple(advisory for advisory in affecting if advisory.kernels_only)
     if not affecting:
-        yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", evidence=(_dated(context),))
+        yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", **_nothing(context, VERSION))
     if own:
         yield _affected(context, f"Pillow {version}", own)
     if of_kernels:
@@ -75,7 +86,11 @@ def _libraries(context: CheckContext) -> Iterator[Finding]:
         yield _affected(context, _named({name: versions[name] for name in versions if name in affected}), affecting)
     elif versions:
         message = f"no known advisory affects the libraries {_named(versions)}"
-        yield _SAY.ok(message, evidence=(_dated(context),))
+        yield _SAY.ok(message, **_nothing(context, FEATURES))
+
+
+def _nothing(context: CheckContext, code: str) -> Details:
+    return Details(evidence=(_dated(context),), verify=run_python(context, code))
 
 
 def _named(versions: dict[str, str]) -> str:
@@ -98,11 +113,21 @@ def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...])
         expected="a version with the fixes",
         observed=what.rpartition("Pillow ")[2],
         remedy=_remedy(context),
+        verify=_show(context, affecting),
     )
+
+
+def _show(context: CheckContext, affecting: tuple[Advisory, ...]) -> str:
+    """The versions that they are compared with; where a line of Python shows the defect itself, that."""
+    shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
+    of_library = any(advisory.component for advisory in affecting)
+    return run_python(context, shown or (FEATURES if of_library else VERSION))
 
 
 def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
     """How grave they are together, and what to say of the risk that was accepted."""
+    if is_of_the_system(context.facts):
+        return Status.WARNING, "; the operating system may have mended its own build"
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
     accepted = _accepted_on(context)
     if not critical or accepted is None:

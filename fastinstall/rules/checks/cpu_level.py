@@ -9,6 +9,15 @@
 - unknown: the level could not be told.
 
 Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
+
+Why it matters:
+Code for a CPU with more features than this one dies of an illegal instruction, at its first operation and not when it
+is imported. Code for one with fewer leaves speed lying about: on most operations AVX2 counts, and AVX-512 does not.
+
+How to fix it:
+`fastinstall setup --level auto` builds for this CPU; `--levels x86-64-v2,x86-64-v3` puts a copy for each into one
+wheel, of which every machine loads the best that it can. Where a virtual machine hides features, its administrator can
+pass them through; where GLIBC_TUNABLES does, unset it.
 """
 
 from collections.abc import Iterator
@@ -18,10 +27,11 @@ from fastinstall.model.machine import Cpu
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._copies import loaded_name, portrait
+from fastinstall.rules.checks._copies import loaded_file, loaded_name, portrait
 from fastinstall.rules.checks._level_copies import judge_copies
 from fastinstall.rules.checks._remedies import setup, stock
 from fastinstall.rules.checks._stack import readable_core
+from fastinstall.rules.checks._verify import show_cpu, show_note, show_variables
 from fastinstall.rules.checks._voice import Voice
 from fastinstall.rules.levels import level_of, rank
 
@@ -37,9 +47,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     cpu = context.facts.cpu
     if cpu.architecture != "x86_64":
         message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
-        yield _SAY.hint(message, evidence=_portrait(cpu))
+        yield _SAY.hint(message, evidence=_portrait(cpu), verify=show_cpu())
     elif not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu))
+        yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu), verify=show_cpu())
     else:
         of_cpu = (*_overtaxed(context), *_unserved(context), *_masked(cpu), *_hidden(context), *_underused(context))
         yield from (*of_cpu, *judge_copies(_SAY, context)) or (_well(context),)
@@ -48,7 +58,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _well(context: CheckContext) -> Finding:
     cpu, core = context.facts.cpu, readable_core(context.facts.stack)
     loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
-    return _SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=(*_portrait(cpu), *portrait(core)))
+    message = f"this CPU offers {cpu.level}{loads}"
+    return _SAY.ok(message, evidence=(*_portrait(cpu), *portrait(core)), verify=show_cpu())
 
 
 def _overtaxed(context: CheckContext) -> Iterator[Finding]:
@@ -61,7 +72,13 @@ def _overtaxed(context: CheckContext) -> Iterator[Finding]:
             expected=f"at most {offered}",
             observed=highest[0],
             remedy=_for_this_cpu(context),
+            verify=_show_demand(context),
         )
+
+
+def _show_demand(context: CheckContext) -> str:
+    core = readable_core(context.facts.stack)
+    return show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu()
 
 
 def _for_this_cpu(context: CheckContext) -> Remedy:
@@ -89,7 +106,8 @@ def _unserved(context: CheckContext) -> Iterator[Finding]:
     if _best(context.recipe, context.facts.cpu) is None:
         names = ", ".join(level.name for level in context.recipe.levels)
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
-        yield _SAY.warning(message, evidence=_portrait(context.facts.cpu), expected=f"one of {names}")
+        evidence, expected = _portrait(context.facts.cpu), f"one of {names}"
+        yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
 
 
 def _masked(cpu: Cpu) -> Iterator[Finding]:
@@ -98,6 +116,7 @@ def _masked(cpu: Cpu) -> Iterator[Finding]:
         yield _SAY.hint(
             f"this CPU offers {cpu.level}, and {who} seems to hide what the next level needs: {', '.join(cpu.masked)}",
             evidence=_portrait(cpu),
+            verify=show_cpu(),
         )
 
 
@@ -112,6 +131,7 @@ def _hidden(context: CheckContext) -> Iterator[Finding]:
         f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
         evidence=(*_portrait(cpu), *portrait(core)),
         remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
+        verify=show_variables("GLIBC_TUNABLES"),
     )
 
 
@@ -124,6 +144,7 @@ def _underused(context: CheckContext) -> Iterator[Finding]:
             _modest(context, receipt, best),
             evidence=_portrait(context.facts.cpu),
             remedy=_better(context, receipt, best),
+            verify=show_cpu(),
         )
 
 

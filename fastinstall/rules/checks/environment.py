@@ -4,6 +4,16 @@
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either.
 - hint: protected against changes (PEP 668, a global interpreter, conda, `conda-meta/frozen`, fastinstall's own), not
   writable, or not the environment that is active in the shell.
+
+Why it matters:
+A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
+`pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python
+only: when the base interpreter of a virtual environment is upgraded, they are still there and cannot be imported.
+
+How to fix it:
+Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,
+set up the stack again for the Python that is there. Where the environment is protected, make one of your own beside
+it: `fastinstall setup --new-env ./fast-env`.
 """
 
 from collections.abc import Iterator
@@ -14,6 +24,7 @@ from fastinstall.model.finding import Finding
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair, setup
 from fastinstall.rules.checks._stack import minor
+from fastinstall.rules.checks._verify import show_files, show_python, show_variables
 from fastinstall.rules.checks._voice import Voice
 
 NAME = "environment"
@@ -26,7 +37,12 @@ _SAY = Voice(NAME)
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the environment, PIL aside."""
     problems = (*_changed_python(context), *_protected(context), *_activation(context.facts))
-    yield from problems or (_SAY.ok(_portrait(context.facts), evidence=(f"interpreter: {_python(context.facts)}",)),)
+    yield from problems or (_well(context),)
+
+
+def _well(context: CheckContext) -> Finding:
+    evidence = (f"interpreter: {_python(context.facts)}",)
+    return _SAY.ok(_portrait(context.facts), evidence=evidence, verify=show_python(context))
 
 
 def _portrait(facts: Facts) -> str:
@@ -47,6 +63,7 @@ def _changed_python(context: CheckContext) -> Iterator[Finding]:
             expected=receipt.python_version,
             observed=version,
             remedy=repair(context),
+            verify=show_python(context),
         )
 
 
@@ -70,14 +87,15 @@ def _protected(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(message, evidence=(str(facts.tool_prefix),), remedy=elsewhere)
     if not facts.writable:
         message = "this user may not write to the site-packages of this environment"
-        yield _SAY.hint(message, evidence=(str(facts.interpreter.site_packages),))
+        packages = facts.interpreter.site_packages
+        yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
 
 def _activation(facts: Facts) -> Iterator[Finding]:
     named = tuple(f"{variable}={prefix}" for variable, prefix in facts.active.items())
-    prefixes = set(facts.active.values())
+    prefixes, verify = set(facts.active.values()), show_variables("VIRTUAL_ENV", "CONDA_PREFIX")
     if len(prefixes) > 1:
         message = f"{' and '.join(facts.active)} name different environments: a bare `pip` may reach either"
-        yield _SAY.warning(message, evidence=named, observed=str(facts.environment.prefix))
+        yield _SAY.warning(message, evidence=named, observed=str(facts.environment.prefix), verify=verify)
     elif prefixes and facts.environment.prefix not in prefixes:
-        yield _SAY.hint("another environment than this one is active in the shell", evidence=named)
+        yield _SAY.hint("another environment than this one is active in the shell", evidence=named, verify=verify)

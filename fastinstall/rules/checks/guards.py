@@ -4,6 +4,14 @@
 - hint: it is not installed.
 
 Skipped where fastinstall has set up nothing, or where the guard was declined (`--no-guard`).
+
+Why it matters:
+Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
+`pip check` has nothing to say about it. The guard says so once, when Python is started next.
+
+How to fix it:
+`fastinstall guard install` writes its files again, for the Python and the core that are there. They are plain to read,
+and `FASTINSTALL_GUARD=0` switches them off.
 """
 
 from collections.abc import Iterator
@@ -12,6 +20,7 @@ from fastinstall.model.facts import GuardState
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import command
+from fastinstall.rules.checks._verify import show_files
 from fastinstall.rules.checks._voice import Voice
 
 NAME = "guards"
@@ -29,7 +38,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif guard.problems:
         yield _damaged(context, guard)
     elif guard.installed:
-        yield _SAY.ok("the start-up guard is installed and intact", observed=guard.version)
+        yield _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
     elif not receipt.wish.guard:
         yield _SAY.skipped("the guard was declined at the setup")
     else:
@@ -44,7 +53,13 @@ def _damaged(context: CheckContext, guard: GuardState) -> Finding:
         expected="installed, intact, compiled and up to date",
         observed=f"problems: {len(guard.problems)}",
         remedy=_install(context),
+        verify=_show(context),
     )
+
+
+def _show(context: CheckContext) -> str:
+    packages = context.facts.interpreter.site_packages
+    return show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
 
 
 def _install(context: CheckContext) -> Remedy:

@@ -1,117 +1,181 @@
-"""Which libjpeg the core would load, found in its files by the loader's rules, without loading it.
+"""Which libjpeg really loads: found in the files by the loader's rules, without loading it.
 
-- error: the loader would not find it, or the JPEG support that was set up is gone.
+- error: the loader would not find it; the core was compiled for another interface or another implementation, so that
+  JPEG fails; or the JPEG support that was set up is gone.
 - warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD; not
-  the file that the setup recorded; outside this environment although the libraries were bundled; no JPEG at all.
-- hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically.
+  the file that the setup recorded; outside this environment although the libraries were bundled; another one than
+  this is mapped in a running process; no JPEG at all.
+- hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
+Of a libjpeg that is linked into the core the same is told as of one in a file of its own. A file that was copied, with
+another inode and the same contents, is the same.
+
+Why it matters:
+libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg, by its SIMD code; an environment in
+which one has taken the other's place works, or seems to, and is slow. `PIL.features` cannot tell: it says what the core
+was compiled with, "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails.
 libjpeg-turbo decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
+
+How to fix it:
+Where fastinstall has set up the stack, `fastinstall doctor --fix` puts the library back that belongs to it. Elsewhere
+a new set-up brings its own libjpeg-turbo, which no other package can replace. In a conda environment install
+libjpeg-turbo last: the packages `jpeg` and `libjpeg-turbo` write files of the same names.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.model.core import Core, Library
-from fastinstall.model.finding import Finding
+from fastinstall.model.core import Core
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.linkage import MissingLibrary
 from fastinstall.model.wish import LinkMode
+from fastinstall.rules.agreement import disagreements
+from fastinstall.rules.checks._codecs import called, simulation
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._jpeg_change import changed_since_setup
+from fastinstall.rules.checks._jpeg_fit import claims_and_failures, misfit
+from fastinstall.rules.checks._jpeg_found import Jpeg, jpeg_of_core, missing_jpeg, portray
+from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
-from fastinstall.rules.checks._stack import readable_core
-from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.checks._stack import readable_core, why_no_core
+from fastinstall.rules.checks._verify import (
+    FEATURES,
+    run_python,
+    show_digests,
+    show_lines,
+    show_needed,
+    show_strings,
+    trace_search,
+)
+from fastinstall.rules.checks._voice import Details, Voice
 
 NAME = "jpeg-library"
-SUMMARY = "Which libjpeg the imaging core would load: implementation, version, SIMD, and whose it is."
-NEEDS_RUNTIME = False
+SUMMARY = "Which libjpeg really loads: implementation, version, SIMD, and whose it is."
+NEEDS_RUNTIME = True
 
 _SAY = Voice(NAME)
-_STEM = re.compile(r"libjpeg(-[0-9a-f]{8,})?\.so\b")
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
+_MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
     core = readable_core(context.facts.stack)
     if core is None:
-        yield _SAY.skipped("there is no readable imaging core")
-        return
-    library = next((library for library in core.libraries if _STEM.match(library.soname)), None)
-    if library is None:
+        yield _SAY.skipped(why_no_core(context.facts))
+    elif (missing := missing_jpeg(context, core)) is not None:
+        yield _unresolved(context, missing)
+    elif (jpeg := jpeg_of_core(context, core)) is None:
         yield _unlinked(context, core)
-    elif library.path is None:
-        yield _unresolved(context, library)
     else:
-        problems = (*_identity(context, library), *_changed(context, library), *_outside(context, library.path))
-        yield from problems or (_SAY.ok(f"the core loads {_name(library)}", evidence=_evidence(library)),)
+        problems = tuple(
+            finding for judge in (_identity, _changed, _outside, _other) for finding in judge(context, jpeg)
+        )
+        yield from problems or (_well(context, jpeg),)
+
+
+def _well(context: CheckContext, jpeg: Jpeg) -> Finding:
+    how = "has linked in" if jpeg.inside else "loads"
+    traits = ("with SIMD code",) if jpeg.library.simd else ()
+    message = f"the core {how} {called(jpeg.library)} ({', '.join((*traits, whose(context, jpeg.path)))})"
+    return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
 
 
 def _unlinked(context: CheckContext, core: Core) -> Finding:
-    evidence = (f"{core.path} asks for {', '.join(library.soname for library in core.libraries) or 'no library'}",)
+    asked = ", ".join(library.soname for library in core.libraries) or "no library"
+    evidence, verify = (f"{core.path} asks for {asked}",), show_needed(core.path)
     runtime = context.facts.runtime
     if runtime is not None and "jpg" in runtime.features:
-        return _SAY.hint("the core has JPEG without asking for a libjpeg: it is linked statically", evidence=evidence)
-    message = "the core asks for no libjpeg: it was built without JPEG"
+        message = "the core has JPEG without asking for a libjpeg: it is linked statically"
+        return _SAY.hint(message, evidence=evidence, verify=verify)
+    message, remedy = "the core asks for no libjpeg: it was built without JPEG", repair(context)
+    verify = run_python(context, FEATURES)
     if context.receipt is not None and context.receipt.jpeg is not None:
-        was = _name(context.receipt.jpeg)
-        return _SAY.error(message, evidence=evidence, expected=was, observed="none", remedy=repair(context))
-    return _SAY.warning(message, evidence=evidence, expected="libjpeg", observed="none", remedy=repair(context))
+        was = called(context.receipt.jpeg)
+        return _SAY.error(message, evidence=evidence, expected=was, observed="none", remedy=remedy, verify=verify)
+    return _SAY.warning(message, evidence=evidence, expected="libjpeg", observed="none", remedy=remedy, verify=verify)
 
 
-def _unresolved(context: CheckContext, library: Library) -> Finding:
+def _unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
+    name, problem = missing.name, missing.problem
+    told = "is not found" if problem == "not found" else f"cannot be used: {problem}"
     return _SAY.error(
-        f"{library.soname} is not found: PIL cannot be imported",
-        evidence=(f"{library.soname} is not on any path that the loader searches for this core",),
-        expected=f"{library.soname} in this environment",
-        observed="not found",
+        f"{name} {told}; PIL cannot be imported",
+        evidence=(f"needed by {missing.needed_by}",),
+        expected=f"{name} on a path that the loader searches for {missing.needed_by.name}",
+        observed=problem,
         remedy=repair(context),
+        verify=trace_search(context, name),
     )
 
 
-def _identity(context: CheckContext, library: Library) -> Iterator[Finding]:
-    evidence, remedy = _evidence(library), repair(context)
-    if not library.implementation:
-        yield _SAY.unknown("the libjpeg of the core could not be identified", evidence=evidence, expected=_TURBO)
+def _identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+    library, name = jpeg.library, called(jpeg.library)
+    failure = "" if jpeg.inside else misfit(context, library)
+    evidence = (*portray(context, jpeg), *(claims_and_failures(context) if failure else ()))
+    details = Details(
+        evidence=evidence,
+        expected=_TURBO,
+        observed=name,
+        remedy=repair(context),
+        verify=show_strings(jpeg.path, _MARKS),
+    )
+    if failure:
+        yield _SAY.error(failure, **details)
+    elif not library.implementation:
+        yield _SAY.unknown("the libjpeg of the core could not be identified", **details)
     elif library.implementation != _TURBO:
         why = _SLOW.get(library.implementation, "it is not known to be fast")
-        message = f"the core loads {_name(library)}, not {_TURBO}: {why}"
-        yield _SAY.warning(message, evidence=evidence, expected=_TURBO, observed=_name(library), remedy=remedy)
+        yield _SAY.warning(f"the core loads {name}, not {_TURBO}: {why}", **details)
     elif library.simd is False:
-        message = f"the core loads a {_name(library)} that was built without SIMD: JPEG is slower"
-        yield _SAY.warning(message, evidence=evidence, expected="SIMD code inside", observed="none", remedy=remedy)
+        details |= Details(expected="SIMD code inside", observed="none")
+        yield _SAY.warning(f"the core loads a {name} that was built without SIMD: JPEG is slower", **details)
 
 
-def _changed(context: CheckContext, library: Library) -> Iterator[Finding]:
+def _changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     recorded = context.receipt.jpeg if context.receipt is not None and context.core_is_ours else None
-    if recorded is not None and recorded.sha256 and library.sha256 and recorded.sha256 != library.sha256:
-        yield _SAY.warning(
-            f"the libjpeg of the core is not the one that was set up: {_name(library)} instead of {_name(recorded)}",
-            evidence=_evidence(library),
-            expected=f"{recorded.path} (sha256 {recorded.sha256[:16]})",
-            observed=f"{library.path} (sha256 {library.sha256[:16]})",
-            remedy=repair(context),
-        )
-
-
-def _outside(context: CheckContext, path: PurePath) -> Iterator[Finding]:
-    receipt, prefix = context.receipt, context.facts.environment.prefix
-    if receipt is None or receipt.link is not LinkMode.BUNDLE or not context.core_is_ours:
+    if recorded is None or not (changes := changed_since_setup(context, recorded, jpeg.library)):
         return
-    if not path.is_relative_to(prefix):
+    now, was = called(jpeg.library), called(recorded)
+    told = f"{now} instead of {was}" if now != was else f"another file of {now}"
+    yield _SAY.warning(
+        f"the libjpeg of the core is not the one that was set up: {told}",
+        evidence=(*changes, *portray(context, jpeg)),
+        expected=f"{recorded.path} (sha256 {recorded.sha256[:16]})",
+        observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:16]})",
+        remedy=repair(context),
+        verify=show_digests(jpeg.path),
+    )
+
+
+def _outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+    receipt, prefix = context.receipt, context.facts.environment.prefix
+    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE and context.core_is_ours
+    if bundled and not jpeg.path.is_relative_to(prefix):
         yield _SAY.warning(
             "the libjpeg of the core lies outside this environment, although the libraries were bundled",
-            evidence=(str(path),),
+            evidence=portray(context, jpeg),
             expected=f"below {prefix}",
-            observed=str(path),
+            observed=str(jpeg.path),
             remedy=repair(context),
+            verify=trace_search(context, jpeg.path.name),
         )
 
 
-def _name(library: Library) -> str:
-    return f"{library.implementation or library.soname} {library.version}".rstrip()
-
-
-def _evidence(library: Library) -> tuple[str, ...]:
-    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
-    return (f"{library.soname} resolves to {library.path}", simd)
+def _other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+    """Another file in its place, in a process that runs already."""
+    process, linkage = context.facts.process, simulation(context)
+    if process is None or linkage is None:
+        return
+    for difference in disagreements(linkage, process.mapped):
+        if difference.simulated == jpeg.path and difference.mapped is not None:
+            yield _SAY.warning(
+                f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
+                evidence=(f"it is {whose(context, difference.mapped)}", *portray(context, jpeg)),
+                expected=str(jpeg.path),
+                observed=str(difference.mapped),
+                remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
+                verify=show_lines("libjpeg", PurePath(f"/proc/{process.pid}/maps")),
+            )

@@ -1,101 +1,153 @@
 """PIL's files on disk against what its distribution recorded.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
-  module (`_webp`, `_imagingft`, ...) is altered, or a stray one lies there (PIL imports fine with both); recorded files
-  are missing.
-- warning: other files altered, or claimed by nobody; a core of another Python beside the right one.
+  module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or a stray module lies there (PIL imports fine
+  with all of that); recorded files are missing.
+- warning: other files altered, or claimed by nobody; modules of another Python beside the right ones.
 
 With several owners, the files are held against the one that they fit best.
+
+Why it matters:
+PIL imports with files of two versions mixed, as long as the core and `_version.py` agree: a `_webp` of another build is
+loaded when the first WebP image is opened, against a library that is laid out otherwise. A module that no distribution
+claims survives every uninstallation, and is loaded by the next Pillow. A module that carries the tag of another Python
+is never loaded.
+
+How to fix it:
+Put the stack back that was set up, `fastinstall doctor --fix`; elsewhere install Pillow again, forced. Files that
+nobody claims stay then: remove them by hand, or make a new environment.
 """
 
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from fastinstall.model.facts import Owner, Stack
 from fastinstall.model.finding import Finding, Status
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._copies import loaded_file
 from fastinstall.rules.checks._remedies import repair
-from fastinstall.rules.checks._stack import version_conflict
-from fastinstall.rules.checks._voice import Voice, listing
+from fastinstall.rules.checks._stack import version_conflict, why_no_stack
+from fastinstall.rules.checks._verify import compare_with_record, show_files, show_strings
+from fastinstall.rules.checks._voice import Details, Voice, listing
 
 NAME = "pillow-files"
 SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
+_TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")
+_LIBRARY = re.compile(r"\.so(\.\d+)*$")
+_LISTED = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge PIL's files."""
     stack = context.facts.stack
     if stack.directory is None:
-        yield _SAY.skipped("there is no PIL in this environment")
+        yield _SAY.skipped(why_no_stack(context.facts))
         return
-    problems = (*_core(context), *_versions(context), *_recorded(context), *_stray(context))
-    yield from problems or (_intact(stack),)
+    judges = (_core, _versions, _recorded, _stray, _foreign)
+    problems = tuple(finding for judge in judges for finding in judge(context))
+    yield from problems or (_intact(context),)
 
 
-def _intact(stack: Stack) -> Finding:
-    owner = _best_fit(stack)
+def _intact(context: CheckContext) -> Finding:
+    owner = _best_fit(context.facts.stack)
     if owner is None:
         return _SAY.skipped("there is no RECORD to compare PIL's files with")
-    recorder = f"{owner.distribution.name} {owner.distribution.version}"
-    return _SAY.ok(f"all {owner.files} files are as {recorder} recorded them")
+    name = owner.distribution.name
+    message = f"all {owner.files} files are as {name} {owner.distribution.version} recorded them"
+    return _SAY.ok(message, evidence=(owner.distribution.metadata,), verify=compare_with_record(context, name))
 
 
 def _core(context: CheckContext) -> Iterator[Finding]:
-    stack, suffix = context.facts.stack, context.facts.interpreter.extension_suffix
-    expected = f"PIL/_imaging{suffix}"
+    stack, verify = context.facts.stack, show_files(_directory(context))
+    expected = f"PIL/_imaging{context.facts.interpreter.extension_suffix}"
     if stack.core is None and stack.foreign_cores:
         message = f"the imaging core has the wrong ABI tag: this Python is {context.facts.interpreter.abi}"
-        yield _problem(context, Status.ERROR, message, stack.foreign_cores, expected=expected)
+        told = Details(evidence=stack.foreign_cores, expected=expected, verify=verify)
+        yield _problem(context, Status.ERROR, message, told)
     elif stack.core is None:
-        yield _problem(context, Status.ERROR, "the imaging core is missing", (), expected=expected)
+        message = "the imaging core is missing"
+        yield _problem(context, Status.ERROR, message, Details(expected=expected, verify=verify))
     elif not stack.core.readable:
         message = f"the imaging core is damaged: {stack.core.problem}"
-        yield _problem(context, Status.ERROR, message, (f"{stack.core.path}, {stack.core.size} bytes",))
-    elif stack.foreign_cores:
-        message = "a core for another Python lies beside the right one"
-        yield _problem(context, Status.WARNING, message, stack.foreign_cores)
+        evidence, verify = (f"{stack.core.path}, {stack.core.size} bytes",), show_files(stack.core.path)
+        yield _problem(context, Status.ERROR, message, Details(evidence=evidence, verify=verify))
 
 
 def _versions(context: CheckContext) -> Iterator[Finding]:
     stack = context.facts.stack
     if stack.core is not None and (conflict := version_conflict(stack)):
-        message = f"PIL is mixed from two versions: {conflict}"
-        yield _problem(context, Status.ERROR, message, (str(stack.core.path),), expected=str(stack.version))
+        message, path = f"PIL is mixed from two versions: {conflict}", loaded_file(stack.core)
+        verify = show_strings(path, f"^{stack.core.version}$")
+        told = Details(evidence=(str(path),), expected=str(stack.version), verify=verify)
+        yield _problem(context, Status.ERROR, message, told)
 
 
 def _recorded(context: CheckContext) -> Iterator[Finding]:
     owner = _best_fit(context.facts.stack)
     if owner is None:
         return
-    name = f"{owner.distribution.name} {owner.distribution.version}"
-    compiled, other = _divide(owner.mismatched)
-    if compiled:
-        message = f"extension modules are not those of {name}: {_names(compiled)}"
-        yield _problem(context, Status.ERROR, message, compiled)
-    if other:
-        yield _problem(context, Status.WARNING, f"{len(other)} files differ from those of {name}", other)
-    if owner.missing:
-        yield _problem(context, Status.ERROR, f"{len(owner.missing)} files of {name} are missing", owner.missing)
+    name, verify = owner.distribution.name, compare_with_record(context, owner.distribution.name)
+    whose = f"{name} {owner.distribution.version}"
+    modules, libraries, other = _divide(owner.mismatched)
+    stated = (
+        (modules, Status.ERROR, f"extension modules are not those of {whose}: {_names(modules)}"),
+        (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_names(libraries)}"),
+        (other, Status.WARNING, f"{len(other)} files differ from those of {whose}"),
+        (owner.missing, Status.ERROR, f"{len(owner.missing)} files of {whose} are missing"),
+    )
+    for files, status, message in stated:
+        if files:
+            yield _problem(context, status, message, Details(evidence=files, verify=verify))
 
 
 def _stray(context: CheckContext) -> Iterator[Finding]:
     if _best_fit(context.facts.stack) is None:
         return
-    compiled, other = _divide(context.facts.stack.unclaimed)
-    if compiled:
-        message = f"stray extension modules that no distribution claims: {_names(compiled)}"
-        yield _problem(context, Status.ERROR, message, compiled)
+    foreign = (*_of_another_python(context), *context.facts.stack.foreign_cores)
+    modules, libraries, files = _divide(tuple(name for name in context.facts.stack.unclaimed if name not in foreign))
+    other = (*libraries, *files)
+    if modules:
+        message = f"stray extension modules that no distribution claims: {_names(modules)}"
+        yield _problem(context, Status.ERROR, message, _seen(context, modules))
     if other:
         message = f"{len(other)} files below PIL/ that no distribution claims"
-        yield _problem(context, Status.WARNING, message, other)
+        yield _problem(context, Status.WARNING, message, _seen(context, other))
 
 
-def _problem(
-    context: CheckContext, status: Status, message: str, evidence: tuple[str, ...], *, expected: str = ""
-) -> Finding:
-    return _SAY.say(status, message, evidence=listing(evidence), expected=expected, remedy=repair(context))
+def _foreign(context: CheckContext) -> Iterator[Finding]:
+    """Modules that this Python passes over; a core among them is grave only where there is no other."""
+    stack = context.facts.stack
+    if stack.core is not None and stack.foreign_cores:
+        message = "a core for another Python lies beside the right one"
+        yield _problem(context, Status.WARNING, message, _seen(context, stack.foreign_cores))
+    modules = tuple(name for name in _of_another_python(context) if name not in stack.foreign_cores)
+    if modules:
+        message = f"extension modules for another Python, which this one never loads: {_names(modules)}"
+        yield _problem(context, Status.WARNING, message, _seen(context, modules))
+
+
+def _of_another_python(context: CheckContext) -> tuple[str, ...]:
+    suffix = context.facts.interpreter.extension_suffix
+    tagged = (name for name in context.facts.stack.unclaimed if _TAGGED.search(name))
+    return tuple(name for name in tagged if not name.endswith(suffix))
+
+
+def _seen(context: CheckContext, files: tuple[str, ...]) -> Details:
+    packages = context.facts.interpreter.site_packages
+    return Details(evidence=files, verify=show_files(*(packages / name for name in files[:_LISTED])))
+
+
+def _problem(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
+    told |= Details(evidence=listing(told.get("evidence", ())), remedy=repair(context))
+    return _SAY.say(status, message, **told)
+
+
+def _directory(context: CheckContext) -> PurePath:
+    return context.facts.interpreter.site_packages / "PIL"
 
 
 def _best_fit(stack: Stack) -> Owner | None:
@@ -103,9 +155,11 @@ def _best_fit(stack: Stack) -> Owner | None:
     return min(recorded, key=lambda owner: len(owner.mismatched) + len(owner.missing), default=None)
 
 
-def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    compiled = tuple(name for name in files if name.endswith(".so"))
-    return compiled, tuple(name for name in files if name not in compiled)
+def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Extension modules, bundled libraries, and what is not compiled."""
+    modules = tuple(name for name in files if name.endswith(".so") and ".libs/" not in name)
+    libraries = tuple(name for name in files if name not in modules and _LIBRARY.search(name))
+    return modules, libraries, tuple(name for name in files if name not in (*modules, *libraries))
 
 
 def _names(files: tuple[str, ...]) -> str:

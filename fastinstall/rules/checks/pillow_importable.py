@@ -7,6 +7,14 @@
 - hint: there is no PIL, and none was set up.
 
 With `--quick` nothing is executed, and the verdict comes from the files alone.
+
+Why it matters:
+Everything else rests on it. An import that fails tells a reason that leads astray ("module 'PIL' has no attribute
+'Image'", "cannot open shared object file"), and a truncated core kills the interpreter without a word of Python's.
+
+How to fix it:
+Put the stack back that was set up, `fastinstall doctor --fix`; elsewhere install Pillow again, forced, since pip takes
+a broken one for installed.
 """
 
 from collections.abc import Iterator
@@ -17,6 +25,7 @@ from fastinstall.model.finding import Finding
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair, setup
 from fastinstall.rules.checks._stack import version_conflict
+from fastinstall.rules.checks._verify import VERSION, run_python, show_files
 from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "pillow-importable"
@@ -24,6 +33,7 @@ SUMMARY = "Whether PIL is there, is a real package and can be imported."
 NEEDS_RUNTIME = True
 
 _SAY = Voice(NAME)
+_IMPORT = "import PIL.Image"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -48,21 +58,25 @@ def _imported(context: CheckContext, runtime: Runtime) -> Finding:
             expected=f"below {prefix}",
             observed=runtime.location,
             remedy=setup(context, "give this environment a PIL of its own"),
+            verify=run_python(context, VERSION),
         )
-    return _SAY.ok(f"PIL {runtime.version} can be imported", evidence=(runtime.location,))
+    message, verify = f"PIL {runtime.version} can be imported", run_python(context, _IMPORT)
+    return _SAY.ok(message, evidence=(runtime.location,), verify=verify)
 
 
 def _absent(context: CheckContext) -> Finding:
     site_packages = str(context.facts.interpreter.site_packages)
     if context.receipt is None:
         remedy = setup(context, "set up the fast stack")
-        return _SAY.hint("there is no PIL in this environment", evidence=(site_packages,), remedy=remedy)
+        message = "there is no PIL in this environment"
+        return _SAY.hint(message, evidence=(site_packages,), remedy=remedy, verify=run_python(context, _IMPORT))
     return _SAY.error(
         "PIL is gone from this environment",
         evidence=(site_packages,),
         expected=f"{context.receipt.distribution} {context.receipt.version}",
         observed="no PIL directory",
         remedy=repair(context),
+        verify=run_python(context, _IMPORT),
     )
 
 
@@ -78,16 +92,23 @@ def _failed(context: CheckContext, runtime: Runtime) -> Finding:
         expected="import PIL.Image succeeds",
         observed=runtime.error or runtime.signal,
         remedy=repair(context),
+        verify=run_python(context, _IMPORT),
     )
 
 
 def _unexecuted(context: CheckContext) -> Finding:
     cause = _cause(context)
     if cause:
-        message = f"PIL cannot be imported: {cause}"
-        return _SAY.error(message, evidence=_evidence(context.facts.stack), remedy=repair(context))
+        message, evidence = f"PIL cannot be imported: {cause}", _evidence(context.facts.stack)
+        return _SAY.error(message, evidence=evidence, remedy=repair(context), verify=_list(context))
     version = context.facts.stack.version or "of unknown version"
-    return _SAY.ok(f"PIL {version} is complete enough to be imported; nothing was executed")
+    message = f"PIL {version} is complete enough to be imported; nothing was executed"
+    return _SAY.ok(message, verify=_list(context))
+
+
+def _list(context: CheckContext) -> str:
+    """PIL's directory: what lies there is what the verdict from files alone rests on."""
+    return show_files(context.facts.interpreter.site_packages / "PIL")
 
 
 def _cause(context: CheckContext) -> str:

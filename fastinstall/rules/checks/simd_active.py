@@ -4,6 +4,14 @@
   per CPU level, every copy is judged, since another CPU would load another one.
 - warning: some of the kernels are there without a setup of ours, or the distribution calls itself SIMD and has none.
 - hint: this is stock Pillow, which has none; or the setup left some of them out.
+
+Why it matters:
+The version and the name of a distribution are what somebody typed. Packages that called themselves Pillow-SIMD have
+been stock Pillow, since the build had found no reason to compile the kernels, and everything worked, as slowly as ever.
+
+How to fix it:
+`fastinstall setup` builds the kernels, and refuses its own result if they are not in it; where they were set up and
+are gone, `fastinstall doctor --fix` puts them back.
 """
 
 from collections.abc import Iterator
@@ -11,10 +19,11 @@ from collections.abc import Iterator
 from fastinstall.model.core import Core, CoreLevel
 from fastinstall.model.finding import Finding, Status
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._copies import called, whole_copies
+from fastinstall.rules.checks._copies import called, loaded_file, whole_copies
 from fastinstall.rules.checks._remedies import repair, setup
-from fastinstall.rules.checks._stack import readable_core
-from fastinstall.rules.checks._voice import Voice, listing
+from fastinstall.rules.checks._stack import readable_core, why_no_core
+from fastinstall.rules.checks._verify import count_symbols, show_symbols
+from fastinstall.rules.checks._voice import Details, Voice, listing
 
 NAME = "simd-active"
 SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
@@ -27,7 +36,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the kernels in the core, in every copy of it."""
     core, wanted = readable_core(context.facts.stack), context.recipe.expect.symbols
     if core is None:
-        yield _SAY.skipped("there is no readable imaging core")
+        yield _SAY.skipped(why_no_core(context.facts))
     elif not wanted:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
@@ -58,10 +67,13 @@ def _left_out(context: CheckContext) -> tuple[str, ...]:
 def _whole(context: CheckContext, core: Core) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _left_out(context)
     where = f"every copy of the core, {_names(core)}" if core.levels else "the core"
+    verify = show_symbols(loaded_file(core), wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        return _SAY.hint(message, evidence=listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out)))
-    return _SAY.ok(f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)", evidence=wanted)
+        evidence = listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out))
+        return _SAY.hint(message, evidence=evidence, verify=verify)
+    message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
+    return _SAY.ok(message, evidence=wanted, verify=verify)
 
 
 def _names(core: Core) -> str:
@@ -80,6 +92,7 @@ def _lacking_copy(context: CheckContext, core: Core, copy: CoreLevel) -> Finding
         expected=", ".join(wanted),
         observed=", ".join(copy.simd_symbols) or "none",
         remedy=repair(context),
+        verify=count_symbols(copy.path, missing[0]),
     )
 
 
@@ -93,26 +106,30 @@ def _partial(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Fin
         expected=", ".join(wanted),
         observed=", ".join(core.simd_symbols),
         remedy=repair(context),
+        verify=count_symbols(core.path, missing[0]),
     )
 
 
 def _none(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:
-    evidence = (f"{core.path} defines none of {', '.join(missing)}",)
+    told = Details(
+        evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
+    )
     if context.receipt is not None:
-        return _lacking(context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", evidence)
+        return _lacking(context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", told)
     if pretender := _pretender(context):
         message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
-        return _lacking(context, Status.WARNING, message, evidence)
+        return _lacking(context, Status.WARNING, message, told)
     if context.facts.cpu.architecture != "x86_64":
         architecture = context.facts.cpu.architecture
-        return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", evidence=evidence)
-    remedy = setup(context, "set up the fast stack")
-    return _SAY.hint("this is stock Pillow, without SIMD kernels", evidence=evidence, remedy=remedy)
+        return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", **told)
+    told["remedy"] = setup(context, "set up the fast stack")
+    return _SAY.hint("this is stock Pillow, without SIMD kernels", **told)
 
 
-def _lacking(context: CheckContext, status: Status, message: str, evidence: tuple[str, ...]) -> Finding:
-    expected = f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels"
-    return _SAY.say(status, message, evidence=evidence, expected=expected, observed="none", remedy=repair(context))
+def _lacking(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
+    told |= Details(expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels", observed="none")
+    told["remedy"] = repair(context)
+    return _SAY.say(status, message, **told)
 
 
 def _pretender(context: CheckContext) -> str:

@@ -6,6 +6,15 @@
 The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`. Where
 the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD.
 Skipped where fastinstall has set up nothing.
+
+Why it matters:
+A swap is silent: the import works, the version may be the same, and only the speed is gone, or with another version
+the features. It happens by commands that have nothing to do with images, such as the upgrade of a package that
+requires Pillow, or any transaction of conda's that touches Pillow.
+
+How to fix it:
+`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. `fastinstall guard install` brings
+the guard, which tells of the next swap at the next start of Python.
 """
 
 from collections.abc import Iterator
@@ -17,6 +26,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._stack import brought, describe, minor
+from fastinstall.rules.checks._verify import show_digests, show_files
 from fastinstall.rules.checks._voice import Voice
 
 NAME = "swapped"
@@ -34,7 +44,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     differences = tuple(_differences(context.facts, receipt))
     if not differences:
-        yield _SAY.ok(f"{_ours(receipt)} is in place as it was set up", evidence=(f"set up: {receipt.created_at}",))
+        message, evidence = f"{_ours(receipt)} is in place as it was set up", (f"set up: {receipt.created_at}",)
+        yield _SAY.ok(message, evidence=evidence, verify=_show(context.facts))
         return
     owners = tuple(f"{owner.distribution.metadata}: {describe(owner)}" for owner in context.facts.stack.owners)
     yield _SAY.error(
@@ -43,7 +54,15 @@ def check(context: CheckContext) -> Iterator[Finding]:
         expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
         observed=_observed(context.facts.stack, receipt),
         remedy=repair(context),
+        verify=_show(context.facts),
     )
+
+
+def _show(facts: Facts) -> str:
+    core = facts.stack.core
+    if core is None:
+        return show_files(facts.interpreter.site_packages)
+    return show_digests(core.path, *(copy.path for copy in core.levels))
 
 
 def _differences(facts: Facts, receipt: Receipt) -> Iterator[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from elf_symbols import Symbol, bucket, gnu_hash, parse_symbol, system_v_hash, version_tables
+
 ISA_LEVELS = {"x86-64-v1": 1, "x86-64-v2": 3, "x86-64-v3": 7, "x86-64-v4": 15}
 FRAME = bytes.fromhex("554889e548897de8c9c3")
 PLAIN = bytes.fromhex("488d0437c3909090909090")
@@ -16,12 +18,16 @@ _PROGRAM_HEADER = 56
 
 @dataclass(frozen=True, kw_only=True)
 class Elf:
-    """What to write: dynamic section, notes, symbols with their code, constants, recorded switches."""
+    """What to write: dynamic section, notes, symbols with their code, constants, recorded switches.
+
+    Symbols may have versions, as `elf_symbols.parse_symbol` reads them.
+    """
 
     soname: str | None = None
     needed: tuple[str, ...] = ()
     rpath: str | None = None
     runpath: str | None = None
+    flags: int = 0
     flags_1: int = 0
     interpreter: str | None = None
     machine: int = 62
@@ -30,10 +36,12 @@ class Elf:
     build_id: bytes = b""
     exported: dict[str, bytes] = field(default_factory=dict)
     imported: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
     static: dict[str, bytes] = field(default_factory=dict)
     constants: bytes = b""
     switches: tuple[str, ...] = ()
     system_v_hash: bool = False
+    buckets: int = 1
 
     def write(self, path: Path) -> Path:
         """Write it, with the directories that it needs."""
@@ -77,7 +85,7 @@ class _Writer:
             for tag, text in ((14, elf.soname), (15, elf.rpath), (29, elf.runpath))
             if text is not None
         ]
-        entries += [(0x6FFFFFFB, elf.flags_1)] if elf.flags_1 else []
+        entries += [(tag, value) for tag, value in ((30, elf.flags), (0x6FFFFFFB, elf.flags_1)) if value]
         entries += self._dynamic_symbols()
         entries += [(5, self._add(bytes(self.strings))), (10, len(self.strings)), (0, 0)]
         self._segment(2, b"".join(struct.pack("<QQ", tag, value) for tag, value in entries), 8)
@@ -120,18 +128,36 @@ class _Writer:
         elf = self.elf
         if not elf.exported and not elf.imported:
             return []
-        symbols = [bytes(24)]
-        symbols += [struct.pack("<IBBHQQ", self._string(name), 0x12, 0, 0, 0, 0) for name in elf.imported]
-        first = len(symbols)
-        symbols += [self._symbol(self._string(name), code) for name, code in elf.exported.items()]
+        wanted = [parse_symbol(text) for text in elf.imported]
+        exported = [(parse_symbol(text), code) for text, code in elf.exported.items()]
+        if not elf.system_v_hash:
+            exported.sort(key=lambda item: bucket(item[0].name, elf.buckets))
+        symbols = [Symbol(name=""), *wanted, *(symbol for symbol, _ in exported)]
+        content = bytes(24) + b"".join(self._reference(symbol.name) for symbol in wanted)
+        content += b"".join(self._definition(symbol.name, code) for symbol, code in exported)
+        names = [symbol.name for symbol in symbols]
         if elf.system_v_hash:
-            table = (4, self._add(struct.pack("<III", 1, len(symbols), 0) + bytes(4 * len(symbols))))
+            table = (4, self._add(system_v_hash(names, elf.buckets)))
         else:
-            table = (0x6FFFFEF5, self._add(_gnu_hash(first, len(elf.exported))))
-        return [table, (6, self._add(b"".join(symbols)))]
+            table = (0x6FFFFEF5, self._add(gnu_hash(names[1 + len(wanted) :], 1 + len(wanted), elf.buckets)))
+        return [table, (6, self._add(content)), *self._versions(symbols)]
 
-    def _symbol(self, name: int, code: bytes) -> bytes:
-        return struct.pack("<IBBHQQ", name, 0x12, 0, 1, self._add(code), len(code))
+    def _reference(self, name: str) -> bytes:
+        return struct.pack("<IBBHQQ", self._string(name), 0x22 if name in self.elf.weak else 0x12, 0, 0, 0, 0)
+
+    def _definition(self, name: str, code: bytes) -> bytes:
+        return struct.pack("<IBBHQQ", self._string(name), 0x12, 0, 1, self._add(code), len(code))
+
+    def _versions(self, symbols: list[Symbol]) -> list[tuple[int, int]]:
+        if not any(symbol.version for symbol in symbols):
+            return []
+        tables = version_tables(symbols, self.elf.soname or "base", self._string)
+        entries = [(0x6FFFFFF0, self._add(tables.indices))]
+        if tables.defined:
+            entries += [(0x6FFFFFFC, self._add(tables.defined)), (0x6FFFFFFD, tables.defined_count)]
+        if tables.needed:
+            entries += [(0x6FFFFFFE, self._add(tables.needed)), (0x6FFFFFFF, tables.needed_count)]
+        return entries
 
     def _sections(self) -> tuple[int, int]:
         """The offset and the count of the section headers: symbols and their names, switches, names."""
@@ -158,11 +184,6 @@ class _Writer:
         """Static functions share the code of exported ones, which is in the segment already."""
         content = bytes(self.parts)
         return {name: content.index(code) for name, code in self.elf.static.items()}
-
-
-def _gnu_hash(first: int, count: int) -> bytes:
-    chain = [0] * (count - 1) + [1] if count else []
-    return struct.pack(f"<IIIIQI{count}I", 1, first, 1, 0, 0, first if count else 0, *chain)
 
 
 def _notes(elf: Elf) -> bytes:

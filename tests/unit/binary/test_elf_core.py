@@ -49,6 +49,9 @@ def test_everything_is_told_from_the_file(tmp_path: Path) -> None:
             version="3.1.3",
             simd=True,
             sha256=hashlib.sha256(jpeg.read_bytes()).hexdigest(),
+            abi="62",
+            size=jpeg.stat().st_size,
+            inode=jpeg.stat().st_ino,
         ),
         Library(soname="libgone.so.1", path=None),
     )

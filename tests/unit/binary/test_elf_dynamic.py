@@ -1,12 +1,14 @@
 """Reading dynamic sections: right, and never anything but an ElfError from a file that is damaged."""
 
 import os
+import struct
 from pathlib import Path
 
 import pytest
 from elf_writer import ISA_LEVELS, PLAIN, Elf, each_damaged
 
 from fastinstall.binary.dynamic import DynamicFile, ElfError, ForeignElfError, read_dynamic
+from fastinstall.binary.image import open_image
 
 WHOLE = Elf(
     soname="libcore.so.1",
@@ -44,6 +46,15 @@ def test_the_note_names_the_highest_level_needed(tmp_path: Path, level: str) -> 
 
 def test_nodefaultlib_is_seen(tmp_path: Path) -> None:
     assert not read_dynamic(Elf(flags_1=0x800).write(tmp_path / "lib.so")).default_directories
+
+
+@pytest.mark.parametrize(
+    ("flags", "flags_1", "symbolic", "bind_now"),
+    [(0, 0, False, False), (2, 0, True, False), (8, 0, False, True), (0, 1, False, True), (0x14, 0x808, False, False)],
+)
+def test_flags_of_binding_are_seen(tmp_path: Path, flags: int, flags_1: int, *, symbolic: bool, bind_now: bool) -> None:
+    file = read_dynamic(Elf(flags=flags, flags_1=flags_1).write(tmp_path / "lib.so"))
+    assert (file.symbolic, file.bind_now) == (symbolic, bind_now)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +126,45 @@ def test_no_changed_byte_leaks_another_exception(tmp_path: Path) -> None:
         except ElfError:
             problems += 1
     assert problems > 100
+
+
+@pytest.mark.parametrize(("position", "size"), [(64 + 56 + 32, 4097), (64 + 56 + 32, 1 << 40)])
+def test_an_interpreters_path_beyond_reason_is_malformed(tmp_path: Path, position: int, size: int) -> None:
+    content = bytearray(Elf(interpreter="/lib/ld.so").content())
+    struct.pack_into("<Q", content, position, size)
+    path = tmp_path / "lib.so"
+    path.write_bytes(content)
+    with pytest.raises(ElfError, match=f"path of {size} bytes"):
+        read_dynamic(path)
+
+
+def test_more_program_headers_than_the_kernel_takes_are_malformed(tmp_path: Path) -> None:
+    content = bytearray(WHOLE.content()) + bytes(0xFFFF * 56)
+    struct.pack_into("<H", content, 56, 0xFFFF)
+    path = tmp_path / "lib.so"
+    path.write_bytes(content)
+    with pytest.raises(ElfError, match="malformed: 65535 program headers"):
+        read_dynamic(path)
+
+
+def test_a_dynamic_section_beyond_reason_is_malformed(tmp_path: Path) -> None:
+    content = bytearray(Elf().content())
+    struct.pack_into("<Q", content, 64 + 56 + 32, 1 << 40)
+    path = tmp_path / "lib.so"
+    path.write_bytes(content)
+    with pytest.raises(ElfError, match="a dynamic section of 1099511627776 bytes"):
+        read_dynamic(path)
+
+
+def test_long_strings_and_those_far_behind_are_read(tmp_path: Path) -> None:
+    names = tuple(f"lib{number}.so.{'1' * 300}" for number in range(100))
+    file = read_dynamic(Elf(needed=names, runpath="/a" * 9000, soname="libfar.so").write(tmp_path / "lib.so"))
+    assert (file.needed, file.runpath, file.soname) == (names, "/a" * 9000, "libfar.so")
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_named(tmp_path: Path) -> None:
+    path = Elf(constants=bytes(1 << 16)).write(tmp_path / "lib.so")
+    with open_image(path) as image:
+        os.truncate(path, 5000)
+        with pytest.raises(ElfError, match="changed while it was read"):
+            image.read(4096, 4096)

@@ -78,6 +78,18 @@ def test_a_stripped_file_has_no_switches(tmp_path: Path) -> None:
     assert compiler_switches(Elf(exported={"one": PLAIN}).write(tmp_path / "lib.so")) == ()
 
 
+def test_a_section_of_text_beyond_reason_is_not_taken_apart(tmp_path: Path) -> None:
+    elf = Elf(switches=("-" * (1 << 22),))
+    with pytest.raises(ElfError, match="implausibly large: 4194305 bytes"):
+        compiler_switches(elf.write(tmp_path / "lib.so"))
+
+
+def test_of_very_many_functions_a_part_tells_the_share(tmp_path: Path) -> None:
+    half = {f"f{number}": FRAME if number % 2 else PLAIN for number in range(9_000)}
+    share = unoptimised_share(Elf(exported=half, buckets=64).write(tmp_path / "lib.so"))
+    assert share == pytest.approx(0.5, abs=0.05)
+
+
 def test_damage_is_an_elf_error_or_nothing(tmp_path: Path) -> None:
     path = WITH_SYMBOLS.write(tmp_path / "lib.so")
     problems = 0

@@ -7,15 +7,25 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from builders import empty_facts, healthy_facts, minimal_facts, receipt, recipe, stock_facts
+from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
+from pasted import assert_can_be_pasted
 
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.rules import checks
-from fastinstall.rules.checks import ORDER, CheckContext, check_names, load_check, render_reference, run_checks
+from fastinstall.rules.checks import (
+    ORDER,
+    CheckContext,
+    check_names,
+    load_check,
+    run_checks,
+)
+from fastinstall.rules.checks._reference import check_page, render_reference
 
 PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
+UNNAMED = {"live-process": Status.SKIPPED}
+"""What has nothing to say where no running process was named."""
 SITUATIONS = {
     "healthy": (healthy_facts, receipt()),
     "swapped": (stock_facts, receipt()),
@@ -47,6 +57,19 @@ def test_a_check_introduces_itself(name: str) -> None:
     assert "\n\n" in (module.__doc__ or "")
 
 
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str) -> None:
+    page = check_page(name, "an example")
+    assert page.startswith(f"# {name}\n")
+    for heading in ("What it checks", "Why it matters", "Example", "How to fix it"):
+        _before, found, after = page.partition(f"\n## {heading}\n\n")
+        assert found, f"no {heading!r} in the docstring of {name}"
+        assert after.partition("\n## ")[0].strip()
+    statuses = re.findall(r"^- (\w+): ", page, re.MULTILINE)
+    assert set(statuses) <= {"error", "warning", "hint", "unknown"}
+    assert statuses
+
+
 def test_every_file_is_a_check_and_has_its_place_in_the_order() -> None:
     names = check_names()
     assert set(names) == files_of_checks()
@@ -70,20 +93,29 @@ def assert_valid(finding: Finding, name: str) -> None:
     assert not finding.message.endswith(".")
     assert "\n" not in finding.message
     assert all(finding.evidence)
-    assert finding.link == f"docs/reference/checks.md#{name}"
+    assert finding.link == f"docs/reference/checks/{name}.md"
     if finding.remedy is not None:
         assert finding.remedy.text
         assert finding.remedy.command is None or shlex.split(finding.remedy.command)[0] in PROGRAMS
     if finding.status is Status.ERROR:
         assert finding.remedy is not None, "an error without a way out"
+    if finding.status.gravity >= Status.WARNING.gravity:
+        assert finding.verify, "a verdict that nobody can verify"
+    if finding.verify:
+        assert_can_be_pasted(finding.verify, environment())
 
 
 def test_all_is_well_where_a_setup_left_it() -> None:
     findings = run_checks(context(healthy_facts(), receipt()))
-    assert {finding.status for finding in findings} == {Status.OK}
+    assert {finding.check: finding.status for finding in findings} == dict.fromkeys(check_names(), Status.OK) | UNNAMED
     assert [finding.check for finding in findings] == list(check_names())
 
 
-def test_the_page_that_findings_link_to_has_a_heading_for_each_check() -> None:
-    text = render_reference()
-    assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == list(check_names())
+def test_what_is_well_can_be_verified_too() -> None:
+    findings = run_checks(context(healthy_facts(), receipt()))
+    assert {finding.check for finding in findings if not finding.verify} == set(UNNAMED)
+
+
+def test_the_index_links_to_the_page_of_each_check() -> None:
+    links = re.findall(r"\]\((checks/[\w-]+\.md)\)", render_reference())
+    assert links == [f"checks/{name}.md" for name in check_names()]

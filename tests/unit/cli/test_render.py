@@ -14,8 +14,9 @@ from builders import (
 )
 
 from fastinstall.cli.page import Page
-from fastinstall.cli.render import error_text, plan_text, report_text, speed_text
+from fastinstall.cli.render import error_text, report_text, speed_text
 from fastinstall.cli.render_facts import facts_text
+from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts

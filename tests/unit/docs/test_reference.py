@@ -50,7 +50,7 @@ def test_every_exit_code_has_a_meaning() -> None:
 
 def test_every_json_document_that_the_code_prints_is_listed() -> None:
     code = _code()
-    printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code)) | set(re.findall(r'\bdocument\("(\w+)"', code))
+    printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code)) | set(re.findall(r'\bdocument\("([\w-]+)"', code))
     internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
     internal |= {"static", "requirements", "proof"}  # of the cache
     assert set(DOCUMENTS) - {"error"} <= printed

@@ -5,8 +5,9 @@ import pytest
 from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.recipes import load_recipe, load_recipes
-from fastinstall.rules.advisories import applicable, applicable_to_libraries, vulnerable_hazard
+from fastinstall.rules.advisories import applicable, applicable_to_libraries
 from fastinstall.rules.checks._libraries import FEATURES, JPEG
+from fastinstall.rules.hazards import vulnerable_hazard
 from fastinstall.system.resources import recipes_directory
 
 SHIPPED = recipes_directory()

@@ -1,5 +1,7 @@
 """PIL in site-packages, whole and in every damaged state, from files alone."""
 
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,3 +179,37 @@ def test_names_with_commas_quotes_and_other_alphabets_are_found(tmp_path: Path) 
 def test_a_version_file_that_says_nothing_gives_no_version(site_packages: Path, content: bytes) -> None:
     (site_packages / "PIL/_version.py").write_bytes(content)
     assert _observe(site_packages).version is None
+
+
+def _observe_in_passing(site_packages: Path) -> Stack:
+    interpreter = replace(healthy_facts().interpreter, site_packages=site_packages)
+    distributions = observe_distributions(site_packages)
+    return observe_stack(interpreter, REPLACES, (), distributions, thorough=False)
+
+
+def _record_in_the_future(site_packages: Path) -> None:
+    """As if everything had been there before RECORD was written."""
+    record = site_packages / "pillow-12.1.1.dist-info/RECORD"
+    os.utime(record, ns=(0, time.time_ns() + 10**12))
+
+
+def test_in_passing_a_file_that_is_later_than_its_record_is_read(site_packages: Path) -> None:
+    os.utime(site_packages / "pillow-12.1.1.dist-info/RECORD", ns=(0, 1))
+    (site_packages / CORE).write_bytes(PIL_FILES[CORE][::-1])
+    os.utime(site_packages / CORE, ns=(0, 0))
+    assert _observe_in_passing(site_packages).owners[0].mismatched == (CORE,)
+
+
+def test_in_passing_another_size_and_a_missing_file_are_told_whatever_the_times(site_packages: Path) -> None:
+    (site_packages / CORE).write_bytes(b"short")
+    (site_packages / "PIL/__init__.py").unlink()
+    _record_in_the_future(site_packages)
+    owner = _observe_in_passing(site_packages).owners[0]
+    assert (owner.mismatched, owner.missing) == ((CORE,), ("PIL/__init__.py",))
+
+
+def test_in_passing_a_file_of_its_recorded_size_and_of_before_is_not_read(site_packages: Path) -> None:
+    (site_packages / CORE).write_bytes(PIL_FILES[CORE][::-1])
+    _record_in_the_future(site_packages)
+    assert _observe_in_passing(site_packages).owners[0].mismatched == ()
+    assert _observe(site_packages).owners[0].mismatched == (CORE,)

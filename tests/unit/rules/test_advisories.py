@@ -13,8 +13,8 @@ from fastinstall.rules.advisories import (
     comparable,
     count_by_severity,
     critical,
-    vulnerable_hazard,
 )
+from fastinstall.rules.hazards import vulnerable_hazard
 
 
 def _advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:

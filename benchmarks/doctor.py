@@ -1,0 +1,252 @@
+"""What doctor costs beside the programs that people ask today, and what each of them notices.
+
+    python benchmarks/doctor.py [--rounds N] [--wheel FILE] [--environments N] [--markdown]
+
+Makes a throw-away environment with a stock Pillow wheel, runs every program on it in turn, each as a whole process,
+and prints medians and their ratios to the first. Then the environment is damaged in three ways, one after another, and
+each program is asked again: it sees a damage if its exit code or its words differ from those on the whole environment.
+Last, many environments in one run, `doctor --all --quick`, with the memory of all its processes together.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOL = (sys.executable, "-m", "fastinstall")
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where everything lies.
+
+    Attributes:
+        prefix: the environment.
+        wheel: what was installed there.
+        variables: of every process.
+    """
+
+    prefix: Path
+    wheel: Path
+    variables: Mapping[str, str]
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        return self.prefix / "bin/python"
+
+    @property
+    def core(self) -> Path:
+        """PIL's imaging core."""
+        return next(self.prefix.glob("lib/python*/site-packages/PIL/_imaging.*.so"))
+
+
+Program = Callable[[Place], tuple[str | Path, ...]]
+
+PROGRAMS: dict[str, Program] = {
+    "fastinstall doctor --quick": lambda place: (*TOOL, "doctor", "--quick", "--prefix", place.prefix),
+    "fastinstall doctor": lambda place: (*TOOL, "doctor", "--prefix", place.prefix),
+    "fastinstall doctor, nothing cached": lambda place: (*TOOL, "doctor", "--prefix", place.prefix),
+    "ldd, on the core": lambda place: ("ldd", place.core),
+    "lddtree, on the core": lambda place: ("lddtree", place.core),
+    "auditwheel lddtree, on the core": lambda place: (sys.executable, "-m", "auditwheel", "lddtree", place.core),
+    "auditwheel show, on the wheel": lambda place: (sys.executable, "-m", "auditwheel", "show", place.wheel),
+    "pip check": lambda place: (*PIP, "--python", place.python, "check"),
+    "pip inspect": lambda place: (*PIP, "--python", place.python, "inspect"),
+    "python -c pass": lambda _place: (sys.executable, "-c", "pass"),
+}
+UNCACHED = "fastinstall doctor, nothing cached"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15, help="runs of each program")
+    parser.add_argument("--wheel", type=Path, help="a wheel of Pillow for this interpreter; default: the newest")
+    parser.add_argument("--environments", type=int, default=100, help="how many for --all")
+    parser.add_argument("--markdown", action="store_true", help="tables for the documentation")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fastinstall-doctor-") as scratch:
+        place = prepare(Path(scratch), options.wheel)
+        programs = {name: program for name, program in PROGRAMS.items() if shutil.which(program(place)[0])}
+        seconds = measured(programs, place, options.rounds)
+        noticed = {name: notices(program, place) for name, program in programs.items()}
+        show(rows(seconds, noticed), markdown=options.markdown)
+        everywhere(place, Path(scratch), options.environments)
+
+
+def prepare(scratch: Path, wheel: Path | None) -> Place:
+    """Make the environment."""
+    prefix, home = scratch / "env", scratch / "home"
+    home.mkdir()
+    # auditwheel prints sets, in an order that changes from run to run.
+    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    found = wheel or download(scratch / "wheels")
+    subprocess.run((sys.executable, "-m", "venv", "--without-pip", prefix), check=True)
+    place = Place(prefix=prefix, wheel=found.absolute(), variables=variables)
+    install = (*PIP, "--python", place.python, "install", "--quiet", "--no-deps", place.wheel)
+    subprocess.run(install, check=True)
+    return place
+
+
+def download(directory: Path) -> Path:
+    """The newest wheel of Pillow for this interpreter."""
+    command = (*PIP, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", directory, "pillow")
+    subprocess.run(command, check=True)
+    return next(directory.glob("*.whl"))
+
+
+def measured(programs: Mapping[str, Program], place: Place, rounds: int) -> dict[str, list[float]]:
+    """Seconds of every run, the programs in turn; the first round warms caches and does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    for number in range(rounds + 1):
+        for name, program in programs.items():
+            if name == UNCACHED:
+                shutil.rmtree(Path(place.variables["HOME"]) / ".cache", ignore_errors=True)
+            begun = time.perf_counter()
+            run(program, place)
+            if number:
+                seconds[name].append(time.perf_counter() - begun)
+    return seconds
+
+
+def run(program: Program, place: Place) -> tuple[int, str]:
+    """Run one to its end; its exit code and words."""
+    done = subprocess.run(
+        program(place), check=False, capture_output=True, text=True, env=place.variables, cwd=place.prefix.parent
+    )
+    return done.returncode, ADDRESS.sub("", done.stdout + done.stderr)
+
+
+@contextlib.contextmanager
+def changed_core(place: Place) -> Iterator[None]:
+    """One byte of the core's code is another one."""
+    content = place.core.read_bytes()
+    middle = len(content) // 3
+    with put_back(place.core, place):
+        place.core.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        yield
+
+
+@contextlib.contextmanager
+def missing_library(place: Place) -> Iterator[None]:
+    """A bundled libjpeg is gone."""
+    library = next(place.core.parent.parent.glob("[Pp]illow.libs/libjpeg*"))
+    with put_back(library, place):
+        library.unlink()
+        yield
+
+
+@contextlib.contextmanager
+def foreign_version(place: Place) -> Iterator[None]:
+    """The Python files say another version than the core: two installations, one over the other."""
+    version = place.core.parent / "_version.py"
+    with put_back(version, place):
+        version.write_text('__version__ = "9.5.0"\n')
+        yield
+
+
+@contextlib.contextmanager
+def put_back(file: Path, place: Place) -> Iterator[None]:
+    """A file is afterwards as it was before."""
+    kept = place.prefix.parent / "kept"
+    shutil.copy2(file, kept)
+    try:
+        yield
+    finally:
+        os.replace(kept, file)
+
+
+DAMAGES = {"core changed": changed_core, "libjpeg gone": missing_library, "versions mixed": foreign_version}
+
+
+def notices(program: Program, place: Place) -> list[str]:
+    """For each damage, whether a program says anything else than on the whole environment."""
+    whole, answers = run(program, place), []
+    if run(program, place) != whole:
+        return ["?"] * len(DAMAGES)  # it never says the same twice
+    for damage in DAMAGES.values():
+        with damage(place):
+            answers.append("sees it" if run(program, place) != whole else "-")
+    return answers
+
+
+def rows(seconds: Mapping[str, list[float]], noticed: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
+    """The table, its head first."""
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    first = next(iter(medians.values()))
+    head = ("program", "median ms", "minimum ms", "ratio", *DAMAGES)
+    return [head] + [
+        (name, f"{1e3 * median:.0f}", f"{1e3 * min(seconds[name]):.0f}", f"{median / first:.2f}", *noticed[name])
+        for name, median in medians.items()
+    ]
+
+
+def show(table: list[tuple[str, ...]], *, markdown: bool) -> None:
+    """Print rows of one width."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for number, row in enumerate(table):
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+        print(f"| {' | '.join(cells)} |" if markdown else "  ".join(cells))
+        if markdown and not number:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+
+
+def everywhere(place: Place, scratch: Path, number: int) -> None:
+    """Many environments in one run."""
+    many = scratch / "many"
+    for index in range(number):
+        shutil.copytree(place.prefix, many / f"{index:03}", symlinks=True)
+    for record in many.glob("*/lib/python*/site-packages/*.dist-info/RECORD"):
+        record.touch()  # the last file that an installer writes
+    variables = {**place.variables, "WORKON_HOME": str(many)}
+    command = (*TOOL, "doctor", "--all", "--quick", "--quiet")
+    times, largest = [], 0
+    for _ in range(3):
+        begun = time.perf_counter()
+        with subprocess.Popen(command, env=variables, cwd=scratch, stdout=subprocess.DEVNULL) as process:
+            largest = max(largest, peak(process))
+        times.append(time.perf_counter() - begun)
+    seconds = statistics.median(times)
+    each = f"{seconds:.2f} s, {1e3 * seconds / number:.0f} ms each"
+    memory = f"{largest / 1e6:.0f} MB in all its processes together"
+    print(f"\ndoctor --all --quick on {number} environments: {each}, {memory}, {os.cpu_count()} cores")
+
+
+def peak(process: "subprocess.Popen[bytes]") -> int:
+    """The most memory that a process and its children held together, in bytes; shared pages count once."""
+    largest = 0
+    while process.poll() is None:
+        largest = max(largest, sum(map(held, family(process.pid))))
+        time.sleep(0.02)
+    return largest
+
+
+def family(parent: int) -> list[int]:
+    """A process and its children."""
+    with contextlib.suppress(OSError):
+        return [parent, *map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split())]
+    return []
+
+
+def held(process: int) -> int:
+    """The memory of a process, shared pages in proportion. Source: proc_pid_smaps(5)."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE)
+        return 1024 * int(found[1]) if found else 0
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Write down which environments were set up, so that `doctor --all` finds them."""
+
+import contextlib
+from pathlib import Path
+
+from fastinstall.api.session import Session
+from fastinstall.model.environment import Environment
+from fastinstall.probes.registry import LIST, read_list
+from fastinstall.system.files import append_line
+
+
+def remember(session: Session, environment: Environment) -> None:
+    """Add an environment to our list, once; a list that cannot be written is no reason to stop."""
+    file, prefix = session.directories.state / LIST, Path(environment.prefix)
+    if prefix in read_list(file) or "\n" in str(prefix):
+        return
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        append_line(file, str(prefix))

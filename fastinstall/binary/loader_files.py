@@ -1,0 +1,182 @@
+"""The files of a simulated process, and how the loader takes to a file that it comes by in its search."""
+
+import errno
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastinstall.binary.dynamic import DynamicFile, ElfError, ForeignElfError, read_dynamic
+from fastinstall.binary.loader_root import Root
+
+PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
+"""Reasons for which a file is mapped without a search path; see `LoadedFile`."""
+
+_SEARCHED_ON = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR})
+_CLASS, _IS_64_BIT = 4, 2
+
+Identity = tuple[int, int]
+
+
+class DamagedError(Exception):
+    """The search ends at a file that the loader would choke on.
+
+    Args:
+        path: the file, as the loader names it.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFile:
+    """A file that the loader would take.
+
+    Attributes:
+        place: where it lies on this machine.
+        file: its dynamic section.
+        identity: device and inode.
+    """
+
+    place: Path
+    file: DynamicFile
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The end of a search.
+
+    Attributes:
+        path: as the loader names it.
+        read: the file.
+        reason: why there: "DT_RUNPATH", "ld.so.cache".
+        source: the file whose search path it was; None where it was nobody's.
+    """
+
+    path: str
+    read: ReadFile
+    reason: str
+    source: "MappedFile | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One DT_NEEDED entry of a file, answered.
+
+    Attributes:
+        name: what is asked for.
+        file: what it gets; None where the loader would fail.
+        problem: why there is none; empty where there is one.
+    """
+
+    name: str
+    file: "MappedFile | None"
+    problem: str = ""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class MappedFile:
+    """A file in a process; told from another by identity alone.
+
+    Attributes:
+        path: as the loader names it, in the target's filesystem.
+        place: where that lies on this machine.
+        origin: what $ORIGIN stands for in it.
+        file: its dynamic section.
+        requester: whose search path is inherited; None for the program and, with glibc, for what is opened.
+        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
+        identity: device and inode.
+        name: what it was asked for by first; its path for what is opened by path.
+        names: what it was asked for by; grows.
+        reason: why this file: see `LoadedFile`.
+        requests: its DT_NEEDED entries, answered; None as long as nobody asked.
+    """
+
+    path: str
+    place: Path
+    origin: str
+    file: DynamicFile
+    requester: "MappedFile | None"
+    needed_by: "MappedFile | None"
+    identity: Identity
+    name: str
+    names: set[str]
+    reason: str
+    requests: tuple[Request, ...] | None = None
+
+    def answers_to(self, name: str) -> bool:
+        """Whether it was asked for by the name, or calls itself so."""
+        return name in self.names or name == self.file.soname
+
+    @property
+    def needs(self) -> "list[MappedFile]":
+        """The files that its DT_NEEDED entries got, in order."""
+        return [request.file for request in self.requests or () if request.file is not None]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Files:
+    """Reads files below a root, each path once.
+
+    Attributes:
+        root: what stands for "/".
+        machine: that of the first file; files for another one are passed over.
+    """
+
+    root: Root
+    machine: str = ""
+    _read: dict[str, ReadFile | Exception | None] = field(default_factory=dict)
+    _directories: dict[str, bool] = field(default_factory=dict)
+
+    def has_directory(self, path: str) -> bool:
+        """Whether a directory is there; "" is the working directory."""
+        if path not in self._directories:
+            try:
+                self._directories[path] = Path(self.root.place(path)).is_dir()
+            except OSError:
+                self._directories[path] = False
+        return self._directories[path]
+
+    def read(self, path: str) -> ReadFile | None:
+        """The file at a path; None where there is none, or one for another machine: the search goes on.
+
+        Raises:
+            DamagedError: there is one that ends the search.
+            OSError: the path cannot be followed: nothing more is tried in that list of directories.
+        """
+        if path not in self._read:
+            self._read[path] = self._looked_at(path)
+        result = self._read[path]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _looked_at(self, path: str) -> ReadFile | Exception | None:
+        try:
+            return self._verified(Path(self.root.place(path)))
+        except OSError as error:
+            return None if error.errno in _SEARCHED_ON else error
+        except ElfError as error:
+            return DamagedError(path, error.problem)
+
+    def _verified(self, place: Path) -> ReadFile | None:
+        """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
+        try:
+            file = read_dynamic(place)
+        except ForeignElfError:
+            if _is_64_bit(place):
+                raise
+            return None
+        self.machine = self.machine or file.machine
+        if file.machine != self.machine:
+            return None
+        status = place.stat()
+        return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
+
+
+def _is_64_bit(place: Path) -> bool:
+    with place.open("rb") as stream:
+        return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

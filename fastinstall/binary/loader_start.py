@@ -1,0 +1,150 @@
+"""The beginning of a process: the program, its loader, what is preloaded, and all that they need.
+
+Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c; musl's ldso/dynlink.c.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from fastinstall.binary.loader_checks import Checks
+from fastinstall.binary.loader_files import INTERPRETER, PROGRAM, DamagedError, Files, Found, MappedFile
+from fastinstall.binary.loader_map import LinkMap
+from fastinstall.binary.loader_process import SimulatedProcess
+from fastinstall.binary.loader_root import Root
+from fastinstall.binary.loader_search import GlibcSearch
+
+if TYPE_CHECKING:
+    from fastinstall.binary.loader_rules import Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSettings:
+    """What the files of a process depend on.
+
+    Attributes:
+        program: the executable, as the process sees it; its links are followed. None if it is not known.
+        library_path: the variable LD_LIBRARY_PATH, as written.
+        preload: the variable LD_PRELOAD, as written.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
+        root: the directory that stands for "/".
+        working_directory: from which relative paths go.
+        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
+            without those nothing is refused.
+        platform: what $PLATFORM stands for; empty: the machine. Before glibc 2.37 it is "haswell" on
+            Intel's CPUs from AVX2 on.
+    """
+
+    program: Path | None
+    library_path: str = ""
+    preload: str = ""
+    hwcaps: tuple[str, ...] = ()
+    root: Path = Path("/")
+    working_directory: str = "/"
+    level: str | None = None
+    platform: str = ""
+
+
+def start_process(settings: ProcessSettings) -> SimulatedProcess:
+    """Begin a process.
+
+    Where there is no program that could be begun, the process says so in its `problem`, and opens
+    libraries all the same, by the rules of glibc.
+    """
+    process = begin(settings)
+    process.missing += process.checks.failures(process.files, process.link_map)
+    return process
+
+
+def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
+    """The same without the checks that follow when all files are mapped.
+
+    Args:
+        settings: what the files depend on.
+        machine: which it has to be for; empty: the program's.
+    """
+    files = Files(root=Root(settings.root, settings.working_directory), machine=machine)
+    program, problem = _program(files, settings.program)
+    search = _search(files, settings, program)
+    process = _process(search, settings, problem)
+    if program is not None:
+        main = _map_program(process, program)
+        _bring_in(process, (main, *_preloaded(process, settings)))
+    return process
+
+
+def _program(files: Files, program: Path | None) -> tuple[Found | None, str]:
+    """The program by its real path, as the kernel knows it; and why it cannot run."""
+    if program is None:
+        return None, "no program is known"
+    try:
+        path = files.root.real(str(program))
+        read = files.read(path)
+    except OSError as error:
+        return None, f"{program}: {error.strerror or error}"
+    except DamagedError as error:
+        return None, str(error)
+    if read is None:
+        return None, f"{program}: there is no program for this machine"
+    problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
+    return Found(path=path, read=read, reason=PROGRAM), problem
+
+
+def _search(files: Files, settings: ProcessSettings, program: Found | None) -> "Search":
+    interpreter = (program.read.file.interpreter if program is not None else None) or ""
+    if PurePosixPath(interpreter).name.startswith("ld-musl-"):
+        from fastinstall.binary.loader_musl import MuslSearch  # noqa: PLC0415 (rarely needed, and doctor is in a hurry)
+
+        return MuslSearch(files=files, interpreter=interpreter, library_path=settings.library_path)
+    return GlibcSearch(
+        files=files,
+        interpreter=interpreter,
+        library_path=settings.library_path,
+        hwcaps=settings.hwcaps,
+        platform=settings.platform,
+    )
+
+
+def _process(search: "Search", settings: ProcessSettings, problem: str) -> SimulatedProcess:
+    level = settings.level or next(iter(settings.hwcaps), None)
+    checks = Checks(versioned=search.has_versions, level=level if search.refuses_levels else None)
+    return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
+
+
+def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
+    """The program and its loader, which is there from the start."""
+    link_map = process.link_map
+    search, interpreter = link_map.search, program.read.file.interpreter
+    search.main = link_map.add(program, program.path, None, set())
+    if interpreter is None or not search.maps_interpreter:
+        return search.main
+    try:
+        read = search.files.read(interpreter)
+    except (OSError, DamagedError):
+        read = None
+    if read is None:
+        process.problem = f"{program.path}: its loader {interpreter} cannot be read"
+    else:
+        link_map.add(Found(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter})
+    return search.main
+
+
+def _preloaded(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
+    """What is preloaded; the loader ignores what it cannot preload."""
+    link_map = process.link_map
+    for names, reason in link_map.search.preloads(settings.preload):
+        for name in names:
+            count = len(link_map.files)
+            file = link_map.load(name, link_map.search.preloader()).file
+            if file is not None and len(link_map.files) > count:
+                file.needed_by, file.reason = None, reason
+                yield file
+
+
+def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
+    link_map = process.link_map
+    for requester, request in link_map.bring_in(roots):
+        if request.file is None:
+            process.missing.append(link_map.missing(requester, request))
+    process.scope = link_map.search.settle(roots, link_map.files)

@@ -1,0 +1,204 @@
+"""What an ELF file defines under a name and what it wants of others, as the dynamic loader sees it.
+
+Which of several files a reference is bound to depends on their order in the process: `loader` tells that.
+Source: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`).
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+from fastinstall.binary.dynamic import STRTAB, SYMTAB, all_dynamic_strings, dynamic_entries, dynamic_strings
+from fastinstall.binary.hashes import count_symbols, count_unhashed, symbol_hash
+from fastinstall.binary.image import INTERP, ElfImage, open_image
+from fastinstall.binary.versions import VERDEF, VERSYM, Version, defined_versions, needed_versions
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_WORD = struct.Struct("<H")
+_ABSOLUTE = 0xFFF1
+_WEAK, _THREAD_LOCAL = 2, 6
+_BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
+_TYPES = frozenset({0, 1, 2, 5, _THREAD_LOCAL, 10})  # none, object, function, common, thread-local, GNU_IFUNC
+_SEEN_BY_OTHERS = frozenset({0, 3})  # default, protected; internal and hidden ones are local
+_INDEX, _HIDDEN, _BASE, _OLDEST = 0x7FFF, 0x8000, 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A definition that references of other files can be bound to.
+
+    Attributes:
+        name: of the symbol.
+        version: that it has ("LIBJPEG_8.0"); empty if none.
+        hidden: it is not the default of its name: only references to its very version are bound to it.
+        oldest: it has no version, or the first that its file defines: what a reference without a version gets.
+    """
+
+    name: str
+    version: str = ""
+    hidden: bool = False
+    oldest: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A symbol that a file wants of another.
+
+    Attributes:
+        name: of the symbol.
+        version: that is asked for; empty if none.
+        library: which of the needed libraries should have that version, as DT_NEEDED names it; empty if none.
+        weak: it may stay undefined.
+    """
+
+    name: str
+    version: str = ""
+    library: str = ""
+    weak: bool = False
+
+
+def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
+    """What a file defines for others under a name, one definition per version, in the loader's order.
+
+    Undefined symbols are no definitions, nor are those to which a program lends an address of its own:
+    what is called through it is another file's. What the loader passes over is left out: hidden and
+    internal symbols, local ones, and types other than code, data and thread-local data.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    return find_all_definitions(path, (name,))[name]
+
+
+def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
+    """The same for several names, with the file opened once.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        symbols = _Definitions(image)
+        return {name: tuple(symbols.find(name)) for name in names}
+
+
+def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
+    """Which of a file's definitions of a name the loader would bind a reference to; None if it goes on searching.
+
+    A reference with a version takes that version, else a definition without any. One without a
+    version takes the oldest, else the default if there is just one (`check_match`).
+    """
+    if reference.version:
+        return next((one for one in definitions if _has_version(one, reference.version)), None)
+    oldest = next((one for one in definitions if one.oldest), None)
+    defaults = [one for one in definitions if not one.hidden]
+    return oldest or (defaults[0] if len(defaults) == 1 else None)
+
+
+def references(path: Path) -> dict[str, Reference]:
+    """What a file wants of others (the undefined symbols of .dynsym), by name.
+
+    Of a name that is asked for in several versions, the last in the table is kept.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        values = dict(dynamic_entries(image))
+        return {reference.name: reference for reference in _references(image, values)}
+
+
+def defines_versions(path: Path) -> bool:
+    """Whether a file gives its symbols versions (DT_VERDEF).
+
+    A reference with a version is bound to a definition in any file that has none.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        return VERDEF in dict(dynamic_entries(image))
+
+
+def _has_version(definition: Definition, version: str) -> bool:
+    return definition.version == version or not (definition.version or definition.hidden)
+
+
+class _Definitions:
+    """The definitions of an open file; its versions are read where one is wanted, and once."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._values = dict(dynamic_entries(image))
+        self._hash = symbol_hash(image, self._values) if self._values.keys() >= {SYMTAB, STRTAB} else None
+        self._versions: dict[int, str] | None = None
+
+    def find(self, name: str) -> Iterator[Definition]:
+        """Those of a name."""
+        wanted = name.encode("utf-8", "surrogateescape")
+        for index in self._hash.indices(wanted) if self._hash else ():
+            place = self._values[SYMTAB] + index * _SYMBOL.size
+            fields = _SYMBOL.unpack(self._image.read_at(place, _SYMBOL.size))
+            if _is_definition(*fields[1:5]) and self._is_named(fields[0], wanted):
+                yield self._versioned(name, index)
+
+    def _is_named(self, offset: int, wanted: bytes) -> bool:
+        return self._image.read_up_to(self._values[STRTAB] + offset, len(wanted) + 1) == wanted + b"\0"
+
+    def _versioned(self, name: str, symbol: int) -> Definition:
+        if VERSYM not in self._values:
+            return Definition(name=name)
+        (word,) = _WORD.unpack(self._image.read_at(self._values[VERSYM] + 2 * symbol, 2))
+        index = word & _INDEX
+        if self._versions is None and index > _BASE:
+            self._versions = {one.index: one.name for one in _versions(self._image, self._values)}
+        version = (self._versions or {}).get(index, "")
+        return Definition(name=name, version=version, hidden=bool(word & _HIDDEN), oldest=index <= _OLDEST)
+
+
+def _is_definition(information: int, other: int, section: int, value: int) -> bool:
+    kind = information & 15
+    return (
+        bool(section)
+        and (value != 0 or section == _ABSOLUTE or kind == _THREAD_LOCAL)
+        and kind in _TYPES
+        and information >> 4 in _BINDINGS
+        and other & 3 in _SEEN_BY_OTHERS
+    )
+
+
+def _versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
+    """A program's copy of another file's data has the version that it needs of that file."""
+    names = dynamic_strings(image, values)
+    yield from defined_versions(image, values, names)
+    yield from needed_versions(image, values, names)
+
+
+def _references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
+    if SYMTAB not in values:
+        return
+    count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
+    names = all_dynamic_strings(image, values)
+    versions = {version.index: version for version in _versions(image, values)}
+    indices = _version_indices(image, values, count)
+    symbols = _SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * _SYMBOL.size))
+    for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
+        if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
+            version = versions.get(index & _INDEX)
+            yield Reference(
+                name=names.text(name),
+                version=version.name if version else "",
+                library=version.library if version else "",
+                weak=information >> 4 == _WEAK,
+            )
+
+
+def _version_indices(image: ElfImage, values: Mapping[int, int], count: int) -> Iterable[int]:
+    if VERSYM not in values:
+        return repeat(0, count)
+    return memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")

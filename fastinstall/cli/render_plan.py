@@ -1,0 +1,87 @@
+"""A plan as text: every step with its reason. The same value that --json prints."""
+
+from collections.abc import Iterator
+
+from fastinstall.cli.page import Page, joined
+from fastinstall.model.plan import (
+    Build,
+    CreateEnvironment,
+    Hazard,
+    InstallGuard,
+    Plan,
+    PrivateHeaders,
+    Prove,
+    Step,
+    Swap,
+    SystemPackages,
+    Verify,
+)
+from fastinstall.rules.messages import listing
+
+
+def plan_text(plan: Plan, page: Page) -> str:
+    """A plan: every step and skip with its reason, then what to weigh before consenting."""
+    lines = list(page.lines(plan.summary, rest="  ", style="bold"))
+    for number, step in enumerate(plan.steps, start=1):
+        lines += page.lines(_step_text(step), first=f"  {number}. ", rest="     ")
+        lines += (line for detail in _details(step) for line in page.lines(detail, first="     ", rest="       "))
+        lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
+    for skip in plan.skipped:
+        lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
+    for warning in plan.warnings:
+        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
+    for hazard in plan.hazards:
+        lines += _hazard_lines(hazard, page)
+    return joined(lines)
+
+
+def _step_text(step: Step) -> str:  # noqa: PLR0911 (one for each kind of step)
+    match step:
+        case CreateEnvironment():
+            return f"make the virtual environment {step.prefix} with {step.python}"
+        case SystemPackages():
+            return f"install system packages by {step.manager}: {' '.join(step.packages)}"
+        case PrivateHeaders():
+            return f"fetch headers by {step.manager} into the cache: {' '.join(step.packages)}"
+        case Build():
+            return _build_text(step)
+        case Prove():
+            against = step.baseline.filename if step.baseline else "what is in place"
+            return f"prove it, and time it against {against}" if step.timed else "prove it"
+        case Swap():
+            return f"swap: {', '.join(step.removes) or 'nothing'} out, {step.installs} in"
+        case InstallGuard():
+            return "install the start-up guard"
+        case Verify():
+            return f"verify: {', '.join(step.checks)}"
+
+
+def _build_text(step: Build) -> str:
+    if step.prebuilt is not None:
+        return f"take {step.prebuilt.filename} as it is"
+    source = step.source.filename if step.source else "?"
+    return f"build {step.distribution} {step.version} from {source} for {listing(step.levels)}"
+
+
+def _details(step: Step) -> Iterator[str]:
+    """What else goes into a build, and how each level is compiled."""
+    if not isinstance(step, Build) or step.source is None:
+        return
+    if step.kernels is not None and step.base is not None:
+        kernels = f"{step.kernels.name} {step.kernels.version} (which follows {step.base.name} {step.base.version})"
+        yield f"kernels of {kernels} merged onto {step.source.name} {step.source.version}"
+    if step.without:
+        yield f"without its parts {listing(step.without)}"
+    if step.statics:
+        linked = (f"{each.name} {each.version} for {name}" for name, each in step.statics.items())
+        yield f"linked in: {listing(linked)}"
+    for target in step.targets:
+        yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
+
+
+def _hazard_lines(hazard: Hazard, page: Page) -> Iterator[str]:
+    state = "allowed" if hazard.allowed else f"needs --allow {hazard.risk}"
+    style = "warning" if hazard.allowed else "error"
+    yield from page.lines(f"risk {hazard.risk} ({state}): {hazard.summary}", rest="  ", style=style)
+    for item in page.shortened(hazard.items):
+        yield from page.lines(item, first="     ", rest="       ")

@@ -1,0 +1,101 @@
+"""Name the files that this process has mapped, and the one that holds the running core.
+
+Runs inside the target, never in the tool. Standard library only, for Python 3.7 to 3.14.
+"""
+
+# ruff: noqa: PTH109, PTH118, PTH119, PTH121, PTH123 (importing pathlib takes time that doctor waits for)
+
+from __future__ import annotations
+
+import os
+
+
+def mapped_files() -> list[str]:
+    """The program and its shared objects, each once: by the loader's list, or else by what the kernel shows.
+
+    Returns:
+        Paths as the loader names them, in its order, `..` resolved where that names the same file. Without
+        `dl_iterate_phdr(3)`: real paths, in the order of addresses. Nothing where neither can be read.
+    """
+    try:
+        names = _listed()
+    except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without the function)
+        names = _shown()
+    return list(dict.fromkeys(_tidy(name) for name in names if "/" in name))
+
+
+def core_file(module: str) -> str:
+    """Find the file that holds the running core's code: that of the module may be a stub before several copies of it.
+
+    Args:
+        module: `PIL._imaging.__file__`.
+
+    Returns:
+        Its real path; empty where it cannot be told.
+    """
+    try:
+        return _holder_of_entry(module)
+    except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
+        found = {os.path.basename(path): path for path in sorted(_shown(), reverse=True)}
+    cores = (name for start in ("lib_imaging_core-", "_imaging.") for name in found if name.startswith(start))
+    return next((found[name] for name in cores), "")
+
+
+def _holder_of_entry(module: str) -> str:
+    """The file that the loader takes the module's entry from. Source: dladdr(3)."""
+    import ctypes  # noqa: PLC0415 (not every interpreter has it)
+
+    class Information(ctypes.Structure):
+        _fields_ = (
+            ("file", ctypes.c_char_p),
+            ("base", ctypes.c_void_p),
+            ("name", ctypes.c_char_p),
+            ("address", ctypes.c_void_p),
+        )
+
+    entry = ctypes.cast(ctypes.CDLL(module).PyInit__imaging, ctypes.c_void_p)
+    information, dladdr = Information(), ctypes.CDLL(None).dladdr
+    dladdr.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    if not dladdr(entry, ctypes.byref(information)):
+        raise OSError("no file holds the entry of " + module)
+    return os.path.realpath(os.fsdecode(information.file))
+
+
+def _listed() -> list[str]:
+    """The loader's list; the program itself has no name there. Source: dl_iterate_phdr(3)."""
+    import ctypes  # noqa: PLC0415 (not every interpreter has it)
+
+    class Information(ctypes.Structure):
+        _fields_ = (("address", ctypes.c_void_p), ("name", ctypes.c_char_p))
+
+    names = []
+    visitor = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Information), ctypes.c_size_t, ctypes.c_void_p)
+
+    def visit(information, _size, _data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (called from C)
+        names.append(os.fsdecode(information[0].name or b""))
+        return 0
+
+    if ctypes.CDLL(None).dl_iterate_phdr(visitor(visit), None) or not names:
+        raise OSError("the loader's list cannot be walked")
+    return [os.path.realpath("/proc/self/exe"), *names[1:]]
+
+
+def _shown() -> list[str]:
+    """Files of which code is mapped, and those named like shared objects. Source: proc_pid_maps(5)."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
+            fields = [line.rstrip("\n").split(None, 5) for line in stream]
+    except OSError:
+        return []
+    files = [(parts[5], parts[1]) for parts in fields if len(parts) > 5]  # noqa: PLR2004 (the path is the sixth)
+    return [path for path, mode in files if "x" in mode or ".so" in os.path.basename(path)]
+
+
+def _tidy(name: str) -> str:
+    """Absolute, and without `..` where that names the same file."""
+    name = name if name.startswith("/") else os.path.join(os.getcwd(), name)
+    shorter = os.path.normpath(name)
+    try:
+        return shorter if shorter == name or os.path.samefile(shorter, name) else name
+    except OSError:
+        return name

@@ -1,0 +1,137 @@
+"""What random forests of libraries are linked from: objects compiled once, and libraries that lend their names."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.binary.dynamic import read_dynamic
+
+NAMES = tuple(f"libz{letter}.so" for letter in "abcdefg")
+SYMBOLS = tuple(f"forest_{number}" for number in range(6))
+VERSIONED = NAMES[4:]
+"""These are asked for in versions; which of their copies define them is another matter."""
+
+VERSIONS = ("FOREST_1", "FOREST_2")
+
+HOST = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+
+extern void *open_elsewhere(const char *name, int mode);
+
+static int show(struct dl_phdr_info *file, size_t size, void *none) {
+    (void) size;
+    (void) none;
+    printf("MAP %s\n", file->dlpi_name);
+    return 0;
+}
+
+/* Each argument: who opens (p: the program, l: a library), for whom (l: local, g: global), and the name. */
+int main(int count, char **arguments) {
+    for (int number = 1; number < count; number++) {
+        char *how = arguments[number], *name = how + 2;
+        int mode = RTLD_LAZY | (how[1] == 'g' ? RTLD_GLOBAL : RTLD_LOCAL);
+        void *handle = how[0] == 'p' ? dlopen(name, mode) : open_elsewhere(name, mode);
+        puts(handle ? "OPEN" : dlerror());
+    }
+    dl_iterate_phdr(show, 0);
+    return 0;
+}
+"""
+OPENER = "#include <dlfcn.h>\nvoid *open_elsewhere(const char *name, int mode) { return dlopen(name, mode); }\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A directory of objects and stubs.
+
+    Attributes:
+        directory: where they are.
+        loader: which programs ask for.
+        libc: what programs start with, begin and end with, and are linked with.
+    """
+
+    directory: Path
+    loader: str
+    libc: tuple[str, ...]
+
+    @property
+    def is_musl(self) -> bool:
+        return Path(self.loader).name.startswith("ld-musl-")
+
+    def definition(self, symbol: str) -> Path:
+        return self.directory / f"define-{symbol}.o"
+
+    def reference(self, symbol: str) -> Path:
+        return self.directory / f"refer-{symbol}.o"
+
+    def stub(self, name: str) -> Path:
+        """A library to link with for the sake of its soname, which may be a path; made when first asked for."""
+        path = self.directory / "stubs" / name.replace("/", "%")
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            link("-shared", "-o", path, "-soname", name, self.directory / "empty.o")
+        return path
+
+    def versioned_stub(self, name: str, version: str) -> Path:
+        """One that defines all symbols in a version, so that who is linked with it asks for that version."""
+        path = self.directory / "stubs" / f"{name}@{version}"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            definitions = [self.definition(symbol) for symbol in SYMBOLS]
+            script = f"--version-script={self.version_script((version,))}"
+            link("-shared", "-o", path, "-soname", name, script, *definitions)
+        return path
+
+    def version_script(self, versions: Sequence[str]) -> Path:
+        """The last of the versions is that of all symbols; the others are there, with nothing in them."""
+        path = self.directory / f"{'-'.join(versions)}.map"
+        if not path.exists():
+            inner = [f"{version} {{ }};" for version in versions[:-1]]
+            path.write_text("\n".join([*inner, f"{versions[-1]} {{ global: forest_*; local: *; }};"]))
+        return path
+
+
+def make_parts(directory: Path, musl: str = "") -> Parts:
+    """Compile everything that forests are linked from; for musl's loader of that path, if one is given."""
+    sources = {"empty": "", "host": HOST, "opener": OPENER}
+    sources["versions"] = "#include <unistd.h>\nstatic int (*volatile get)(void) __attribute__((used)) = getpid;\n"
+    sources |= {f"define-{symbol}": f"int {symbol}(void) {{ return 1; }}\n" for symbol in SYMBOLS}
+    # An address in data is bound when the file is loaded, and weak, so that it may stay undefined.
+    sources |= {
+        f"refer-{symbol}": f"extern int {symbol}(void) __attribute__((weak));\n"
+        f'__attribute__((visibility("hidden"))) int (*use_{symbol})(void) = {symbol};\n'
+        for symbol in SYMBOLS
+    }
+    for name, source in sources.items():
+        (directory / f"{name}.c").write_text(source)
+    subprocess.run(["gcc", "-c", "-fPIC", "-O1", *(f"{name}.c" for name in sources)], cwd=directory, check=True)
+    libc = _libc()
+    return Parts(directory=directory, loader=musl or interpreter(), libc=(*libc[:3], musl or libc[3]))
+
+
+def link(*arguments: str | Path) -> None:
+    """Run the linker, which takes a tenth of the time that the compiler's driver takes for it."""
+    done = subprocess.run(["ld", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"ld {' '.join(map(str, arguments))}\n{done.stderr}"
+
+
+def interpreter() -> str:
+    """The loader of this machine's programs."""
+    found = read_dynamic(Path(sys.executable).resolve()).interpreter
+    assert found is not None
+    return found
+
+
+def _libc() -> tuple[str, ...]:
+    """What a program starts with and is linked with."""
+    names = ("Scrt1.o", "crti.o", "crtn.o", "libc.so")
+    found = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        for name in names
+    ]
+    return tuple(found)

@@ -1,0 +1,26 @@
+"""Files of the package index by their names, kept in fastinstall's cache, so that each is fetched once."""
+
+import os
+import sys
+from pathlib import Path
+
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.lookup import ask
+from fastinstall.installers.pip import pip_settings
+from fastinstall.model.event import ignore
+
+_SECONDS = 60.0
+
+
+def fetched(cache: Path, *filenames: str) -> dict[str, Path]:
+    """Bring files; each is given by its file name.
+
+    Args:
+        cache: fastinstall's.
+        filenames: of sdists or wheels, whatever they are made for.
+    """
+    settings = pip_settings(Path(sys.executable), os.environ)
+    names = tuple({name.partition("-")[0].replace("_", "-") for name in filenames})
+    offered = {found.filename: found for found in ask(settings, names, filenames.__contains__, timeout=_SECONDS)}
+    index = PackageIndex(settings=settings)
+    return {name: index.fetch(offered[name], cache, ignore) for name in filenames}

@@ -1,0 +1,98 @@
+"""Every damage that is known, done for real, and what doctor says of it: these checks, this gravity, and no other."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import damages
+import library_damages
+import pytest
+from damage_cases import CASES, Case
+from environments import Environments, succeeds
+from jpeg_libraries import CONDA
+from needs import require_system
+from scene import Scene
+from verdicts import alarms, examined, messages
+
+from fastinstall.model.finding import Status
+from fastinstall.probes.runtime import observe_runtime
+
+pytest_plugins = ("environment_fixtures",)
+
+FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swapped", "interrupted", "guards")
+"""Checks that say of what installers did the same with `--quick`, when nothing is run."""
+
+NEHALEM = Path(__file__).parents[1] / "cases/machines/nehalem-server/proc/cpuinfo"
+
+
+def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_says(environments: Environments) -> None:
+    said = {}
+    for damage in (library_damages.second_jpeg_with_versions, library_damages.second_jpeg_without_versions):
+        scene = Scene(sandbox=environments.sandbox, venv=environments.copy("linked"), parts=environments)
+        damage(scene)
+        read = "import ctypes, PIL.Image; print(ctypes.CDLL('libtiff.so.6').TIFFReadsJpeg())"
+        said[damage] = scene.venv.run("-c", read).text
+    assert said[library_damages.second_jpeg_with_versions] == "90\n"
+    assert "library is 80, caller expects 90" in said[library_damages.second_jpeg_without_versions]
+
+
+_FIRST_COME = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+import PIL.Image
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_library_that_another_package_loaded_first_is_told_of_a_running_process(
+    environments: Environments,
+) -> None:
+    venv = environments.copy("linked")
+    succeeds(venv.uv("install", "--no-deps", f"torchvision=={CONDA.split('-')[1]}"))
+    (first,) = venv.site_packages.glob("torchvision.libs/libjpeg.*.so.8")
+    argv = (venv.python, "-c", _FIRST_COME, first)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        findings = examined(environments.sandbox, "--pid", process.pid)
+        process.communicate()
+    (told,) = messages(findings, "libraries-resolve", "warning")
+    assert "has loaded other files than the loader's rules give: libjpeg.so.8" in told
+    (told,) = messages(findings, "jpeg-library", "warning")
+    assert "has another libjpeg than a fresh one would load" in told
+    assert first.name in told
+
+
+def test_code_for_another_cpu_is_refused_for_it_and_dies_there(environments: Environments) -> None:
+    emulator = shutil.which("qemu-x86_64")
+    require_system(emulator, "qemu-user")
+    scene = Scene(sandbox=environments.sandbox, venv=environments.copy("stock"), parts=environments)
+    library_damages.built_as_guides_say(scene)
+    target = ("isa-compatible", "--prefix", scene.venv.prefix)
+    (said,) = messages(examined(scene.sandbox, *target, "--host-flags", NEHALEM), "isa-compatible", "error")
+    assert "lacks avx, which the core requires: it dies of SIGILL" in said
+
+    script = scene.sandbox.root / "python-on-nehalem"
+    script.write_text(f'#!/bin/sh\nexec {emulator} -cpu Nehalem {scene.venv.python} "$@"\n')
+    script.chmod(0o755)
+    there = observe_runtime(script, environment=scene.venv.variables, quick=True)
+    assert (there.imported, there.signal) == (True, "SIGILL"), there.error
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_damage_is_named_and_nothing_else_is_blamed(environments: Environments, case: Case) -> None:
+    venv = environments.copy(case.kind)
+    variables = case.damage(Scene(sandbox=environments.sandbox, venv=venv, parts=environments))
+    findings = examined(environments.sandbox, "--prefix", venv.prefix, variables=variables)
+    for check, (status, *words) in case.says.items():
+        said = messages(findings, check, status)
+        assert [message for message in said if all(word in message for word in words)], (check, words, said)
+    grave = {check for check, (status, *_) in case.says.items() if Status(status).gravity > 1}
+    assert {check: said for check, said in alarms(findings).items() if check not in grave} == {}
+    assert set(alarms(findings)) == grave
+    if case.damage.__module__ == damages.__name__:
+        quick = alarms(examined(environments.sandbox, "--quick", "--prefix", venv.prefix, variables=variables))
+        assert {check: quick.get(check) for check in FROM_FILES} == {
+            check: alarms(findings).get(check) for check in FROM_FILES
+        }

@@ -1,0 +1,123 @@
+"""Every known environment is examined in one run; what cannot be observed is told and stops nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from guarded import python_at_hand
+from installed import PIL_FILES, install
+from interpreters import running
+from sandbox import Result, Sandbox
+from targets import make_environment, site_packages
+
+from fastinstall.errors import ExitCode
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.schemas import SCHEMAS
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.probes.siblings import Siblings, derived
+
+PLACE = "home/.virtualenvs"
+VERSIONS = ("3.9", "3.11", "3.13")
+
+
+def _environment(prefix: Path) -> Environment:
+    return Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin/python")
+
+
+@pytest.mark.parametrize("tool", ["venv", "uv"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_follows_from_a_sibling_is_what_the_interpreter_itself_says(
+    tmp_path: Path, version: str, tool: str
+) -> None:
+    base = python_at_hand(version)
+    if base is None:
+        pytest.skip(f"no Python {version} here")
+    one = make_environment(tmp_path / "one", base, tool=tool)
+    other = make_environment(tmp_path / "with space é", base, tool="uv" if tool == "venv" else "venv")
+    (site_packages(other) / "pip-24.0.dist-info").mkdir()
+    answer = observe_interpreter(one)
+    assert derived(answer, _environment(one.parent.parent)) == answer
+    assert derived(answer, _environment(other.parent.parent)) == observe_interpreter(other)
+
+
+def test_one_interpreter_is_asked_for_all_of_its_siblings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def observed(python: Path) -> Interpreter:
+        asked.append(python)
+        return observe_interpreter(python)
+
+    monkeypatch.setattr("fastinstall.probes.siblings.observe_interpreter", observed)
+    base = next(found for version in VERSIONS if (found := python_at_hand(version)) is not None)
+    pythons = [make_environment(tmp_path / name, base) for name in ("one", "two", "three")]
+    pythons[2].unlink()
+    pythons[2].write_bytes(pythons[0].resolve().read_bytes())
+    pythons[2].chmod(0o755)
+    siblings = Siblings()
+    said = [siblings.interpreter(_environment(python.parent.parent)) for python in pythons]
+    assert asked == [pythons[0], pythons[2]]
+    assert [answer.prefix for answer in said] == [python.parent.parent for python in pythons]
+    assert said[1] == replace(observe_interpreter(pythons[1]))
+
+
+def _all(sandbox: Sandbox, *flags: str) -> Result:
+    return sandbox.cli("doctor", "--all", "--quick", *flags)
+
+
+def _known_environment(sandbox: Sandbox, name: str) -> Path:
+    prefix = Path(sandbox.venv(running(), tool="uv", name=f"{PLACE}/{name}", pip=False).prefix)
+    install(site_packages(prefix / "bin/python"), "pillow", "13.0.0", PIL_FILES)
+    return prefix
+
+
+def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
+    sandbox: Sandbox,
+) -> None:
+    whole, gone = _known_environment(sandbox, "whole"), _known_environment(sandbox, "gone")
+    sandbox.venv(running(), tool="uv", name=f"{PLACE}/without", pip=False)
+    (gone / "bin/python").unlink()
+    (gone / "bin/python").symlink_to("/nowhere/python3")
+    result = _all(sandbox, "--json")
+    survey = result.document
+    jsonschema.validate(survey, SCHEMAS["doctor-all"]())
+    assert [report["environment"]["prefix"] for report in survey["reports"]] == [str(whole)]
+    assert [each["prefix"] for each in survey["unobservable"]] == [str(gone)]
+    assert "/nowhere/python3" in survey["unobservable"][0]["problem"]
+    assert survey["without"] == 1
+    alone = sandbox.cli("doctor", "--quick", "--json", "--prefix", whole).document
+    assert survey["reports"][0] == {key: item for key, item in alone.items() if key != "schema"}
+    # The core is no ELF file, which is an error.
+    assert (survey["status"], result.exit_code) == ("error", ExitCode.FINDINGS)
+
+
+def test_many_environments_are_shared_among_processes_and_reported_in_order(sandbox: Sandbox) -> None:
+    first = _known_environment(sandbox, "0")
+    for number in range(1, 9):
+        (first.parent / str(number)).mkdir()
+        for entry in first.iterdir():
+            (first.parent / str(number) / entry.name).symlink_to(entry)
+    reports = _all(sandbox, "--json").document["reports"]
+    assert [report["environment"]["prefix"] for report in reports] == [str(first.parent / str(n)) for n in range(9)]
+
+
+def test_where_none_can_be_observed_it_could_not_be_determined(sandbox: Sandbox) -> None:
+    prefix = _known_environment(sandbox, "gone")
+    (prefix / "bin/python").unlink()
+    (prefix / "bin/python3").unlink(missing_ok=True)
+    result = _all(sandbox)
+    assert result.exit_code == ExitCode.UNDETERMINED
+    assert str(prefix) in result.stdout
+
+
+def test_where_none_is_known_all_is_well(sandbox: Sandbox) -> None:
+    result = _all(sandbox)
+    assert result.exit_code == ExitCode.OK
+    assert "no environment with PIL is known" in result.stdout
+
+
+def test_a_repair_of_all_at_once_is_refused(sandbox: Sandbox) -> None:
+    result = _all(sandbox, "--fix")
+    assert result.exit_code == ExitCode.USAGE
+    assert "--all and --fix exclude each other" in result.stderr

@@ -1,0 +1,75 @@
+"""Healthy environments of every kind: doctor has neither a warning nor an error for them, and tells what is there."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from environments import Environments, succeeds
+from needs import require_system
+from sandbox import tree_hash
+from verdicts import alarms, examined, messages
+
+from fastinstall.installers.system_packages import install_packages, may_install, package_manager
+from fastinstall.model.event import ignore
+
+pytest_plugins = ("environment_fixtures",)
+
+BESIDE = ("simplejpeg", "torchvision")
+"""Packages with a libjpeg of their own: linked in, and in a file with the soname of conda's."""
+
+DEBIAN = Path("/usr/bin/python3")
+
+
+@pytest.mark.parametrize("kind", ["stock", "ours", "linked", "conda"])
+def test_a_healthy_environment_gives_no_alarm(environments: Environments, kind: str) -> None:
+    prefix = environments.copy(kind).prefix
+    assert alarms(examined(environments.sandbox, "--quick", "--prefix", prefix)) == {}
+    findings = examined(environments.sandbox, "--prefix", prefix)
+    assert alarms(findings) == {}
+    (jpeg,) = messages(findings, "jpeg-library", "ok")
+    assert "libjpeg-turbo 3." in jpeg
+    assert messages(findings, "jpeg-duplicates", "ok") == ["one libjpeg serves all of PIL"]
+    (operations,) = messages(findings, "operations", "ok")
+    assert operations.startswith("all ")
+
+
+def test_zlib_ng_that_is_claimed_and_not_loaded_is_told_without_alarm(environments: Environments) -> None:
+    findings = examined(environments.sandbox, "--prefix", environments.copy("stock").prefix)
+    (told,) = messages(findings, "features", "hint")
+    assert "PIL.features says zlib_ng" in told
+    assert "what loads is zlib 1." in told
+
+
+def test_packages_with_a_libjpeg_of_their_own_are_no_reason_for_alarm(environments: Environments) -> None:
+    venv = environments.copy("stock")
+    succeeds(venv.uv("install", "--no-deps", *BESIDE))
+    assert list(venv.site_packages.glob("torchvision.libs/libjpeg*"))
+    findings = examined(environments.sandbox, "--prefix", venv.prefix)
+    assert alarms(findings) == {}
+    assert messages(findings, "jpeg-duplicates", "ok") == ["one libjpeg serves all of PIL"]
+
+
+def test_the_pillow_of_debian_s_own_python_gives_no_alarm_and_is_left_alone(environments: Environments) -> None:
+    packages = _pillow_of_debian()
+    before = tree_hash(packages)
+    findings = examined(environments.sandbox, "--python", DEBIAN)
+    assert alarms(findings) == {}
+    assert "the operating system manages this Python" in messages(findings, "environment", "hint")[0]
+    (jpeg,) = messages(findings, "jpeg-library", "ok")
+    assert "libjpeg-turbo" in jpeg
+    assert tree_hash(packages) == before
+
+
+def _pillow_of_debian() -> Path:
+    """Where Debian's python3-pil lies; brought by apt where we may and it counts."""
+    if package_manager(os.environ) != "apt":
+        pytest.skip("no system with apt")
+    if not _has_pillow() and may_install() and os.environ.get("CI"):
+        install_packages("apt", ("python3-pil",), ignore)
+    require_system(_has_pillow(), "python3-pil")
+    return Path("/usr/lib/python3/dist-packages/PIL")
+
+
+def _has_pillow() -> bool:
+    return subprocess.run((DEBIAN, "-c", "import PIL.Image"), capture_output=True, check=False).returncode == 0

@@ -1,0 +1,47 @@
+"""Work that is shared among forks gives what one process would give, and tells when one of them fails."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from fastinstall.system.workers import in_processes
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("items", [0, 1, 2, 7])
+def test_results_come_in_the_order_of_the_items(count: int, items: int) -> None:
+    added = 1000
+    assert in_processes(lambda item: item + added, range(items), count=count) == [1000 + item for item in range(items)]
+
+
+def test_the_work_is_done_in_as_many_processes() -> None:
+    workers = in_processes(lambda _item: os.getpid(), range(6), count=3)
+    assert len(set(workers)) == 3
+    assert os.getpid() not in workers
+
+
+def test_a_result_larger_than_a_pipe_holds_arrives() -> None:
+    assert [len(text) for text in in_processes(lambda size: "x" * size, (300_000, 200_000), count=2)] == [
+        300000,
+        200000,
+    ]
+
+
+def test_a_failure_in_a_process_is_told_with_its_cause() -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        in_processes(lambda item: 1 // item, (1, 0), count=2)
+
+
+def test_a_process_that_dies_is_told() -> None:
+    with pytest.raises(RuntimeError, match="-9"):
+        in_processes(lambda _item: os.kill(os.getpid(), signal.SIGKILL), (1, 2), count=2)
+
+
+def test_no_process_and_no_pipe_is_left_over() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    in_processes(str, range(4), count=2)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

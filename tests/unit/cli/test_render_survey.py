@@ -1,0 +1,51 @@
+"""The reports on all environments, as text: a line for each, details where something is wrong."""
+
+from dataclasses import replace
+from pathlib import PurePath
+
+from builders import healthy_facts
+
+from fastinstall.cli.page import Page
+from fastinstall.cli.render_survey import survey_text
+from fastinstall.model.environment import Environment
+from fastinstall.model.finding import Finding, Remedy, Report, Status, Survey, Unobservable
+
+
+def _report(prefix: str, *statuses: Status) -> Report:
+    environment: Environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
+    remedy = Remedy(text="mend it", command="fastinstall doctor --fix")
+    findings = tuple(
+        Finding(check="swapped", status=status, message=f"is {status}", remedy=remedy) for status in statuses
+    )
+    gravest = max(statuses, key=lambda status: status.gravity)
+    return Report(environment=environment, status=gravest, findings=findings)
+
+
+SURVEY = Survey(
+    status=Status.ERROR,
+    reports=(_report("/a", Status.OK, Status.HINT), _report("/b", Status.ERROR, Status.OK)),
+    unobservable=(Unobservable(prefix=PurePath("/c"), problem="/c/bin/python: no such file"),),
+    without=3,
+)
+
+
+def test_every_environment_has_a_line_and_only_what_is_wrong_has_details() -> None:
+    text = survey_text(SURVEY, Page())
+    assert [line for line in text.splitlines() if not line.startswith("  ")] == [
+        "hint     /a (venv)",
+        "error    /b (venv)",
+        "unknown  /c",
+        "error: 1 hint, 1 error, 1 unknown; 3 without PIL",
+    ]
+    assert text.count("fastinstall doctor --fix") == 1
+    assert "/c/bin/python: no such file" in text
+
+
+def test_verbose_shows_hints_too() -> None:
+    assert "is hint" in survey_text(SURVEY, Page(verbose=True))
+    assert "is ok" not in survey_text(SURVEY, Page(verbose=True))
+
+
+def test_where_none_is_known_it_says_so() -> None:
+    text = survey_text(Survey(status=Status.OK, reports=()), Page())
+    assert text == "ok: no environment with PIL is known; 0 without PIL\n"
