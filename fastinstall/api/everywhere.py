@@ -8,7 +8,7 @@ from pathlib import Path
 from fastinstall.api.doctor import Examination, Known, examine
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.session import Session
-from fastinstall.errors import DocumentError, RefusedError, UndeterminedError
+from fastinstall.errors import FastinstallError, RefusedError
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.finding import Report, Status, Survey, Unobservable
 from fastinstall.model.wish import Wish
@@ -16,7 +16,7 @@ from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.environment import locate
 from fastinstall.probes.registry import has_pillow, known_environments
 from fastinstall.probes.siblings import Siblings
-from fastinstall.rules.checks import gravest
+from fastinstall.rules.checks import check_names, gravest
 from fastinstall.system.workers import in_processes
 
 _ENOUGH = 8
@@ -33,6 +33,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
     Raises:
         UsageError: there is no check of that name, or the usual recipe is not there.
     """
+    check_names(examination.checks)
     prefixes = known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
     results = _results(session, replace(examination, known=_known(session)), worth)
@@ -72,7 +73,7 @@ def _examined(
         return examine(session, environment, replace(examination, known=known))
     except RefusedError:
         return None
-    except (UndeterminedError, DocumentError) as error:
+    except FastinstallError as error:
         return Unobservable(prefix=prefix, problem=error.message)
 
 

@@ -13,7 +13,7 @@ from fastinstall.binary.image import open_image, read_whole
 from fastinstall.binary.libraries import describe_jpeg
 from fastinstall.binary.loader import ResolvedLibrary, resolve_libraries
 from fastinstall.binary.symbols import compiler_switches, defined_symbols, unoptimised_share
-from fastinstall.model.core import Core
+from fastinstall.model.core import Core, Making
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
@@ -61,6 +61,18 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(seen, problem=error.problem)
+
+
+def describe_making(core: Core) -> Core:
+    """Add what the code tells about its making; slow (20 ms), and nothing that a verdict needs."""
+    from fastinstall.binary.details import read_details  # noqa: PLC0415 (pyelftools is not for every run)
+
+    try:
+        told = read_details(_code(core))
+    except (OSError, ElfError):
+        return core
+    making = Making(compilers=told.compilers, glibc=told.glibc, stripped=told.stripped, package=dict(told.package))
+    return replace(core, making=making)
 
 
 def _loaded(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from fastinstall.binary.image import ElfError, read_whole
+from fastinstall.binary.image import ElfError, open_image
 from fastinstall.binary.loader_root import Root
 
 _DIRECTORIES = re.compile(rb"\0((?:/(?:[\w.+-]+/)*lib[\w.+-]*/(?:[\w.+-]+/)*\0)+)")
@@ -59,10 +59,7 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
         interpreter: its path there; empty if there is none.
         machine: which it is for.
     """
-    try:
-        content = read_whole(Path(root.place(interpreter))) if interpreter else b""
-    except (OSError, ElfError):
-        content = b""
+    content = _constants(root, interpreter) if interpreter else b""
     found = _DIRECTORIES.search(content)
     if found is None:
         return _assumed(machine)
@@ -75,6 +72,14 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
         cache=_text(_CACHE, content) or "/etc/ld.so.cache",
         preload=_text(_PRELOAD, content) or "/etc/ld.so.preload",
     )
+
+
+def _constants(root: Root, interpreter: str) -> bytes:
+    try:
+        with open_image(Path(root.place(interpreter))) as image:
+            return image.constants()
+    except (OSError, ElfError):
+        return b""
 
 
 def _assumed(machine: str) -> LoaderBuild:

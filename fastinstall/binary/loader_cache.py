@@ -3,8 +3,9 @@
 Source: glibc, sysdeps/generic/dl-cache.h.
 """
 
+import os
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _OLD_MAGIC = b"ld.so-1.7.0"
@@ -16,48 +17,57 @@ _FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03}
 _ENTRY = struct.Struct("<iIIIQ")
 
 
+Entry = tuple[int, str, int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderCache:
     """Where `ldconfig` found libraries.
 
     Attributes:
-        entries: flags, glibc-hwcaps subdirectory ("" for none) and path, by soname.
+        content: of the file, from the beginning of the current format.
+        entries: flags, glibc-hwcaps subdirectory ("" for none) and the path's offset, by soname.
     """
 
-    entries: dict[str, tuple[tuple[int, str, str], ...]]
+    content: bytes = b""
+    entries: dict[bytes, list[Entry]] = field(default_factory=dict)
 
     def find(self, soname: str, machine: str, hwcaps: tuple[str, ...]) -> str | None:
         """The path for a soname, the best of the `hwcaps` first."""
         order = {name: rank for rank, name in enumerate((*hwcaps, ""))}
         fitting = [
             (order[subdirectory], path)
-            for flags, subdirectory, path in self.entries.get(soname, ())
+            for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ())
             if flags == _FLAGS.get(machine) and subdirectory in order
         ]
-        return min(fitting, key=lambda entry: entry[0])[1] if fitting else None
+        if not fitting:
+            return None
+        path = _bytes(self.content, min(fitting, key=lambda entry: entry[0])[1])
+        return os.fsdecode(path) if path is not None else None
 
 
 def read_loader_cache(path: Path) -> LoaderCache:
     """Read the cache; one that is missing or damaged has no entries, as for the loader itself."""
     try:
-        return LoaderCache(entries=_parse(path.read_bytes()))
+        content = path.read_bytes()
+        content = content[_start(content) :]
+        return LoaderCache(content=content, entries=_parse(content))
     except (OSError, ValueError, IndexError, struct.error):
-        return LoaderCache(entries={})
+        return LoaderCache()
 
 
-def _parse(content: bytes) -> dict[str, tuple[tuple[int, str, str], ...]]:
-    content = content[_start(content) :]
+def _parse(content: bytes) -> dict[bytes, list[Entry]]:
     if not content.startswith(_MAGIC):
         return {}
     count, extension = struct.unpack_from("<I8xI", content, 20)
     names = _hwcap_names(content, extension) if extension else ()
-    entries: dict[str, tuple[tuple[int, str, str], ...]] = {}
-    for flags, soname, value, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
+    entries: dict[bytes, list[Entry]] = {}
+    for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
         if hwcap and not hwcap & _HWCAP_EXTENSION:
             continue  # a legacy hardware capability: current loaders pass these over
         subdirectory = names[hwcap & 0xFFFFFFFF] if hwcap else ""
-        key = _string(content, soname)
-        entries[key] = (*entries.get(key, ()), (flags, subdirectory, _string(content, value)))
+        key = content[soname : content.index(b"\0", soname)]
+        entries.setdefault(key, []).append((flags, subdirectory, path))
     return entries
 
 
@@ -81,4 +91,10 @@ def _hwcap_names(content: bytes, extension: int) -> tuple[str, ...]:
 
 
 def _string(content: bytes, offset: int) -> str:
-    return content[offset : content.index(b"\0", offset)].decode("utf-8", "surrogateescape")
+    return os.fsdecode(content[offset : content.index(b"\0", offset)])
+
+
+def _bytes(content: bytes, offset: int) -> bytes | None:
+    """The string at an offset; None where it has no end."""
+    end = content.find(b"\0", offset)
+    return content[offset:end] if end >= 0 else None

@@ -86,7 +86,8 @@ def _program(files: Files, program: Path | None) -> tuple[Found | None, str]:
     except DamagedError as error:
         return None, str(error)
     if read is None:
-        return None, f"{program}: there is no program for this machine"
+        there = Path(files.root.place(path)).exists()
+        return None, f"{program}: {'a program for another machine' if there else 'not found'}"
     problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
     return Found(path=path, read=read, reason=PROGRAM), problem
 
@@ -117,7 +118,7 @@ def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
     link_map = process.link_map
     search, interpreter = link_map.search, program.read.file.interpreter
     search.main = link_map.add(program, program.path, None, set())
-    if interpreter is None or not search.maps_interpreter:
+    if interpreter is None:
         return search.main
     try:
         read = search.files.read(interpreter)
@@ -125,7 +126,7 @@ def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
         read = None
     if read is None:
         process.problem = f"{program.path}: its loader {interpreter} cannot be read"
-    else:
+    elif search.maps_interpreter:
         link_map.add(Found(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter})
     return search.main
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from fastinstall.cli.page import Page, joined
-from fastinstall.model.core import Core
+from fastinstall.model.core import Core, Library, Making
 from fastinstall.model.facts import Facts
+from fastinstall.model.isa import Confidence
 
 
 def facts_text(facts: Facts, page: Page) -> str:
@@ -53,14 +54,47 @@ def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
         yield from _copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
-        for library in stack.core.libraries:
-            if library.implementation:
-                yield "libjpeg", f"{library.implementation} {library.version}, {library.path}"
+        yield from _making(stack.core.making)
+        yield from _codecs(facts)
+        yield from _demands(facts)
     if facts.runtime is not None:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
         if facts.runtime.core:
             yield "running core", facts.runtime.core
     yield "guard", "installed" if facts.guard.installed else "not installed"
+
+
+def _codecs(facts: Facts) -> Iterator[tuple[str, str]]:
+    """The libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
+    core = facts.stack.core
+    if facts.linkage is None:
+        libraries = core.libraries if core is not None else ()
+        yield from (("jpeg", _library(library)) for library in libraries if library.implementation)
+        return
+    for codec in facts.linkage.codecs:
+        yield codec.kind, f"{_library(codec.library)}{' (linked in)' if codec.inside else ''}"
+
+
+def _library(library: Library) -> str:
+    return f"{library.implementation} {library.version}".strip() + f", {library.path}"
+
+
+def _demands(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What the code asks of a CPU, file by file, where it asks for anything."""
+    for scan in facts.isa:
+        if scan.requires:
+            sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
+            yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
+
+
+def _making(making: Making | None) -> Iterator[tuple[str, str]]:
+    if making is None:
+        return
+    yield "compiled by", ", ".join(making.compilers) or "untold"
+    names = "stripped of names" if making.stripped else "with names of its functions"
+    yield "loads with", f"glibc {making.glibc} or later, {names}" if making.glibc else names
+    if making.package:
+        yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
 
 
 def _copies(core: Core) -> Iterator[tuple[str, str]]:

@@ -60,6 +60,23 @@ class CoreLevel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """What a binary tells about its making, beside its switches.
+
+    Attributes:
+        compilers: that worked on it: "GCC: (Debian 12.2.0-14) 12.2.0".
+        glibc: the least glibc that it can be loaded with ("2.14"); empty if it asks for none.
+        stripped: it has no names of functions but those that it exports.
+        package: package metadata that its builder left: "type", "name", "version", ...
+    """
+
+    compilers: tuple[str, ...]
+    glibc: str
+    stripped: bool
+    package: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
 
@@ -81,6 +98,7 @@ class Core:
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.
         levels: the copies of a core that has several, the baseline first; empty otherwise.
+        making: how it was made; None where it was not asked for, or cannot be read.
     """
 
     path: PurePath
@@ -96,3 +114,4 @@ class Core:
     switches: tuple[str, ...] = ()
     libraries: tuple[Library, ...] = ()
     levels: tuple[CoreLevel, ...] = ()
+    making: Making | None = None

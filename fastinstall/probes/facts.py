@@ -8,7 +8,7 @@ takes as long as running them, and doctor is used at every turn.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ class Binaries(Enum):
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
     DECODED = "what a process would load, and the code, instruction by instruction"
+    DESCRIBED = "all of that, and what the core tells about its making"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,8 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     symbols = request.recipe.expect.symbols
     replaced = _replaced(request.recipe)
     stack = observe_stack(interpreter, replaced, symbols, distributions, loader=loader, thorough=request.thorough)
+    if request.binaries is Binaries.DESCRIBED:
+        stack = _with_making(stack)
     prefix = Path(environment.prefix)
     return Facts(
         environment=environment,
@@ -177,12 +180,18 @@ def _linkage(request: ObservationRequest, interpreter: Interpreter, stack: Stack
     return observe_linkage(interpreter, stack, loader)
 
 
+def _with_making(stack: Stack) -> Stack:
+    from fastinstall.binary.core import describe_making
+
+    return stack if stack.core is None else replace(stack, core=describe_making(stack.core))
+
+
 def _isa(request: ObservationRequest, stack: Stack) -> tuple[IsaScan, ...]:
     if request.binaries is Binaries.CORE:
         return ()
     from fastinstall.probes.isa import observe_isa
 
-    return observe_isa(stack, cache=request.scans, scan=request.binaries is Binaries.DECODED)
+    return observe_isa(stack, cache=request.scans, scan=request.binaries is not Binaries.LINKED)
 
 
 def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:

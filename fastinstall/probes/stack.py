@@ -33,13 +33,16 @@ class Loader:
     preload: str = ""
 
 
+_PLAIN = Loader()
+
+
 def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every probe of files)
     interpreter: Interpreter,
     replaces: tuple[str, ...],
     symbols: tuple[str, ...],
     distributions: tuple[Distribution, ...],
     *,
-    loader: Loader = Loader(),
+    loader: Loader = _PLAIN,
     thorough: bool = True,
 ) -> Stack:
     """Everything that files tell about PIL in the target's site-packages.

@@ -84,6 +84,12 @@ def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fas
     assert "known advisories affects Pillow 13" in known[0]
 
 
+def test_doctor_finds_it_among_all_environments(fast: Fast) -> None:
+    result = fast.sandbox.cli("doctor", "--all", "--quick", "--json")
+    assert result.exit_code == 0, result.text
+    assert [report["environment"]["prefix"] for report in result.document["reports"]] == [str(fast.venv.prefix)]
+
+
 def test_pip_finds_nothing_wrong_and_lists_ours(fast: Fast) -> None:
     check = fast.venv.pip("check")
     assert check.exit_code == 0, check.text

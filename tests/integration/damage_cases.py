@@ -179,6 +179,24 @@ CASES = (
         },
     ),
     Case(
+        kind="conda",
+        damage=library_damages.jpeg_of_ijg,
+        says={
+            "jpeg-library": ("warning", "the core loads IJG libjpeg 6b, not libjpeg-turbo"),
+            "pillow-importable": ("error", "PIL cannot be imported", "undefined symbol: jpeg12_"),
+        },
+    ),
+    Case(
+        kind="stock",
+        damage=library_damages.jpeg_truncated,
+        says={
+            "jpeg-library": ("error", "libjpeg-", "cannot be used", "truncated"),
+            "libraries-resolve": ("error", "libjpeg-", "cannot be loaded", "truncated"),
+            "pillow-files": ("error", "bundled libraries are not those of pillow", "libjpeg-"),
+            "pillow-importable": ("error", "the import of PIL kills the interpreter with SIGBUS"),
+        },
+    ),
+    Case(
         kind="linked",
         damage=library_damages.jpeg_of_mozilla,
         says={

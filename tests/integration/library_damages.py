@@ -1,9 +1,11 @@
 """What goes wrong with libraries and builds, done to real ones: one function for each damage."""
 
+import os
 import shutil
 from pathlib import Path
 
-from jpeg_libraries import gcc, patchelf
+import pytest
+from jpeg_libraries import gcc, linked_by_name, needed_by, patchelf
 from linked_pillow import BY_RPATH_OF_WHEELS, BY_RUNPATH, LIKE_CONDA, SYSTEM_TIFF
 from scene import Scene, Variables, rerecord
 
@@ -22,8 +24,16 @@ int TIFFReadsJpeg(void) {
 
 
 def jpeg_of_ijg(scene: Scene) -> Variables:
-    """IJG's libjpeg over libjpeg-turbo's, under the same soname."""
-    scene.parts.jpegs().put("8d", _shared(scene, "libjpeg.so.8"))
+    """IJG's libjpeg over libjpeg-turbo's, with the same soname and interface, as conda's package `jpeg` did it."""
+    asked = _asked_jpeg(scene)
+    scene.parts.jpegs().put(_of_ijg(asked), _shared(scene, asked))
+    return {}
+
+
+def jpeg_truncated(scene: Scene) -> Variables:
+    """Half of a bundled libjpeg."""
+    library = scene.bundled("libjpeg")
+    os.truncate(library, library.stat().st_size // 2)
     return {}
 
 
@@ -55,6 +65,8 @@ def built_as_guides_say(scene: Scene) -> Variables:
 
 def tiff_of_the_system(scene: Scene) -> Variables:
     """Conda's libjpeg-turbo, and a core that was built while conda's libtiff was away: it got the system's."""
+    if "libjpeg.so.62" not in needed_by(linked_by_name("tiff")):
+        pytest.skip("this system's libtiff does not ask for libjpeg.so.62")
     library = scene.venv.prefix / "lib"
     jpeg = library / "libjpeg.so.8"
     shutil.copy2(scene.parts.jpegs().conda, jpeg)
@@ -75,7 +87,7 @@ def redirected(scene: Scene) -> Variables:
     """LD_LIBRARY_PATH, as other programs' start scripts leave it, with a libjpeg of the same soname."""
     directory = scene.sandbox.root / "elsewhere"
     asked = _asked_jpeg(scene)
-    scene.parts.jpegs().put("6b" if ".so.62" in asked else "8d", directory / asked)
+    scene.parts.jpegs().put(_of_ijg(asked), directory / asked)
     return {"LD_LIBRARY_PATH": str(directory)}
 
 
@@ -123,3 +135,8 @@ def _asked_jpeg(scene: Scene) -> str:
     bundled = sorted(path.name for path in scene.site.glob("pillow.libs/libjpeg-*"))
     linked = sorted(path.name for path in (scene.venv.prefix / "lib").glob("libjpeg.so.*"))
     return (linked or bundled)[0]
+
+
+def _of_ijg(asked: str) -> str:
+    """IJG's release with the interface of a soname."""
+    return "6b" if ".so.62" in asked else "8d"

@@ -12,6 +12,7 @@ from sandbox import Result, Sandbox
 from targets import make_environment, site_packages
 
 from fastinstall.errors import ExitCode
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.schemas import SCHEMAS
@@ -76,6 +77,9 @@ def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
     sandbox: Sandbox,
 ) -> None:
     whole, gone = _known_environment(sandbox, "whole"), _known_environment(sandbox, "gone")
+    malformed = _known_environment(sandbox, "malformed")
+    (malformed / RECEIPT).parent.mkdir(parents=True)
+    (malformed / RECEIPT).write_text("{")
     sandbox.venv(running(), tool="uv", name=f"{PLACE}/without", pip=False)
     (gone / "bin/python").unlink()
     (gone / "bin/python").symlink_to("/nowhere/python3")
@@ -83,8 +87,9 @@ def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
     survey = result.document
     jsonschema.validate(survey, SCHEMAS["doctor-all"]())
     assert [report["environment"]["prefix"] for report in survey["reports"]] == [str(whole)]
-    assert [each["prefix"] for each in survey["unobservable"]] == [str(gone)]
+    assert [each["prefix"] for each in survey["unobservable"]] == [str(gone), str(malformed)]
     assert "/nowhere/python3" in survey["unobservable"][0]["problem"]
+    assert "receipt.json: not JSON" in survey["unobservable"][1]["problem"]
     assert survey["without"] == 1
     alone = sandbox.cli("doctor", "--quick", "--json", "--prefix", whole).document
     assert survey["reports"][0] == {key: item for key, item in alone.items() if key != "schema"}
@@ -115,6 +120,10 @@ def test_where_none_is_known_all_is_well(sandbox: Sandbox) -> None:
     result = _all(sandbox)
     assert result.exit_code == ExitCode.OK
     assert "no environment with PIL is known" in result.stdout
+
+
+def test_a_check_that_there_is_none_of_is_refused_even_where_no_environment_is_known(sandbox: Sandbox) -> None:
+    assert _all(sandbox, "swaped").exit_code == ExitCode.USAGE
 
 
 def test_a_repair_of_all_at_once_is_refused(sandbox: Sandbox) -> None:

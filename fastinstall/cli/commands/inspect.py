@@ -16,7 +16,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session = session_of(context)
     recipe = recipe_named(session, Wish().recipe)
-    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, toolchain=True)
+    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
     facts = facts_of(session, find(session, target_of(arguments)), request)
     if arguments.redact:
         from fastinstall.rules.redact import redact  # noqa: PLC0415 (only on request)

@@ -109,3 +109,8 @@ def test_preloads_are_named_by_the_variable_alone(target: Target) -> None:
     target.text("/etc/ld.so.preload", "/lib/libtwo.so")
     process = target.start(HOST, preload=" libone.so")
     assert [file.path for file in process.scope] == ["/bin/host", "/lib/libone.so", MUSL]
+
+
+def test_without_its_loader_a_program_does_not_begin(tmp_path: Path) -> None:
+    process = Target(tmp_path).start(HOST)
+    assert process.problem == f"/bin/host: its loader {MUSL} cannot be read"

@@ -164,7 +164,8 @@ def test_what_is_opened_does_not_inherit_the_callers_rpath_but_the_programs(targ
     ("path", "problem"),
     [
         ("/bin/script", "/bin/script: not an ELF file"),
-        ("/bin/gone", "/bin/gone: there is no program for this machine"),
+        ("/bin/gone", "/bin/gone: not found"),
+        ("/bin/narrow", "/bin/narrow: a program for another machine"),
         ("/bin/static", "/bin/static: a static program, which has no loader"),
         ("/bin/strange", "/bin/strange: its loader /lib/ld-strange.so cannot be read"),
     ],
@@ -174,6 +175,9 @@ def test_a_program_that_cannot_begin_is_a_problem_and_libraries_open_all_the_sam
 ) -> None:
     target.text("/bin/script", "#!/bin/sh\n")
     target.write("/bin/static", Elf())
+    narrow = bytearray(program().content())
+    narrow[4] = 1
+    (target.root / "bin" / "narrow").write_bytes(narrow)
     target.write("/bin/strange", program(interpreter="/lib/ld-strange.so"))
     target.write("/lib64/liba.so")
     target.write("/opt/core.so", Elf(needed=("liba.so",)))

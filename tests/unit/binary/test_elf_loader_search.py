@@ -200,7 +200,7 @@ def test_the_origin_of_a_program_is_that_of_its_real_path(target: Target) -> Non
 def test_what_a_loader_was_compiled_with_is_read_from_its_strings(
     tmp_path: Path, strings: str, directories: tuple[str, ...], library: str
 ) -> None:
-    (tmp_path / "ld.so").write_bytes(f"\0no/path\0{strings}\0tail\0/own/etc/ld.so.cache\0".encode())
+    Elf(constants=f"\0no/path\0{strings}\0tail\0/own/etc/ld.so.cache\0".encode()).write(tmp_path / "ld.so")
     build = read_build(Root(tmp_path), "/ld.so", "x86_64")
     assert (build.directories, build.library) == (directories, library)
     assert (build.cache, build.version) == ("/own/etc/ld.so.cache", (2, 32))

@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from builders import (
@@ -221,3 +222,17 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
     assert any(row.startswith("core for x86-64-v3: loaded here, 3 SIMD symbols, /srv/") for row in rows)
     assert any(row.startswith("running core /srv/") and "x86-64-v3" in row for row in rows)
     assert "level x86-64-v3 (by ld.so, with glibc.cpu.x)" in rows
+
+
+def test_what_binaries_are_and_ask_for_is_told() -> None:
+    making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
+    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), WIDE).splitlines()]
+    assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
+    assert "loads with glibc 2.14 or later, stripped of names" in rows
+    assert any(row.startswith("jpeg libjpeg-turbo 3.") for row in rows)
+    assert any(row.startswith("zlib ") for row in rows)
+    assert any(row.startswith("CPU needed ") and "avx2" in row for row in rows)
+
+
+def _with_making(making: dict[str, Any]) -> Facts:
+    return changed(healthy_facts(), {"stack": {"core": {"making": making}}})
