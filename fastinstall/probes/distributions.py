@@ -34,7 +34,9 @@ def read_head(metadata: Path) -> bytes:
         content = (metadata / "METADATA").read_bytes()
     except OSError:
         return b""
-    return re.split(rb"\r?\n\r?\n", content, maxsplit=1)[0]
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n")
+    return content.partition(b"\n\n")[0]
 
 
 def _distribution(metadata: Path) -> Distribution:

@@ -96,6 +96,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     from fastinstall.probes.distributions import observe_distributions
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.stack import Loader, observe_stack
+    from fastinstall.rules.levels import offered_by
 
     settings = _loader_variables(request.process, variables)
     cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
@@ -104,6 +105,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         hwcaps=searched_levels(cpu, interpreter),
         library_path=settings["LD_LIBRARY_PATH"],
         preload=settings["LD_PRELOAD"],
+        level=offered_by(cpu),
     )
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)

@@ -32,6 +32,7 @@ def observe_linkage(interpreter: Interpreter, stack: Stack, loader: Loader) -> L
         library_path=loader.library_path,
         preload=loader.preload,
         hwcaps=loader.hwcaps,
+        level=loader.level,
     )
     try:
         return read_linkage(modules, settings)

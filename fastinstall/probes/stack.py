@@ -26,11 +26,13 @@ class Loader:
         hwcaps: levels whose subdirectories it searches, the best first ("x86-64-v3").
         library_path: the variable LD_LIBRARY_PATH, as written.
         preload: the variable LD_PRELOAD, as written.
+        level: of the CPU, above which the loader refuses a file, whatever its tunables say; None: as `hwcaps`.
     """
 
     hwcaps: tuple[str, ...] = ()
     library_path: str = ""
     preload: str = ""
+    level: str | None = None
 
 
 _PLAIN = Loader()

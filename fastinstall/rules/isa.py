@@ -6,7 +6,7 @@ from enum import StrEnum
 from fastinstall.model.core import Core, CoreLevel
 from fastinstall.model.isa import Confidence, IsaScan
 from fastinstall.model.machine import Cpu
-from fastinstall.rules.levels import level_of, rank, required_by
+from fastinstall.rules.levels import level_of, offered_by, rank, required_by
 
 MACHINE = "x86_64"
 
@@ -54,7 +54,7 @@ def judge(scan: IsaScan, cpu: Cpu) -> Verdict:
         return Verdict(scan=scan, outcome=Outcome.UNTOLD)
     lacking = missing(scan, cpu)
     silent = tuple(feature for feature in lacking if feature in scan.silent)
-    if rank(scan.declared) > rank(offered(cpu)):
+    if rank(scan.declared) > rank(offered_by(cpu)):
         outcome = Outcome.REFUSED
     elif len(lacking) > len(silent):
         outcome = Outcome.DIES
@@ -70,12 +70,6 @@ def missing(scan: IsaScan, cpu: Cpu) -> tuple[str, ...]:
     if not cpu.flags:
         return ()
     return tuple(feature for feature in scan.requires if feature not in cpu.flags)
-
-
-def offered(cpu: Cpu) -> str | None:
-    """The level that programs can use, whatever GLIBC_TUNABLES makes the loader believe."""
-    known = [cpu.level, level_of(cpu.flags)] if cpu.flags else [cpu.level]
-    return max(known, key=rank)
 
 
 def beyond(scan: IsaScan, level: str) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ has no name in /proc/cpuinfo, and "xsave" stands for it there.
 import re
 from collections.abc import Collection
 
+from fastinstall.model.machine import Cpu
+
 LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64-v1": ("lm", "cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"),
     "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"),
@@ -72,6 +74,13 @@ def level_of(flags: Collection[str]) -> str | None:
     """The highest level whose features are all among `flags`; None if not even the first is."""
     reached = [level for level in LEVELS if not missing_for(level, flags)]
     return reached[-1] if reached else None
+
+
+def offered_by(cpu: Cpu) -> str | None:
+    """The level that programs can use, whatever GLIBC_TUNABLES makes the loader believe, or by the features alone."""
+    if cpu.level is not None and not cpu.tunables:
+        return cpu.level
+    return max(cpu.level, level_of(cpu.flags), key=rank)
 
 
 def masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:

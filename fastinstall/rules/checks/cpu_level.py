@@ -33,7 +33,7 @@ from fastinstall.rules.checks._remedies import setup, stock
 from fastinstall.rules.checks._stack import readable_core
 from fastinstall.rules.checks._verify import show_cpu, show_note, show_variables
 from fastinstall.rules.checks._voice import Voice
-from fastinstall.rules.levels import level_of, rank
+from fastinstall.rules.levels import offered_by, rank
 
 NAME = "cpu-level"
 SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
@@ -63,7 +63,7 @@ def _well(context: CheckContext) -> Finding:
 
 
 def _overtaxed(context: CheckContext) -> Iterator[Finding]:
-    demands, offered = _demands(context), _offered(context.facts.cpu)
+    demands, offered = _demands(context), offered_by(context.facts.cpu)
     highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
     if rank(highest[0]) > rank(offered):
         yield _SAY.error(
@@ -97,11 +97,6 @@ def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
     return tuple(demands)
 
 
-def _offered(cpu: Cpu) -> str | None:
-    """What programs can use, whatever GLIBC_TUNABLES makes the loader believe."""
-    return max(cpu.level, level_of(cpu.flags), key=rank) if cpu.tunables else cpu.level
-
-
 def _unserved(context: CheckContext) -> Iterator[Finding]:
     if _best(context.recipe, context.facts.cpu) is None:
         names = ", ".join(level.name for level in context.recipe.levels)
@@ -122,7 +117,7 @@ def _masked(cpu: Cpu) -> Iterator[Finding]:
 
 def _hidden(context: CheckContext) -> Iterator[Finding]:
     cpu, core = context.facts.cpu, readable_core(context.facts.stack)
-    offered = _offered(cpu)
+    offered = offered_by(cpu)
     if rank(offered) <= rank(cpu.level):
         return
     loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
@@ -165,7 +160,7 @@ def _better(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
 
 
 def _best(recipe: Recipe, cpu: Cpu) -> str | None:
-    fitting = (level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(_offered(cpu)))
+    fitting = (level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(offered_by(cpu)))
     return next(fitting, None)
 
 

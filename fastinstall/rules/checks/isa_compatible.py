@@ -35,8 +35,8 @@ from fastinstall.rules.checks._remedies import command, repair, setup, stock
 from fastinstall.rules.checks._seats import Seat, copies, loaded_scans, name_of, taken_copy
 from fastinstall.rules.checks._verify import show_cpu, show_files, show_note
 from fastinstall.rules.checks._voice import Voice, listing
-from fastinstall.rules.isa import MACHINE, Outcome, Verdict, beyond, judge, offered
-from fastinstall.rules.levels import rank
+from fastinstall.rules.isa import MACHINE, Outcome, Verdict, beyond, judge
+from fastinstall.rules.levels import offered_by, rank
 
 NAME = "isa-compatible"
 SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
@@ -82,7 +82,7 @@ def _fatal(context: CheckContext, seat: Seat, outcome: Outcome, verdicts: tuple[
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
         evidence=listing(tuple(line for verdict in verdicts for line in _evidence(verdict.scan))),
-        expected=f"nothing beyond {offered(seat.cpu) or 'what that CPU has'}",
+        expected=f"nothing beyond {offered_by(seat.cpu) or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_remedy(context, seat),
         verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
@@ -92,7 +92,7 @@ def _fatal(context: CheckContext, seat: Seat, outcome: Outcome, verdicts: tuple[
 def _refusal(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) -> str:
     declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
     verb = "declares" if len(verdicts) == 1 else "declare"
-    return f"{seat.subject} offers {offered(seat.cpu)}, and {_files(context, verdicts)} {verb} to need {declared}"
+    return f"{seat.subject} offers {offered_by(seat.cpu)}, and {_files(context, verdicts)} {verb} to need {declared}"
 
 
 def _lack(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...], lacking: str) -> str:
@@ -186,7 +186,7 @@ def _promised(context: CheckContext, copy: CoreLevel) -> str:
 
 
 def _remedy(context: CheckContext, seat: Seat) -> Remedy:
-    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(offered(seat.cpu))]
+    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(offered_by(seat.cpu))]
     if not levels and not seat.here:
         return Remedy(text=f"no level suits {seat.subject}: stock Pillow does, in an environment of its own")
     if not levels:
@@ -195,7 +195,7 @@ def _remedy(context: CheckContext, seat: Seat) -> Remedy:
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     least = min(levels, key=rank)
     there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
-    wanted = ",".join(dict.fromkeys((least, *(there or (offered(context.facts.cpu) or least,)))))
+    wanted = ",".join(dict.fromkeys((least, *(there or (offered_by(context.facts.cpu) or least,)))))
     return setup(context, f"build one wheel for {seat.subject} and this CPU", "--levels", wanted)
 
 
