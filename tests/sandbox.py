@@ -199,7 +199,7 @@ class Sandbox:
         """A cache that has what the shared one has, but for some of its directories and temporary files."""
         cache = self.root / "cache"
         cache.mkdir()
-        for directory in self.cache.iterdir():
+        for directory in self.cache.glob("*"):
             if directory.name not in (*names, "tmp"):
                 (cache / directory.name).symlink_to(directory)
         return cache

@@ -31,7 +31,9 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
     reached = sandbox.root / "reached"
     compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
     words = ("setup", "--yes", "--prefix", venv.prefix, "--recipe", "plain", *ONE_LEVEL)
-    with sandbox.started(*words, env={"CC": str(compiler), **_plain_recipe(sandbox)}) as setup:
+    cache = sandbox.cache_without()
+    settings = {"CC": str(compiler), "FASTINSTALL_CACHE_DIR": str(cache), **_plain_recipe(sandbox)}
+    with sandbox.started(*words, env=settings) as setup:
         setup.wait_until(reached.exists)
         second = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         result = setup.end(by=signal.SIGINT)
@@ -41,7 +43,7 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
     assert "interrupted" in result.stderr
     assert tree_hash(venv.prefix) == before
     assert _processes_with(str(compiler)) == []
-    assert list((sandbox.cache / "tmp").iterdir()) == []
+    assert list((cache / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("stage", BEFORE_STAGING, ids=lambda stage: stage.split()[0])
