@@ -1,7 +1,7 @@
 """The verbs and their flags, as argparse sees them."""
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -55,17 +55,17 @@ def parse(
     wanted = () if {"-h", "--help"} & set(words) else candidates
     settings = load_settings(wanted, _keys)
     sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
-    parser = build_parser(_named(words))
+    parser = build_parser(words[0] if words and words[0] in _VERBS else None)
     for verb in _verbs_of(parser):
         _defaults_from(sources, verb)
     return parser.parse_args(words), sources
 
 
-def build_parser(wanted: Collection[str] = ()) -> argparse.ArgumentParser:
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line.
 
     Args:
-        wanted: the verbs that get their flags, because it takes longer than parsing them; empty for all.
+        only: the one verb that it is to know, because making all of them takes longer than parsing; None for all.
     """
     parser = _Parser(
         prog="fastinstall",
@@ -76,18 +76,13 @@ def build_parser(wanted: Collection[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser, prog=parser.prog)
-    for name, (summary, fill) in _VERBS.items():
-        verb = verbs.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
-        )
-        if not wanted or name in wanted:
-            fill(verb)
-            _common(verb)
+    for name in _VERBS if only is None else (only,):
+        summary, fill = _VERBS[name]
+        described = summary[0].upper() + summary[1:] + "."
+        verb = verbs.add_parser(name, help=summary, description=described, allow_abbrev=False)
+        fill(verb)
+        _common(verb)
     return parser
-
-
-def _named(words: Iterable[str]) -> set[str]:
-    return _VERBS.keys() & set(words)
 
 
 def _verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:

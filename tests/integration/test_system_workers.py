@@ -8,6 +8,9 @@ import pytest
 
 from fastinstall.system.workers import in_processes
 
+# Where tests run in parallel, the runner's own threads are there when the process forks, which Python 3.12 warns of.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize("items", [0, 1, 2, 7])

@@ -126,16 +126,36 @@ def _opened(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> str:
 
 
 def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    for file in linkage.files[1:]:
-        if problem := displacement(context, linkage, file):
-            yield _SAY.warning(
-                f"{_name(file)} {problem.message}",
-                evidence=(*_story(file), f"it is {whose(context, file.path)}"),
-                expected=problem.expected,
-                observed=str(file.path),
-                remedy=unset_variables() if is_by_variable(file) else repair(context),
-                verify=trace_search(context, _name(file)),
-            )
+    """One finding for each file at a wrong place, together with those that only it brings to the same one."""
+    problems = {file.path: displacement(context, linkage, file) for file in linkage.files[1:]}
+    wrong = [file for file in linkage.files[1:] if problems[file.path] is not None]
+    for file in wrong:
+        problem = problems[file.path]
+        if problem is None or (file.needed_by is not None and problems.get(file.needed_by) == problem):
+            continue
+        along = [other for other in _brought(wrong, file) if problems[other.path] == problem]
+        more = f", and {len(along)} more that it brings along" if along else ""
+        yield _SAY.warning(
+            f"{_name(file)} {problem.message}{more}",
+            evidence=(*_story(file), f"it is {whose(context, file.path)}", *listing(tuple(_stories(along)))),
+            expected=problem.expected,
+            observed=str(file.path),
+            remedy=unset_variables() if is_by_variable(file) else repair(context),
+            verify=trace_search(context, _name(file)),
+        )
+
+
+def _brought(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
+    """The files that came in on behalf of the first, which stand behind it in load order."""
+    known = {first.path}
+    for file in files:
+        if file.needed_by in known:
+            known.add(file.path)
+            yield file
+
+
+def _stories(files: list[LoadedFile]) -> Iterator[str]:
+    return (line for file in files for line in _story(file))
 
 
 def _redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
