@@ -6,7 +6,7 @@ or after the swap leaves it as it was.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ from fastinstall.model.core import Library
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
 from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
 from fastinstall.model.wish import Risk
@@ -43,7 +44,7 @@ from fastinstall.system.lock import locked
 S = TypeVar("S", bound=Step)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Observers:
     """How to look at the target, and how to judge it; handed in from above.
 
@@ -56,7 +57,7 @@ class Observers:
     judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Done:
     """What a carried-out plan left.
 
@@ -69,7 +70,7 @@ class Done:
     window_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Staged:
     metadata: str
     built: BuildResult

@@ -1,13 +1,13 @@
 """What a wheel of ours says of its own making, read from the staged tree: so that it is known wherever it was made."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.label import PROVENANCE_FILE
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Origin:
     """What was merged.
 

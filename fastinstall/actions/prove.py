@@ -1,7 +1,6 @@
 """Run real operations on a staged tree, and hold their pixels and features against what they must be."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
@@ -10,6 +9,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import digest
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Runtime
+from fastinstall.model.immutable import immutable
 from fastinstall.probes.pixels import PixelDifference, compare_pixels
 from fastinstall.probes.runtime import observe_runtime
 from fastinstall.system import files
@@ -22,7 +22,7 @@ _PARTS_OF_WEBP = {"transp_webp", "webp_anim", "webp_mux"}
 """Pillow 12 has no names of their own for them: since 11 they come with webp. Source: Pillow's deprecations page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Subject:
     """What is proven; two equal ones need one proof.
 

@@ -5,7 +5,7 @@ Nothing here touches the target: the wheel is unpacked into our cache, and run f
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import digest, document, dump, open_document
 from fastinstall.model.event import Finished, Noted, Started
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Build
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 Make = Callable[[Build], BuildResult]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Ground:
     """Where a proof runs.
 

@@ -1,17 +1,17 @@
 """What the actions work with: tools, places and listeners, gathered in one value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from fastinstall.installers.index import PackageIndex
 from fastinstall.model.event import Emit
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Cpu
 from fastinstall.model.recipe import Recipe
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Workshop:
     """The means of a setup.
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.api.catalogue import all_recipes
@@ -14,6 +13,7 @@ from fastinstall.model.advisory import Advisory
 from fastinstall.model.artefact import Releases
 from fastinstall.model.codec import open_document
 from fastinstall.model.facts import Facts
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
@@ -24,7 +24,7 @@ from fastinstall.rules.numbering import base_version
 from fastinstall.rules.versions import Choice, newest_fitting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Offer:
     """What a recipe would give.
 

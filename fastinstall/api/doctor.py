@@ -1,7 +1,7 @@
 """Examine an environment: observe, then check. Changes nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from fastinstall import __version__
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
@@ -9,6 +9,7 @@ from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import Host
 from fastinstall.model.machine import Cpu
 from fastinstall.model.process import LiveProcess
@@ -20,7 +21,7 @@ from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.rules.checks import CheckContext, check_names, needs_runtime, report, run_checks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Known:
     """What was observed before an environment is looked at, or is under way.
 
@@ -35,7 +36,7 @@ class Known:
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Examination:
     """What to examine.
 

@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.model.immutable import immutable
 from fastinstall.system.directories import Directories, user_directories
 from fastinstall.system.resources import recipes_directory
 
@@ -22,7 +23,7 @@ def _ignore(_event: "Event") -> None:
     """What listens where nobody does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Session:
     """The outside world of one run.
 

@@ -1,7 +1,6 @@
 """Carry out a plan that was consented to."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
@@ -16,6 +15,7 @@ from fastinstall.errors import RefusedError
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import CreateEnvironment, Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -24,7 +24,7 @@ from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.transaction import Observers, execute
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Outcome:
     """What came of a plan.
 

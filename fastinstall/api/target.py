@@ -1,15 +1,15 @@
 """Which environment is meant."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
+from fastinstall.model.immutable import immutable
 from fastinstall.probes.environment import locate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Target:
     """What the user named.
 

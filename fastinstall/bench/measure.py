@@ -4,12 +4,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 from fastinstall.system import process
 
@@ -33,7 +33,7 @@ SHORT: tuple[str, ...] = (
 _WORKER = Path(__file__).with_name("_worker.py")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Contender:
     """One PIL to measure.
 
@@ -48,7 +48,7 @@ class Contender:
     stage: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Effort:
     """How long to measure.
 
@@ -65,7 +65,7 @@ class Effort:
     photo: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Circumstances:
     """Where and when it is measured.
 

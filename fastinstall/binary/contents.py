@@ -4,14 +4,14 @@ And what can be told from that of one library; how it is told, `identities` says
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.image import EXECUTABLE, LOAD, open_image
 from fastinstall.binary.lookup import find_all_definitions
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Contents:
     """A file as it is searched for libraries.
 
@@ -36,7 +36,7 @@ class Contents:
         return match[1].decode("ascii", "replace") if match else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Identity:
     """A library that was found in a file. What cannot be told is empty or None.
 

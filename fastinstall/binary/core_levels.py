@@ -8,13 +8,14 @@ here is the model of the loader's to say.
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.binary.dynamic import DynamicFile, ElfError, read_dynamic
 from fastinstall.binary.image import read_whole
 from fastinstall.binary.symbols import defined_symbols, unoptimised_share
 from fastinstall.model.core import CoreLevel
+from fastinstall.model.immutable import immutable
 
 CODE_PREFIX = "lib_imaging_core-"
 """How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
@@ -24,7 +25,7 @@ BASELINE = "baseline"
 LEVEL_DIRECTORIES = "glibc-hwcaps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Stub:
     """A file that takes the core's place and holds none of its code.
 

@@ -7,13 +7,14 @@ hostile file ends in an `ElfError`. Slower than the other readers and not needed
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from fastinstall.binary.image import NOTE, ElfError, ElfImage, open_image
 from fastinstall.binary.sections import COMPRESSED, LARGEST_TEXT, STATIC_SYMBOLS, Section, read_sections
 from fastinstall.binary.versions import SymbolVersions, read_versions
+from fastinstall.model.immutable import immutable
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -26,7 +27,7 @@ _MOST_READS = 1 << 16
 _MOST_BYTES = 1 << 26
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ElfDetails:
     """How an ELF file was made, as far as it says so.
 

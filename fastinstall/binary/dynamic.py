@@ -3,7 +3,6 @@
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.image import (
@@ -17,6 +16,7 @@ from fastinstall.binary.image import (
     open_image,
 )
 from fastinstall.binary.tables import Strings, strings_at
+from fastinstall.model.immutable import immutable
 
 __all__ = ["DynamicFile", "ElfError", "ForeignElfError", "dynamic_entries", "read_dynamic"]
 
@@ -35,7 +35,7 @@ _LARGEST_DYNAMIC = 1 << 20
 Note = tuple[int, bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class DynamicFile:
     """The dynamic section of an ELF file and its notes.
 

@@ -6,12 +6,12 @@ not of a known form the version is unknown.
 
 import re
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import STRTAB, SYMTAB, dynamic_entries
 from fastinstall.binary.hashes import symbol_hash
 from fastinstall.binary.image import ElfImage, open_image
+from fastinstall.model.immutable import immutable
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _LONGEST = 256
@@ -30,7 +30,7 @@ _PATCH = re.compile(rb"\xc7[\x40-\x47]\x10(.{4})", re.DOTALL)
 _FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Function:
     """The beginning of a function's code."""
 

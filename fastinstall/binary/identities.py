@@ -6,12 +6,12 @@ file by the messages of its code, which a file that only uses the library does n
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary import deflate, jpeg
 from fastinstall.binary.contents import Contents, Identity, read_contents
 from fastinstall.binary.functions import freetype_version, returned_number
+from fastinstall.model.immutable import immutable
 
 JPEG, ZLIB = jpeg.KIND, deflate.KIND
 
@@ -23,7 +23,7 @@ def _untold(_contents: Contents) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Marks:
     """What a library is known by.
 

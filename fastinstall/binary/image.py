@@ -10,8 +10,9 @@ import stat
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from fastinstall.model.immutable import immutable
 
 LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
 EXECUTABLE, WRITABLE = 1, 2
@@ -43,7 +44,7 @@ class ForeignElfError(ElfError):
     """An ELF file for 32-bit or big-endian machines: the loader passes it over and searches on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Segment:
     """One program header.
 

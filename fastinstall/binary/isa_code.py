@@ -6,13 +6,13 @@ Source of the unwind table: Linux Standard Base, core specification, chapter 10.
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from fastinstall.binary.dynamic import SYMTAB, dynamic_entries
 from fastinstall.binary.hashes import count_symbols
 from fastinstall.binary.image import EXECUTABLE, LOAD, ElfError, ElfImage
 from fastinstall.binary.sections import STATIC_SYMBOLS, Section, read_sections
+from fastinstall.model.immutable import immutable
 
 SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -26,7 +26,7 @@ _SHORTEST_GAP = 64
 _ADDRESSES = 1 << 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Piece:
     """A stretch of code: a function, or what lies between two.
 
@@ -48,7 +48,7 @@ class Piece:
         return self.start, self.end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CodeMap:
     """The code of a file.
 

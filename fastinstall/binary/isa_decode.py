@@ -4,7 +4,6 @@ The package is the extra `isa`; every function but `is_available` needs it.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from itertools import compress
 from operator import attrgetter
 
 from fastinstall.binary.isa_features import kernel_names
+from fastinstall.model.immutable import immutable
 
 _CODE = attrgetter("code")
 _MARK = 4  # bytes of ENDBR64, which may stand before a jump
@@ -27,7 +27,7 @@ class Style(Enum):
     NONE = "no instruction"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Demand:
     """What a kind of instruction asks of a CPU.
 
@@ -42,7 +42,7 @@ class Demand:
     is_plain: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class References:
     """What a stretch of code refers to outside itself.
 

@@ -7,14 +7,14 @@ outside runs unasked. What is chosen by an answer that was passed on as an argum
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from fastinstall.binary.isa_code import CodeMap, piece_at
 from fastinstall.binary.isa_decode import References, trampolines
 from fastinstall.binary.isa_links import Links
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Choice:
     """How a file's functions come to run, by their indices among the pieces of its code.
 
@@ -29,7 +29,7 @@ class Choice:
     reading: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Program:
     """A file's functions, and what leads from one to another.
 

@@ -5,11 +5,11 @@ Source: x86-64 psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Rel
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fastinstall.binary.dynamic import all_dynamic_strings, dynamic_entries
 from fastinstall.binary.image import LOAD, WRITABLE, ElfImage
 from fastinstall.binary.isa_code import SYMBOL, symbol_entries
+from fastinstall.model.immutable import immutable
 
 _RELA, _RELASZ, _JMPREL, _PLTRELSZ, _RELRSZ, _RELR = 7, 8, 23, 2, 35, 36
 _INIT, _FINI = 12, 13
@@ -23,7 +23,7 @@ _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_
 _Symbol = tuple[int, int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Links:
     """What leads into the code.
 

@@ -3,19 +3,20 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fastinstall.binary.image import ElfImage
 from fastinstall.binary.isa_code import CodeMap, Piece, map_code, split
 from fastinstall.binary.isa_decode import References, Style, asking_codes, count, count_and_refer, demand_of
 from fastinstall.binary.isa_dispatch import Program, choose
 from fastinstall.binary.isa_links import Links, read_links
+from fastinstall.model.immutable import immutable
 
 _CPUID = b"\x0f\xa2"
 _DATA = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Function:
     """A stretch of code and what it uses.
 
@@ -43,7 +44,7 @@ class Function:
         return self.wrong <= 1 or self.wrong < _DATA * self.instructions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Usage:
     """The code of a file.
 

@@ -16,6 +16,7 @@ from fastinstall.binary.image import ElfError, open_image
 from fastinstall.binary.libraries import describe
 from fastinstall.binary.loader import MappedFile, ProcessSettings, SimulatedProcess, start_process
 from fastinstall.binary.lookup import Reference, references
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import Binding, Codec, Linkage
 
 ENTRY_POINTS = {
@@ -76,7 +77,7 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Bound:
     """A reference to an entry point, and what it gets."""
 

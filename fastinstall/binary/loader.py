@@ -6,7 +6,6 @@ opens libraries one after the other and tells what is mapped, why, and to what s
 What other packages have loaded before is not known here.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import read_dynamic
@@ -16,6 +15,7 @@ from fastinstall.binary.loader_levels import usable_hwcaps
 from fastinstall.binary.loader_process import Opened, SimulatedProcess
 from fastinstall.binary.loader_search import GlibcSearch
 from fastinstall.binary.loader_start import ProcessSettings, begin, start_process
+from fastinstall.model.immutable import immutable
 
 __all__ = [
     "MappedFile",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ResolvedLibrary:
     """What one DT_NEEDED entry resolves to.
 

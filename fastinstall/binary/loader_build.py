@@ -1,11 +1,11 @@
 """What a dynamic loader was compiled to do, read from the strings in its file. It is never run."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastinstall.binary.image import ElfError, open_image
 from fastinstall.binary.loader_root import Root
+from fastinstall.model.immutable import immutable
 
 _DIRECTORIES = re.compile(rb"\0((?:/(?:[\w.+-]+/)*lib[\w.+-]*/(?:[\w.+-]+/)*\0)+)")
 _VERSION = re.compile(rb"release version (\d+)\.(\d+)")
@@ -17,7 +17,7 @@ _LEVELS_SINCE, _PLATFORMS_UNTIL = (2, 33), (2, 37)
 _STANDARD = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class LoaderBuild:
     """The settings of one loader of glibc.
 

@@ -5,8 +5,10 @@ Source: glibc, sysdeps/generic/dl-cache.h.
 
 import os
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from fastinstall.model.immutable import immutable
 
 _OLD_MAGIC = b"ld.so-1.7.0"
 _MAGIC = b"glibc-ld.so.cache1.1"
@@ -20,7 +22,7 @@ _ENTRY = struct.Struct("<iIIIQ")
 Entry = tuple[int, str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class LoaderCache:
     """Where `ldconfig` found libraries.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastinstall.binary.dynamic import DynamicFile, ElfError, ForeignElfError, read_dynamic
 from fastinstall.binary.loader_root import Root
+from fastinstall.model.immutable import immutable
 
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
 """Reasons for which a file is mapped without a search path; see `LoadedFile`."""
@@ -30,7 +31,7 @@ class DamagedError(Exception):
         self.problem = problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ReadFile:
     """A file that the loader would take.
 
@@ -45,7 +46,7 @@ class ReadFile:
     identity: Identity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Found:
     """The end of a search.
 
@@ -62,7 +63,7 @@ class Found:
     source: "MappedFile | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Request:
     """One DT_NEEDED entry of a file, answered.
 

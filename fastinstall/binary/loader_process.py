@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fastinstall.binary.loader_checks import Checks
 from fastinstall.binary.loader_files import OPENED, MappedFile
 from fastinstall.binary.loader_map import LinkMap, Rollback, breadth_first
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import LoadedFile, MissingLibrary
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fastinstall.binary.lookup import Reference
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Opened:
     """What became of opening a library at run time.
 

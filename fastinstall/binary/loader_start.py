@@ -4,7 +4,6 @@ Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c; musl's ldso/dynlink.c.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,13 @@ from fastinstall.binary.loader_map import LinkMap
 from fastinstall.binary.loader_process import SimulatedProcess
 from fastinstall.binary.loader_root import Root
 from fastinstall.binary.loader_search import GlibcSearch
+from fastinstall.model.immutable import immutable
 
 if TYPE_CHECKING:
     from fastinstall.binary.loader_rules import Search
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ProcessSettings:
     """What the files of a process depend on.
 

@@ -6,7 +6,6 @@ Source: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`).
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fastinstall.binary.dynamic import STRTAB, SYMTAB, all_dynamic_strings, dyna
 from fastinstall.binary.hashes import count_symbols, count_unhashed, symbol_hash
 from fastinstall.binary.image import INTERP, ElfImage, open_image
 from fastinstall.binary.versions import VERDEF, VERSYM, Version, defined_versions, needed_versions
+from fastinstall.model.immutable import immutable
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _WORD = struct.Struct("<H")
@@ -25,7 +25,7 @@ _SEEN_BY_OTHERS = frozenset({0, 3})  # default, protected; internal and hidden o
 _INDEX, _HIDDEN, _BASE, _OLDEST = 0x7FFF, 0x8000, 1, 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Definition:
     """A definition that references of other files can be bound to.
 
@@ -42,7 +42,7 @@ class Definition:
     oldest: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Reference:
     """A symbol that a file wants of another.
 

@@ -4,10 +4,10 @@ The loader never looks at them, and they may have been stripped: nothing about l
 """
 
 import struct
-from dataclasses import dataclass
 
 from fastinstall.binary.image import ElfError, ElfImage
 from fastinstall.binary.tables import Strings
+from fastinstall.model.immutable import immutable
 
 STATIC_SYMBOLS = 2
 COMPRESSED = 0x800
@@ -17,7 +17,7 @@ _NO_BITS = 8
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Section:
     """One section header.
 

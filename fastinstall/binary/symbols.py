@@ -6,7 +6,6 @@ Not how symbols bind between libraries, nor which instructions the functions con
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import SYMTAB, all_dynamic_strings, dynamic_entries
@@ -14,6 +13,7 @@ from fastinstall.binary.hashes import count_symbols
 from fastinstall.binary.image import ElfError, ElfImage, open_image
 from fastinstall.binary.sections import STATIC_SYMBOLS, read_lines, read_sections
 from fastinstall.binary.tables import Strings
+from fastinstall.model.immutable import immutable
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _FUNCTION = 2
@@ -92,7 +92,7 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
         return read_lines(image, ".GCC.command.line")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Table:
     """A symbol table: entries of 24 bytes, and the strings that they name."""
 

@@ -6,12 +6,12 @@ offsets from entry to entry and ignores all counts.
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.binary.image import ElfError, ElfImage, open_image
 from fastinstall.binary.tables import Records, Strings
+from fastinstall.model.immutable import immutable
 
 VERSYM, VERDEF, VERNEED = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE
 
@@ -22,7 +22,7 @@ _DEFINED_NAME = struct.Struct("<II")
 _FORMAT, _BASE, _INDEX = 1, 1, 0x7FFF
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class VersionNeed:
     """What a file needs of one library.
 
@@ -35,7 +35,7 @@ class VersionNeed:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SymbolVersions:
     """The versions of a file's symbols.
 
@@ -48,7 +48,7 @@ class SymbolVersions:
     defined: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Version:
     """A version that symbols may have.
 

@@ -2,7 +2,6 @@
 
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.audit import audit_core
@@ -21,11 +20,12 @@ from fastinstall.build.statics import StaticLibrary
 from fastinstall.build.wheel import pack_wheel, tags_of, unpack_wheel
 from fastinstall.model import codec
 from fastinstall.model.event import Finished, Noted, Started
+from fastinstall.model.immutable import immutable
 from fastinstall.model.merge import MergeReport
 from fastinstall.model.wish import LinkMode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Parts:
     """What a wheel is made of.
 

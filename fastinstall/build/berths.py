@@ -6,13 +6,13 @@ The dynamic loader chooses among several: it looks for the library that the empt
 wheels must not take the first one's core for the second's, so the name is made of what decides the bytes.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.chassis import Chassis, require_known_libraries
 from fastinstall.build.linking import Place
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.system import files
 from fastinstall.system.process import run
@@ -20,7 +20,7 @@ from fastinstall.system.process import run
 HWCAPS = "glibc-hwcaps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Berth:
     """The place of one core in a wheel.
 

@@ -9,7 +9,6 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from fastinstall import __version__
 from fastinstall.build.provenance import Ingredient, Provenance
 from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Build
 from fastinstall.system import files
 
@@ -36,7 +36,7 @@ _VENDORED = "#thirdparty/"  # in the official bill: C code inside Pillow's own s
 _Component = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class StaticPart:
     """A library inside the core.
 
@@ -53,7 +53,7 @@ class StaticPart:
     sdist: Ingredient
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Contents:
     """What went into a wheel.
 

@@ -6,18 +6,18 @@ renamed into it, so concurrent builders do each other no harm.
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
 from fastinstall.model import codec
 from fastinstall.model.event import Emit, Noted
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 
 _RESULT = "result.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Entry:
     """What is known of a cached wheel.
 

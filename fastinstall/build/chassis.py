@@ -8,13 +8,13 @@ core asks for them, so nothing is edited afterwards.
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.build.reach import reached_libraries
 from fastinstall.build.wheel import tags_of, unpack_wheel
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 
 CORE = "_imaging"
@@ -28,7 +28,7 @@ BASELINE = frozenset(
 _PYTHON_CODE = (".py", ".pyi")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Chassis:
     """An unpacked official wheel.
 

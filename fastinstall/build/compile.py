@@ -1,7 +1,6 @@
 """Compile: `pip wheel` in isolation, heard line by line, and its log audited. The target is not touched."""
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.failures import explain
@@ -11,6 +10,7 @@ from fastinstall.build.requirements import Requirements, without_settings
 from fastinstall.build.variables import Flags, build_variables
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Emit, Progressed
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.rules.flags import audit_compile_lines, compiled_file, parse_setup_summary
 from fastinstall.system import files
@@ -19,7 +19,7 @@ from fastinstall.system.process import Leash, run
 STAGE = "compile"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Compiled:
     """What the compiler made.
 
@@ -34,7 +34,7 @@ class Compiled:
     output: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Workshop:
     """Where a core is compiled.
 

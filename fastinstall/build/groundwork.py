@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.build.berths import Berth, berths
@@ -15,10 +15,11 @@ from fastinstall.build.prepare import Prepared, prepare_source
 from fastinstall.build.request import BuildRequest
 from fastinstall.build.requirements import fetch_requirements
 from fastinstall.build.statics import StaticLibrary, StaticOrder, build_static
+from fastinstall.model.immutable import immutable
 from fastinstall.system.process import Leash
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Site:
     """Where one build happens.
 
@@ -37,7 +38,7 @@ class Site:
     log: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Groundwork:
     """What is ready once nothing is left to be done but to compile.
 

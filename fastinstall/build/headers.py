@@ -8,11 +8,11 @@ CPU behind `-march=native`, and not with the place where a header lies.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.system.process import run
 
@@ -26,7 +26,7 @@ _VERSION_MACROS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Headers:
     """The C headers as the compiler sees them.
 

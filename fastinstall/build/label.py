@@ -1,12 +1,12 @@
 """Label an unpacked wheel: its name, version and tags, and the statements inside about what it is."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.build.wheel import metadata_directory, tags_of
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 
 PROVENANCE_FILE = "fastinstall.json"
@@ -14,7 +14,7 @@ SBOM_FILE = "sboms/fastinstall.cdx.json"
 MERGE_FILE = "fastinstall-merge.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Label:
     """What a wheel is to be called.
 

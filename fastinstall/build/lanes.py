@@ -7,7 +7,7 @@ another level for their own.
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from fastinstall.build.requirements import Requirements
 from fastinstall.build.variables import preprocessor_flags
 from fastinstall.build.wheel import unpack_wheel
 from fastinstall.model.event import Finished, Started
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.system import files
 from fastinstall.system.process import Leash
 from fastinstall.system.together import together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Ground:
     """What all lanes of a build share.
 
@@ -50,7 +51,7 @@ class Ground:
     log: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Lane:
     """One level, compiled.
 

@@ -7,12 +7,12 @@ it survives a moved environment.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.chassis import Chassis
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.wish import LinkMode
 from fastinstall.system.process import run
@@ -21,7 +21,7 @@ _HIDDEN = "-Wl,--exclude-libs,ALL"
 """Symbols of static libraries stay inside: else a libz that another module has loaded would be called instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Linking:
     """How a build links.
 
@@ -34,7 +34,7 @@ class Linking:
     options: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Place:
     """Where a core will lie.
 

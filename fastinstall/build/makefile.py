@@ -7,10 +7,10 @@ one target, the pattern "%.o", makefiles of subdirectories; no functions, no con
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 
 _NAME = "Makefile"
 _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*(.*)$")
@@ -19,7 +19,7 @@ _REFERENCE = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|([@<]))")
 _PATTERN = "%.o"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CompileStep:
     """How one object file is made.
 
@@ -52,14 +52,14 @@ def compile_steps(directory: Path, archive: str) -> tuple[CompileStep, ...]:
     return tuple(_step(directory, top, PurePosixPath(name), subdirectory) for name in objects)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Rule:
     target: str
     needs: str
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Makefile:
     """What a makefile says.
 

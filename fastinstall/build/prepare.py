@@ -2,7 +2,6 @@
 
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.headers import Headers
@@ -11,6 +10,7 @@ from fastinstall.build.source import extract_source
 from fastinstall.build.tuning import tuned
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Finished, Noted, Started
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels, Tuning
 from fastinstall.model.merge import MergeReport
 from fastinstall.system import files
@@ -19,7 +19,7 @@ _NOT_COMPILED = ("Tests", "docs")  # of Pillow's sdist they are 19 parts of 20
 _CODE = ("src",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Prepared:
     """A source that can be compiled.
 

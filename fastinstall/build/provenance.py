@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall import __version__
@@ -11,13 +10,14 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.model.wish import LinkMode
 
 PIPELINE_VERSION = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Ingredient:
     """A file that went into the wheel.
 
@@ -34,7 +34,7 @@ class Ingredient:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Provenance:
     """How a wheel was made; the same inputs give the same text.
 

@@ -1,17 +1,18 @@
 """What a build needs and what it gives: the values that enter and leave the pipeline."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from fastinstall.model.event import Emit, ignore
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Compiler
 from fastinstall.model.plan import Build
 from fastinstall.model.recipe import NativeRequirement, Recipe
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class BuildRequest:
     """Everything that decides a build; nothing else is looked up.
 
@@ -59,7 +60,7 @@ class BuildRequest:
         return {name: library for name, library in known.items() if library.core or self.chassis is None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class BuildResult:
     """A finished wheel in the cache.
 

@@ -10,7 +10,6 @@ import os
 import time
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.request import BuildRequest
@@ -18,6 +17,7 @@ from fastinstall.errors import DocumentError, FailedError
 from fastinstall.installers.pip import pip_environment
 from fastinstall.model import codec
 from fastinstall.model.event import Noted
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 from fastinstall.system.process import CommandError, run
 
@@ -27,7 +27,7 @@ _LATEST = "latest.json"
 _DEFAULT = ("setuptools>=40.8.0",)  # PEP 518: where there is no pyproject.toml, or no [build-system]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Requirements:
     """Wheels that a build runs with.
 
@@ -46,7 +46,7 @@ class Requirements:
         return ("--no-index", *links)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Latest:
     """What was fetched last: the name of its directory, and sha256 by file name."""
 

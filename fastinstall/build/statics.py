@@ -12,7 +12,6 @@ import shlex
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.makefile import CompileStep, compile_steps
@@ -21,6 +20,7 @@ from fastinstall.build.source import extract_source
 from fastinstall.errors import DocumentError, FailedError
 from fastinstall.model import codec
 from fastinstall.model.event import Emit, Finished, Noted, Progressed, Started, ignore
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.system import files
@@ -39,7 +39,7 @@ _SECONDS = 300.0
 _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class StaticOrder:
     """Everything that decides a static library.
 
@@ -66,7 +66,7 @@ class StaticOrder:
     emit: Emit = ignore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class StaticLibrary:
     """A static library in the cache.
 
@@ -85,7 +85,7 @@ class StaticLibrary:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Entry:
     """What is known of a cached library: its version and, by path, the digests of its files."""
 

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.build.headers import include_flags
 from fastinstall.build.reproducible import FIXED_VARIABLES
 from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import pip_environment
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 
 _STRAY = frozenset(
@@ -42,7 +42,7 @@ def without_stray(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[s
     return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Flags:
     """What compiler and linker are told for one core.
 

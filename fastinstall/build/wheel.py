@@ -10,17 +10,17 @@ import io
 import re
 import stat
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 
 _DATE = (2020, 1, 1, 0, 0, 0)
 _PERMISSIONS = 0o777
 _EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Tags:
     """Compatibility tags of a wheel (PEP 425).
 

@@ -3,16 +3,17 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TextIO
 
 from fastinstall.cli.page import Page
+from fastinstall.model.immutable import immutable
 
 _NARROWEST = 40
 _USUAL = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Console:
     """Where a run prints.
 

@@ -7,7 +7,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -16,6 +15,7 @@ from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
 from fastinstall.errors import ExitCode, FastinstallError
+from fastinstall.model.immutable import immutable
 from fastinstall.system.directories import user_directories
 
 
@@ -23,7 +23,7 @@ class _Command(Protocol):
     def run(self, arguments: Namespace, context: "Context") -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Context:
     """What a command gets.
 

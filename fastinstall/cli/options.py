@@ -4,15 +4,16 @@ Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the 
 """
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from fastinstall.cli import readers
 from fastinstall.cli.settings import Reader, Sources, read_from, variable_of
+from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import LinkMode, Risk, Wish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Option:
     """One wish.
 

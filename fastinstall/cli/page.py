@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from fastinstall.model.immutable import immutable
 
 SHOWN = 6
 _CODES = {
@@ -18,7 +19,7 @@ _CODES = {
 _COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda) .*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Page:
     """How text is laid out for a stream.
 

@@ -1,18 +1,18 @@
 """Where a value comes from when no flag gives it: a FASTINSTALL_* variable, then fastinstall.toml."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastinstall.errors import DocumentError, UsageError
+from fastinstall.model.immutable import immutable
 
 Reader = Callable[[object], Any]
 
 _MEND = "correct that file, or remove it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Settings:
     """What a fastinstall.toml says.
 
@@ -25,7 +25,7 @@ class Settings:
     values: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Sources:
     """Variables and settings, in this order.
 

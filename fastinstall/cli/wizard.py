@@ -1,6 +1,6 @@
 """The wizard: what was detected, the plan, Proceed / Customize / Cancel. Only for a person at a terminal."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from fastinstall.api.comparing import Offer, compare_recipes
@@ -18,6 +18,7 @@ from fastinstall.cli.render_facts import facts_text
 from fastinstall.cli.render_offers import offer_answers, offers_text
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError, UsageError
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
 from fastinstall.model.wish import LinkMode, Wish
 from fastinstall.probes.environment import active_prefixes
@@ -30,7 +31,7 @@ _LINKS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Talk:
     """Who is talked to, and about which target."""
 

@@ -3,9 +3,9 @@
 Paths are relative to site-packages, so that an environment may be moved or copied with its guard.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"
@@ -17,7 +17,7 @@ _HEADER = """\
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class GuardTarget:
     """What the guard watches.
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from fastinstall.errors import DocumentError, FailedError, RefusedError
 from fastinstall.installers.downloads import stored
 from fastinstall.model import codec
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 
 _NOTE = ".attestation.json"
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
     UNVERIFIABLE = "unverifiable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Attestation:
     """Who published a file, as far as it is known. One that is invalid is a `FailedError`, not a value.
 

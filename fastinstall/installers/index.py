@@ -5,7 +5,6 @@ Not a resolver: which of the offered versions is built is the planner's choice.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +14,13 @@ from fastinstall.installers.urls import local_path, without_credentials
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.event import Emit, Noted, Progressed, ignore
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
 
 _FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class PackageIndex:
     """Where files come from.
 

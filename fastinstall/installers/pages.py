@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from unearth.collector import IndexHTMLParser, IndexPage, parse_html_page, parse_json_response
 from unearth.link import Link
+
+from fastinstall.model.immutable import immutable
 
 JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
 _ATTRIBUTE = "data-provenance"
 _KEY = "provenance"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Offer:
     """A file that a page offers.
 

@@ -7,11 +7,12 @@ for the tool's pip is served by its own.
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.system.process import CommandError, Completed, run
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
@@ -38,7 +39,7 @@ _SETTING = re.compile(r"^(?P<section>:env:|[\w-]+)\.(?P<key>[\w-]+)=(?P<value>['
 _SECTIONS = ("global", "install", ":env:")  # the later one wins, as for `pip install`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class PipSettings:
     """What pip's configuration (files and PIP_* variables) says about package indexes.
 

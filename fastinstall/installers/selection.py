@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag, cpython_tags
@@ -17,6 +16,7 @@ from packaging.version import Version
 
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
@@ -25,7 +25,7 @@ _LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
 _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class FileName:
     """What the name of an sdist or a wheel says.
 
@@ -45,7 +45,7 @@ class FileName:
         return bool(self.tags)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Names:
     """Names of distributions, normalised.
 

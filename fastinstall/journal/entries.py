@@ -6,16 +6,16 @@ whole can still be undone.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode, encode, kind_of
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Directory:
     """A directory whose entries change, as it was before.
 
@@ -30,7 +30,7 @@ class Directory:
     names: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SpreadDirectory:
     """A directory of a tree that is moved file by file.
 
@@ -45,7 +45,7 @@ class SpreadDirectory:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Begun:
     """A transaction began.
 
@@ -66,7 +66,7 @@ class Begun:
     directories: tuple[Directory, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Moving:
     """These moves are about to happen, in this order.
 
@@ -85,7 +85,7 @@ class Moving:
     manifest: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Moved:
     """The moves announced last are done.
 
@@ -96,7 +96,7 @@ class Moved:
     window_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Spreading:
     """A tree that cannot be renamed as a whole is about to be moved file by file.
 
@@ -111,12 +111,12 @@ class Spreading:
     directories: tuple[SpreadDirectory, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Spread:
     """The tree announced last has been moved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Committing:
     """The receipt is about to change.
 
@@ -127,14 +127,14 @@ class Committing:
     replaces: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Committed:
     """The transaction holds: from here on only a rollback undoes it."""
 
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Undoing:
     """Undoing began, and has to be brought to its end."""
 
@@ -155,7 +155,7 @@ class State(StrEnum):
     UNDOING = "undoing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Log:
     """A journal, read.
 

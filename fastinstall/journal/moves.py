@@ -7,16 +7,16 @@ what is where, so it can be cut off and begun again any number of times.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.journal.entries import Log
 from fastinstall.journal.fingerprint import is_ours
 from fastinstall.journal.relocate import Mover
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Placed:
     """A move and where its ends lie.
 

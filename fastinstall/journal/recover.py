@@ -1,17 +1,17 @@
 """What the next command does about an interrupted one, and the way back from a finished setup."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.errors import DamagedError, RefusedError, UsageError
 from fastinstall.journal import footing
 from fastinstall.journal.store import Store, TransactionInfo
 from fastinstall.journal.undo import Terms, Undone, undo
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Recovered:
     """A transaction that had been interrupted, and is undone now.
 
@@ -28,7 +28,7 @@ class Recovered:
     undone: Undone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class RolledBack:
     """Setups that were undone.
 

@@ -1,11 +1,12 @@
 """What names a transaction: its moment and a few random digits."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from fastinstall.model.immutable import immutable
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@immutable
 class Stamp:
     """The identity of a transaction.
 

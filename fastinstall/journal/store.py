@@ -5,7 +5,6 @@ Its layout stands in `layout`. Reading takes no lock and changes nothing.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
@@ -13,10 +12,11 @@ from fastinstall.journal.entries import Begun, Log, State
 from fastinstall.journal.glance import read_receipt
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class TransactionInfo:
     """A transaction as its directory tells it.
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from fastinstall.errors import DamagedError, DocumentError, RefusedError
@@ -13,12 +12,13 @@ from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import ROOT
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.store import Store
+from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Risk
 from fastinstall.rules.messages import quote
 from fastinstall.system import files, signals
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Terms:
     """On what terms to undo.
 
@@ -34,7 +34,7 @@ class Terms:
     intruders: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Undone:
     """What undoing could not simply put back.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fastinstall.merge.nodes import Node
 from fastinstall.merge.syntax import BLOCKS
+from fastinstall.model.immutable import immutable
 
 _ALTERNATIVES = BLOCKS - {"preproc_if", "preproc_ifdef"}
 _LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -18,7 +19,7 @@ _State = frozenset[int]
 _NOWHERE: _State = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Openings:
     """What a function may do with something that is opened and closed.
 

@@ -1,7 +1,6 @@
 """Decide about one item: upstream's text, the fork's, both merged, or upstream's because both exclude each other."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastinstall.merge.canonical import merge_canonical
 from fastinstall.merge.emit import emit, reads_back
@@ -9,12 +8,13 @@ from fastinstall.merge.nodes import Node
 from fastinstall.merge.scopes import require_same_scopes
 from fastinstall.merge.syntax import ATOMIC, Item
 from fastinstall.merge.threeway import ConflictError, merge_nodes
+from fastinstall.model.immutable import immutable
 from fastinstall.model.merge import Origin
 
 Macros = Mapping[str, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Versions:
     """One item on the three sides; None where a side has it not.
 
@@ -35,7 +35,7 @@ class Versions:
         return tuple(dict.fromkeys(item.key.name for item in items if item))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Decision:
     """What becomes of an item.
 

@@ -5,7 +5,6 @@ form, and where that fails upstream's stays.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fastinstall.merge.counterparts import by_base_key, renamed_functions
@@ -13,13 +12,14 @@ from fastinstall.merge.decisions import Decision, Macros, Versions, conflict, de
 from fastinstall.merge.macros import names_in_macros
 from fastinstall.merge.meanings import misunderstood
 from fastinstall.merge.syntax import Item, ItemKey, parse_items
+from fastinstall.model.immutable import immutable
 from fastinstall.model.merge import Origin
 
 _LF, _CRLF = "\n", "\r\n"
 _TAKEN = (Origin.KERNELS, Origin.MERGED, Origin.CANONICAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Outcome:
     """What became of one item.
 
@@ -41,7 +41,7 @@ class Outcome:
         return self.origin in _TAKEN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class MergedText:
     """A merged file.
 
@@ -84,7 +84,7 @@ def _merge_texts(base: str, upstream: str, kernels: str, keep: frozenset[str]) -
     return MergedText(text=text.replace(_LF, ends), outcomes=outcomes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Sides:
     """The items of the three texts, by the keys of the base."""
 

@@ -6,13 +6,13 @@ shown by proof.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError
 from fastinstall.merge.definitions import defined_names, rename, used_names
 from fastinstall.merge.retained import SUFFIX, Retained, Upstream
 from fastinstall.merge.signatures import FunctionSignature, read_signature
 from fastinstall.merge.syntax import Item, ItemKey, ParsedFile, parse_items
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import GuardedFunction
 from fastinstall.rules.conditions import condition_problem, read_names
 
@@ -21,7 +21,7 @@ KERNEL_SUFFIX = "__simd"
 _HINT = "put it right in the recipe, or take the rule out: fastinstall recipes show NAME"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class GuardedText:
     """A merged file with its guards.
 
@@ -36,7 +36,7 @@ class GuardedText:
     unused: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Guard:
     """A rule with the function that it means."""
 

@@ -1,18 +1,18 @@
 """Merge one file of a tree by the rules of a recipe, guards included, and say what stands against it."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError
 from fastinstall.merge.files import Outcome, merge_texts
 from fastinstall.merge.guards import apply_guards
 from fastinstall.merge.sources import Source
 from fastinstall.merge.syntax import ParsedFile, parse_items, tokens
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import GuardedFunction
 from fastinstall.model.merge import Origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Trouble:
     """Why something of the fork cannot be merged.
 
@@ -27,7 +27,7 @@ class Trouble:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class MergedFile:
     """One file, merged.
 

@@ -6,16 +6,16 @@ macros, types, variables. What the merge left alone is shared.
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from fastinstall.merge.definitions import defined_names, rename, used_names
 from fastinstall.merge.nodes import DIRECTIVE
 from fastinstall.merge.syntax import ATOMIC, Item, ItemKey, ParsedFile
+from fastinstall.model.immutable import immutable
 
 SUFFIX = "__scalar"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Retained:
     """Items of upstream's that stay under other names.
 

@@ -1,15 +1,14 @@
 """A C function seen from outside: what stands before its body, its parameters, whether it gives something back."""
 
-from dataclasses import dataclass
-
 from fastinstall.merge.definitions import declared_name, is_declarator, until_body
 from fastinstall.merge.nodes import Node
 from fastinstall.merge.syntax import ATOMIC, Item, parse_items
+from fastinstall.model.immutable import immutable
 
 _QUALIFIERS = ("const", "restrict", "__restrict", "static", "inline")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class FunctionSignature:
     """How a function is called.
 

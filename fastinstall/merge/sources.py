@@ -5,9 +5,9 @@ Only what lies below src/ is looked at: setup.py, pyproject.toml and the package
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 
 _DIRECTORY = "src"
@@ -15,7 +15,7 @@ _SUFFIXES = (".c", ".h")
 _HEADER = re.compile(r"^(Name|Version):\s*(\S+)\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Source:
     """One file that the fork changed or brought.
 

@@ -5,7 +5,6 @@ what could not be merged: never a mixture that nobody wrote.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.errors import UsageError
@@ -13,11 +12,12 @@ from fastinstall.merge.components import LeftOut, dependants
 from fastinstall.merge.merged import MergedFile, as_upstream, merge_file
 from fastinstall.merge.report import Labels, make_report
 from fastinstall.merge.sources import Source, label, read_sources, write_source
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels, Part
 from fastinstall.model.merge import MergeReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Trees:
     """Unpacked sdists.
 

@@ -1,8 +1,9 @@
 """Known vulnerabilities and defects, as recipes list them. Data only."""
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+
+from fastinstall.model.immutable import immutable
 
 
 class Severity(StrEnum):
@@ -15,7 +16,7 @@ class Severity(StrEnum):
     UNRATED = "unrated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Advisory:
     """A known vulnerability or defect.
 
@@ -45,7 +46,7 @@ class Advisory:
     demonstration: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class AdvisoryList:
     """A file of advisories that several recipes share.
 

@@ -1,9 +1,11 @@
 """A file of a package index, named so that nothing else can take its place."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Artefact:
     """An sdist or a wheel, by name, version and hash.
 
@@ -29,7 +31,7 @@ class Artefact:
     provenance: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Releases:
     """What the index (or the wheelhouse) offers for a recipe and a target.
 

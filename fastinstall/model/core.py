@@ -1,10 +1,11 @@
 """The compiled imaging core as it lies on disk, and the libraries that it would load; read, and never loaded."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from fastinstall.model.immutable import immutable
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@immutable
 class Library:
     """A library as the loader would find it, and its fingerprint, by which a change is noticed.
 
@@ -34,7 +35,7 @@ class Library:
     build_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CoreLevel:
     """One copy of the core in a wheel that carries several, compiled for a CPU level.
 
@@ -59,7 +60,7 @@ class CoreLevel:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Making:
     """What a binary tells about its making, beside its switches.
 
@@ -76,7 +77,7 @@ class Making:
     package: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Core:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
 

@@ -1,8 +1,9 @@
 """The environment that is worked on: where it is and of what kind."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+
+from fastinstall.model.immutable import immutable
 
 
 class EnvironmentKind(StrEnum):
@@ -13,7 +14,7 @@ class EnvironmentKind(StrEnum):
     SYSTEM = "system"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Environment:
     """The target of a run.
 

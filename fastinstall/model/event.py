@@ -2,10 +2,11 @@
 
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Started:
     """A stage began.
 
@@ -18,7 +19,7 @@ class Started:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Progressed:
     """A stage went on: `done` of `total` units (`total` 0 if unknown)."""
 
@@ -27,7 +28,7 @@ class Progressed:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Finished:
     """A stage ended, after `seconds`."""
 
@@ -36,7 +37,7 @@ class Finished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Noted:
     """Something that the user should read."""
 

@@ -4,18 +4,18 @@ A field that is None (or an empty tuple, where the docstring says so) was not th
 seen. `Runtime` is None where nothing was executed: the static facts stand without it.
 """
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
 from fastinstall.model.machine import Cpu, Toolchain
 from fastinstall.model.process import Fault, LiveProcess
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Interpreter:
     """The target's Python, as it answered itself.
 
@@ -58,7 +58,7 @@ class Interpreter:
     pip_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Distribution:
     """An installed distribution, by its metadata directory.
 
@@ -75,7 +75,7 @@ class Distribution:
     installer: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Owner:
     """A distribution that claims files below `PIL/`.
 
@@ -103,7 +103,7 @@ class Owner:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Dependant:
     """An installed distribution that requires one that we would replace.
 
@@ -116,7 +116,7 @@ class Dependant:
     requirement: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Stack:
     """PIL as it lies in site-packages, from files alone.
 
@@ -143,7 +143,7 @@ class Stack:
     dependants: tuple[Dependant, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class OperationResult:
     """What one real operation did in a subprocess of the target.
 
@@ -158,7 +158,7 @@ class OperationResult:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Runtime:
     """What happened when the target's own interpreter imported and used PIL.
 
@@ -191,7 +191,7 @@ class Runtime:
     fault: Fault | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class GuardState:
     """The start-up guard as it lies in site-packages.
 
@@ -206,7 +206,7 @@ class GuardState:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Facts:
     """Everything that a decision or a check may look at.
 

@@ -1,10 +1,10 @@
 """What a check found: a value, rendered elsewhere."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.model.environment import Environment
+from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Risk
 
 
@@ -25,7 +25,7 @@ class Status(StrEnum):
         return {"ok": 0, "skipped": 0, "hint": 1, "warning": 2, "unknown": 2, "error": 3, "crashed": 3}[self.value]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Remedy:
     """What to do about a finding.
 
@@ -40,7 +40,7 @@ class Remedy:
     risk: Risk | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Finding:
     """One verdict of one check.
 
@@ -67,7 +67,7 @@ class Finding:
     verify: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Report:
     """All findings on one environment.
 
@@ -82,7 +82,7 @@ class Report:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Unobservable:
     """An environment that is known and could not be looked at.
 
@@ -95,7 +95,7 @@ class Unobservable:
     problem: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Survey:
     """The reports on all environments that are known.
 

@@ -1,9 +1,9 @@
 """Which CPU features machine code needs, and the CPUs that it is judged for."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Cpu
 
 
@@ -18,7 +18,7 @@ class Confidence(StrEnum):
     """Not decoded: what the file's note or its recorded switches say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class IsaScan:
     """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
 
@@ -51,7 +51,7 @@ class IsaScan:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Host:
     """Another machine that a build is judged for.
 

@@ -1,9 +1,9 @@
 """What a recipe changes in a source before it is compiled: the merge of a fork, and tuning. Data only."""
 
-from dataclasses import dataclass
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class KeptItems:
     """Definitions that stay upstream's, although the fork changed them.
 
@@ -18,7 +18,7 @@ class KeptItems:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class GuardedFunction:
     """A function that runs the fork's code only under a condition, and upstream's own otherwise.
 
@@ -35,7 +35,7 @@ class GuardedFunction:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Part:
     """What belongs together in a merge: taken whole, or left upstream's whole.
 
@@ -52,7 +52,7 @@ class Part:
     operations: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Kernels:
     """A fork whose changes are merged onto the source before it is built.
 
@@ -75,7 +75,7 @@ class Kernels:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Tuning:
     """What makes one file of the source, or single functions of it, faster by measurement.
 

@@ -1,12 +1,12 @@
 """What a process that imports PIL would load, by the loader's rules; simulated from files, nothing is loaded."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.model.core import Library
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class LoadedFile:
     """A file that the loader would map.
 
@@ -27,7 +27,7 @@ class LoadedFile:
     needed_by: PurePath | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class MissingLibrary:
     """A DT_NEEDED entry that the loader would not find.
 
@@ -42,7 +42,7 @@ class MissingLibrary:
     problem: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Binding:
     """To which file a reference to a symbol would be bound.
 
@@ -66,7 +66,7 @@ class Binding:
         return self.wanted is not None and self.provider != self.wanted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Codec:
     """A library behind PIL's codecs, identified.
 
@@ -83,7 +83,7 @@ class Codec:
     users: tuple[PurePath, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Linkage:
     """A simulated process of the target that opens PIL's extension modules one after the other, the core first.
 

@@ -1,10 +1,11 @@
 """What was observed of the machine: its processor, and what it could build with."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from fastinstall.model.immutable import immutable
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@immutable
 class Cpu:
     """The processor as programs on this machine see it.
 
@@ -37,7 +38,7 @@ class Cpu:
     quota: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Compiler:
     """The C compiler that would build.
 
@@ -52,7 +53,7 @@ class Compiler:
     accepts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class NativeLibrary:
     """A C library of this machine that a build could use.
 
@@ -71,7 +72,7 @@ class NativeLibrary:
     implementation: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Toolchain:
     """What this machine could build with.
 

@@ -1,7 +1,8 @@
 """The report of a merge: which item came from where, and what is not accelerated; data that goes into the wheel."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from fastinstall.model.immutable import immutable
 
 
 class Origin(StrEnum):
@@ -16,7 +17,7 @@ class Origin(StrEnum):
     CONFLICT = "conflict"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class MergedItem:
     """One item of a file that differs from upstream's, or could have.
 
@@ -38,7 +39,7 @@ class MergedItem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class NotAccelerated:
     """What runs upstream's code, although the fork has kernels for it.
 
@@ -51,7 +52,7 @@ class NotAccelerated:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class MergeReport:
     """What a merge did.
 

@@ -1,15 +1,16 @@
 """A plan: what will be done, in which order and why; data that can be saved, read and refused."""
 
 import typing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.environment import Environment
+from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import LinkMode, Risk, Wish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CreateEnvironment:
     """Make a virtual environment.
 
@@ -24,7 +25,7 @@ class CreateEnvironment:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SystemPackages:
     """Install packages of the operating system.
 
@@ -39,7 +40,7 @@ class SystemPackages:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class PrivateHeaders:
     """Unpack C headers of the operating system's packages into our cache; the system stays as it is.
 
@@ -56,7 +57,7 @@ class PrivateHeaders:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Target:
     """A CPU level that a core is compiled for.
 
@@ -71,7 +72,7 @@ class Target:
     ldflags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Build:
     """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
 
@@ -115,7 +116,7 @@ class Build:
         return tuple(target.level for target in self.targets)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Prove:
     """Stage the wheel beside the target, run real operations on it, compare and time it.
 
@@ -132,7 +133,7 @@ class Prove:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Swap:
     """Put the staged tree in place of what is there; nothing is deleted.
 
@@ -149,14 +150,14 @@ class Swap:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class InstallGuard:
     """Install the start-up guard."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Verify:
     """Observe again and run doctor's checks; an error undoes the swap.
 
@@ -173,7 +174,7 @@ Step = CreateEnvironment | SystemPackages | PrivateHeaders | Build | Prove | Swa
 TAGGED = typing.get_args(Step)  # told apart by "kind" in documents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Skipped:
     """A step that is not needed, and why."""
 
@@ -181,7 +182,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Hazard:
     """A named risk that this plan takes.
 
@@ -198,7 +199,7 @@ class Hazard:
     allowed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Plan:
     """What will be done to an environment.
 

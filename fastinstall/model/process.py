@@ -1,12 +1,13 @@
 """What was seen of processes that use PIL: the files they have mapped, and where one died."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
+
+from fastinstall.model.immutable import immutable
 
 _ROOT = PurePath("/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Fault:
     """The instruction at which a signal killed a process.
 
@@ -25,7 +26,7 @@ class Fault:
     features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class LiveProcess:
     """A process that runs already, as /proc shows it.
 

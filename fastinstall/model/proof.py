@@ -1,7 +1,8 @@
 """What a proof found: check by check, case by case. Data that is kept beside the wheel it speaks of."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from fastinstall.model.immutable import immutable
 
 
 class ProofStatus(StrEnum):
@@ -12,7 +13,7 @@ class ProofStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CaseDifference:
     """One case in which a build is not what it has to be.
 
@@ -36,7 +37,7 @@ class CaseDifference:
         return f"{self.case}: {self.problem or f'differs by {self.largest:g}, allowed {self.allowed:g}'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ProofCheck:
     """One check of a proof.
 
@@ -57,7 +58,7 @@ class ProofCheck:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ProofSubject:
     """What is proven, and beside what; the results of equal ones are equal.
 
@@ -76,7 +77,7 @@ class ProofSubject:
     levels: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Proof:
     """All checks of one build.
 

@@ -1,14 +1,14 @@
 """What remains of a finished setup, read by doctor and rollback; and the journal of a running one."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from fastinstall.model.core import Library
 from fastinstall.model.environment import Environment
+from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import LinkMode, Wish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class BuiltCore:
     """The imaging core that we put in place.
 
@@ -27,7 +27,7 @@ class BuiltCore:
     simd_symbols: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SpeedRow:
     """One line of a speed table.
 
@@ -42,7 +42,7 @@ class SpeedRow:
     after_ms: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SpeedTable:
     """Before and after, measured interleaved on this machine.
 
@@ -63,7 +63,7 @@ class SpeedTable:
     rows: tuple[SpeedRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Receipt:
     """What a finished setup left in an environment.
 
@@ -126,7 +126,7 @@ class MoveKind(StrEnum):
     EXCHANGE = "exchange"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Move:
     """One rename of a transaction, inside one filesystem.
 

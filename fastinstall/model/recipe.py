@@ -1,12 +1,11 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
 
-from dataclasses import dataclass
-
 from fastinstall.model.advisory import Advisory
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels, Tuning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Source:
     """Where the source comes from.
 
@@ -23,7 +22,7 @@ class Source:
     versions: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Level:
     """A CPU level to build for.
 
@@ -44,7 +43,7 @@ class Level:
     automatic: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class StaticSource:
     """A C library that is built from an sdist of the package index and linked into the core, its symbols hidden.
 
@@ -67,7 +66,7 @@ class StaticSource:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class NativeRequirement:
     """A C library that the build uses.
 
@@ -102,7 +101,7 @@ class NativeRequirement:
     static: StaticSource | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Expectation:
     """What a right build shows.
 
@@ -115,14 +114,14 @@ class Expectation:
     features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class BenchSpec:
     """How speed is shown for this recipe: the name of a workload of `fastinstall.bench`."""
 
     workload: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Recipe:
     """One way to a fast stack.
 

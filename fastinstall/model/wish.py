@@ -1,8 +1,9 @@
 """What the user asked for."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+
+from fastinstall.model.immutable import immutable
 
 
 class LinkMode(StrEnum):
@@ -23,7 +24,7 @@ class Risk(StrEnum):
     UNVERIFIED_CPU = "unverified-cpu"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Wish:
     """Everything that flags, variables and settings can ask of setup, plan and build.
 

@@ -6,9 +6,10 @@ libraries of several levels (and it is right under an emulator too); else from /
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import LEVELS, level_of, masked_features
 from fastinstall.system.process import CommandError, run
@@ -67,7 +68,7 @@ def observe_quota(root: Path = Path("/")) -> float | None:
     return min(limits, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Seen:
     architecture: str
     vendor: str = ""

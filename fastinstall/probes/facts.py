@@ -8,7 +8,7 @@ takes as long as running them, and doctor is used at every turn.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime, Stack
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
 from fastinstall.model.machine import Cpu, Toolchain
@@ -37,7 +38,7 @@ class Binaries(Enum):
     DESCRIBED = "all of that, and what the core tells about its making"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class ObservationRequest:
     """What to look at.
 

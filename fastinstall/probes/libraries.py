@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.system.process import CommandError, run
@@ -16,7 +17,7 @@ _TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MU
 _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class SearchPath:
     """Where compiler and linker look, in their order.
 

@@ -7,10 +7,10 @@ their alpha before they are compared.
 
 import operator
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.errors import UndeterminedError
+from fastinstall.model.immutable import immutable
 
 _TOLERANCE = 1.0
 _TOLERANCES = (
@@ -27,7 +27,7 @@ _TOLERANCES = (
 _WITH_ALPHA = ("RGBA", "LA")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class PixelDifference:
     """How far two stacks are apart in one operation.
 

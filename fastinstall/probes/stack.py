@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.binary.core import read_core
 from fastinstall.model.core import Core
 from fastinstall.model.facts import Distribution, Interpreter, Stack
+from fastinstall.model.immutable import immutable
 from fastinstall.probes.dependants import observe_dependants
 from fastinstall.probes.ownership import claimed_files, observe_owners
 
@@ -18,7 +18,7 @@ _CORE = re.compile(r"_imaging\.(?:.*\.)?so")
 _PLACEHOLDERS = "-~.=%0123456789"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Loader:
     """What the dynamic loader's search depends on, beside the files themselves.
 

@@ -6,8 +6,8 @@ Only samples that differ are looked at, so nearly equal pictures cost next to no
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from fastinstall.model.immutable import immutable
 from fastinstall.proof.runs import Sample
 
 _WIDE = {"I": "=i", "F": "=f", "I;16": "<H", "I;16L": "<H", "I;16N": "=H", "I;16B": ">H"}
@@ -21,7 +21,7 @@ _EXACT = ("1", "P", "values", "file")
 _WRONG = 255.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Distance:
     """How far two results are apart.
 

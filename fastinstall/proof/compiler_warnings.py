@@ -7,12 +7,13 @@ text, for lines shift. That the fork's own are harmless is shown by what runs: h
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.errors import FailedError
 from fastinstall.merge.guards import KERNEL_SUFFIX
 from fastinstall.merge.retained import SUFFIX
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import ProofCheck, ProofStatus
 from fastinstall.proof.checks import skipped
 from fastinstall.proof.recording import CompileStep
@@ -34,7 +35,7 @@ _NUMBER = re.compile(r"\b\d+\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Warned:
     """A warning, as far as it can be told of another version of the same source.
 

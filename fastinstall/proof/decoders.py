@@ -5,9 +5,9 @@ The files are made by the official wheel, so both read the same bytes.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import CaseDifference
 from fastinstall.proof.judge import Comparison, judge
 from fastinstall.proof.results import Results
@@ -18,7 +18,7 @@ _MAKE = "make//"
 _SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Damage:
     """How much is done to each file.
 

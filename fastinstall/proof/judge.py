@@ -1,8 +1,9 @@
 """Hold what one stack gave against another's, case by case; leave out what the witness does not know itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import CaseDifference
 from fastinstall.probes.concurrently import Running
 from fastinstall.proof.catalogue import operation_of, pixels_of
@@ -12,7 +13,7 @@ from fastinstall.proof.runs import Outcomes, Stack, Work, is_death, is_digest, s
 from fastinstall.proof.tolerances import EQUAL, FEWEST_PIXELS, FEWEST_SAMPLES, tolerance_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Comparison:
     """Two stacks to compare.
 

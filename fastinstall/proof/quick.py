@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from fastinstall.model.event import Emit, Progressed, ignore
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import CaseDifference, Proof, ProofCheck, ProofSubject
 from fastinstall.proof.catalogue import FEW_SIZES, SIZES, matrix_cases
 from fastinstall.proof.checks import check_of, skipped
@@ -20,7 +20,7 @@ _NO_REFERENCE = "there is no official wheel of this version for this Python"
 _OTHER_LIBRARIES = "the build reads files by other libraries than the official wheel, so they cannot be compared"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Effort:
     """How much is tried.
 
@@ -37,7 +37,7 @@ QUICK = Effort(sizes=FEW_SIZES, damage=Damage(cuts=7, flips=6, heads=4))
 WHOLE = Effort(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Trial:
     """What is put to the proof.
 

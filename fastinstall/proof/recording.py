@@ -6,7 +6,7 @@ words added to them. Nothing is compiled here.
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from fastinstall.build.linking import Place
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
 from fastinstall.model.event import ignore
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.system import files
 
@@ -38,7 +39,7 @@ done
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CompileStep:
     """How one C file is compiled.
 
@@ -53,7 +54,7 @@ class CompileStep:
     output: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CoreSteps:
     """How an imaging core is compiled and linked.
 
@@ -132,7 +133,7 @@ def _link(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
     raise FailedError(f"the build links no {CORE}: its compile commands cannot be learnt")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Archived:
     """What the build puts into static libraries of its own, and the words that link them."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.system import files
 from fastinstall.system.process import CommandError, Completed, Leash, run
 
@@ -26,7 +27,7 @@ Outcomes = Mapping[str, str]
 """By case: a digest of what it made, "raises ValueError", or how it ended the process. Equal ones are equal results."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Stack:
     """One PIL to run.
 
@@ -54,7 +55,7 @@ class Stack:
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Work:
     """What is to be run.
 

@@ -7,11 +7,12 @@ libraries that the core is linked to.
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from fastinstall.binary.dynamic import read_dynamic
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import CaseDifference, ProofCheck
 from fastinstall.proof.catalogue import matrix_cases, operation_of
 from fastinstall.proof.checks import check_of, skipped
@@ -37,7 +38,7 @@ _LOOKED_INTO = 3
 _NOT_REACHED = "was not reached"  # in `runs`, after too many deaths
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Seen:
     """What the sanitizers saw in a run.
 

@@ -5,10 +5,10 @@ Not where in the file: two versions of a source are to be compared. Pure.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fastinstall.merge.guards import KERNEL_SUFFIX
 from fastinstall.merge.retained import SUFFIX
+from fastinstall.model.immutable import immutable
 
 _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?):\d+:\d+: runtime error: (?P<text>.+)$")
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
@@ -17,7 +17,7 @@ _RUNTIME = "sanitizer"
 _OF_MERGE = re.compile(rf"({re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Report:
     """A fault, as far as it can be told of another version of the same source.
 

@@ -3,13 +3,14 @@
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from fastinstall.build.source import extract_source
 from fastinstall.installers.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.proof import ProofCheck, ProofStatus
 from fastinstall.proof.checks import skipped
 from fastinstall.proof.runs import Stack
@@ -27,7 +28,7 @@ _SECONDS = 1200.0
 _SHOWN = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Ended:
     """How one test ended.
 
@@ -44,7 +45,7 @@ Results = Mapping[str, Ended]
 """By the test's identifier."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Suite:
     """Tests that can be run.
 

@@ -1,13 +1,14 @@
 """Tests of Pillow's own that a build with kernels may fail, each with its reason and by how much."""
 
 import re
-from dataclasses import dataclass
+
+from fastinstall.model.immutable import immutable
 
 _TABLES = re.compile(r"Have:\s*\n(?P<have>.*?)\n\s*Expected:\s*\n(?P<expected>.*?)(?:\n\s*assert\b|$)", re.DOTALL)
 _SAMPLE = re.compile(r"\b[0-9a-f]{2}\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class KnownDifference:
     """A failure that is expected.
 

@@ -6,10 +6,10 @@ next whole number is allowed, and one more where the reciprocal instruction of S
 between makers of CPUs.
 """
 
-from dataclasses import dataclass
+from fastinstall.model.immutable import immutable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Tolerance:
     """What an operation is allowed.
 

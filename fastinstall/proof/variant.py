@@ -7,12 +7,13 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from fastinstall.build.chassis import VERSION_FILE, Chassis
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 from fastinstall.proof.recording import CompileStep, CoreSteps
 from fastinstall.system import files
 from fastinstall.system.process import Completed, Leash, run
@@ -22,7 +23,7 @@ T = TypeVar("T")
 _INCLUDE = "-include"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Variant:
     """What is compiled, and how.
 
@@ -39,7 +40,7 @@ class Variant:
     objects: Mapping[str, Path] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CompiledCore:
     """A variant that is ready.
 

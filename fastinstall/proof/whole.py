@@ -5,7 +5,7 @@ A check that cannot go on has failed; the others are made all the same, so that 
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
 from fastinstall.merge.pairs import check_tree
 from fastinstall.model.event import Finished, Progressed, Started, ignore
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.model.proof import Proof, ProofCheck, ProofStatus
 from fastinstall.proof.binaries import prove_binaries
@@ -38,7 +39,7 @@ _NO_CHASSIS = "no official wheel of this version carries the core"
 Checks = Callable[[], tuple[ProofCheck, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Case:
     """A build, its stacks, and how it was made.
 

@@ -1,6 +1,6 @@
 """What variants of a build are made of: its sources, how its core is compiled, and the official wheel to put it in."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.build.chassis import Chassis
@@ -9,6 +9,7 @@ from fastinstall.build.headers import probe_headers
 from fastinstall.build.request import BuildRequest
 from fastinstall.build.source import extract_source
 from fastinstall.build.variables import without_stray
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Target
 from fastinstall.proof.recording import CoreSteps, record_steps
 from fastinstall.proof.runs import Stack
@@ -17,7 +18,7 @@ from fastinstall.proof.variant import Variant, compile_core, seat_core
 _CODE = ("src",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Yard:
     """A build, taken apart.
 

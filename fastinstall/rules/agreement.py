@@ -7,16 +7,16 @@ place, is one, whoever brought it in.
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import Linkage, LoadedFile
 
 _SITE_PACKAGES = ("site-packages", "dist-packages")
 _HASH = re.compile(r"[-.][0-9a-f]{8,}(?=\.so)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Disagreement:
     """One library of which simulation and process say different things; at least one of the two paths is there.
 

@@ -4,10 +4,10 @@ Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectori
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Level, Recipe
@@ -17,7 +17,7 @@ from fastinstall.rules.messages import listing
 from fastinstall.rules.wishes import asked_levels, refuse_unknown_levels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class LevelChoice:
     """The levels of a wheel, and why.
 

@@ -1,9 +1,10 @@
 """What is built, and of what: version, levels and libraries, in this order. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Level
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.buildable import buildable
@@ -17,7 +18,7 @@ from fastinstall.rules.versions import Choice, newest_fitting
 from fastinstall.rules.wishes import AUTO, asked_levels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Decision:
     """What is built, and of what.
 

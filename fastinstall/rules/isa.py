@@ -1,9 +1,9 @@
 """What becomes of code on a CPU, from what it asks for and what the CPU has; and which copy of a core a CPU gets."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from fastinstall.model.core import Core, CoreLevel
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import Confidence, IsaScan
 from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import level_of, offered_by, rank, required_by
@@ -21,7 +21,7 @@ class Outcome(StrEnum):
     UNTOLD = "cannot be told"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Verdict:
     """What becomes of one file on one CPU.
 

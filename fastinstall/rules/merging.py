@@ -1,9 +1,9 @@
 """Which fork's changes are merged onto a version of the source, and what stands in the way. Pure."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.rules.numbering import base_version, parsed
 from fastinstall.rules.obstacles import NO_SDIST, OTHER_PYTHON, Obstacle
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Merge:
     """What is merged onto a source.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.plan import Hazard, PrivateHeaders, Step, SystemPackages
 from fastinstall.model.recipe import Recipe
@@ -16,7 +17,7 @@ _COMPILER = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc",)}
 _CONDA_COMPILER = ("c-compiler",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class NativeChoice:
     """What the build links and what must be brought for it.
 

@@ -1,17 +1,17 @@
 """What stands between a version and a target: its Python, an installed distribution, or a failed proof. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Dependant, Interpreter
+from fastinstall.model.immutable import immutable
 
 OTHER_PYTHON = "use an environment with another Python: fastinstall setup --new-env ./fast-env --python python3"
 OTHER_RECIPE = "try another recipe: fastinstall recipes list"
 NO_SDIST = f"see whether the index has it, or give --wheelhouse DIR with it in it; or {OTHER_RECIPE}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Obstacle:
     """Why a version cannot go into a target.
 

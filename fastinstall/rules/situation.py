@@ -1,16 +1,15 @@
 """What a plan is made from, as one value. Pure."""
 
-from dataclasses import dataclass
-
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import CreateEnvironment
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Situation:
     """Everything that a plan is made from.
 

@@ -1,14 +1,14 @@
 """Which libraries are built from an sdist and linked into the core, and which stay the system's. Pure."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class StaticChoice:
     """Libraries that are linked into the core.
 

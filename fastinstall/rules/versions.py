@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastinstall.errors import RefusedError, UsageError
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Dependant, Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.merging import Merge, merge_onto, unproven
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Choice:
     """What is built, or taken as it is.
 

@@ -1,13 +1,14 @@
 """The user's directories for our cache, state and settings. Source: XDG Base Directory Specification 0.8."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from fastinstall.model.immutable import immutable
 
 _NAME = "fastinstall"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Directories:
     """Where fastinstall keeps what is its own.
 

@@ -11,15 +11,15 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.errors import FailedError
+from fastinstall.model.immutable import immutable
 
 _LAST_LINES = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Completed:
     """A command that ended.
 

@@ -62,6 +62,8 @@ def test_a_library_that_another_package_loaded_first_is_told_of_a_running_proces
     (told,) = messages(findings, "jpeg-library", "warning")
     assert "has another libjpeg than a fresh one would load" in told
     assert first.name in told
+    (single,) = [found for found in findings if found["check"] == "jpeg-duplicates"]
+    assert first.name not in str(single["evidence"]), "it is not beside PIL's: PIL uses it"
 
 
 def test_code_for_another_cpu_is_refused_for_it_and_dies_there(environments: Environments) -> None:

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import Codec
 from fastinstall.rules.checks._codecs import called, claimed_features, codec_in_use
 from fastinstall.rules.checks._context import CheckContext
@@ -25,7 +25,7 @@ _ASKED = {
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Claim:
     """Something that `PIL.features` says and that what loads does not bear out.
 

@@ -1,15 +1,15 @@
 """What a check may look at."""
 
-from dataclasses import dataclass
 from datetime import date
 
 from fastinstall.model.facts import Facts
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import Host
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class CheckContext:
     """Everything that a verdict may depend on; two equal contexts give equal findings.
 

@@ -1,9 +1,9 @@
 """Whether a library was found at a place where it should not be, for the check that libraries resolve."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import Linkage, LoadedFile
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._places import Place, place_of
@@ -19,7 +19,7 @@ _PROMISED = frozenset(
 _DIGEST = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Displacement:
     """What is wrong with the place of a library.
 

@@ -1,9 +1,9 @@
 """The libjpeg of the core, for the check of it: the one that it loads or has inside, and what can be seen of it."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.model.core import Core, Library
+from fastinstall.model.immutable import immutable
 from fastinstall.model.linkage import MissingLibrary
 from fastinstall.rules.checks._codecs import core_codec, reason_for, simulation
 from fastinstall.rules.checks._context import CheckContext
@@ -12,7 +12,7 @@ from fastinstall.rules.checks._mapped import mapped_files
 from fastinstall.rules.checks._places import whose
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Jpeg:
     """A libjpeg that is there.
 

@@ -1,8 +1,7 @@
 """The CPUs that code is judged for, and which of PIL's files each of them would load."""
 
-from dataclasses import dataclass
-
 from fastinstall.model.core import CoreLevel
+from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.machine import Cpu
 from fastinstall.rules.checks._context import CheckContext
@@ -11,7 +10,7 @@ from fastinstall.rules.isa import taken_by
 from fastinstall.rules.levels import knows_levels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Seat:
     """A CPU that code is judged for.
 

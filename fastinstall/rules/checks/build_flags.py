@@ -20,11 +20,11 @@ instead, `CC="cc -mavx2"`; give pip `--no-cache-dir`, or it takes the wheel that
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from fastinstall.model.core import Core
 from fastinstall.model.finding import Finding
+from fastinstall.model.immutable import immutable
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, loaded_file, whole_copies
 from fastinstall.rules.checks._remedies import repair
@@ -53,7 +53,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from problems or (_optimised(context, core),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class _Code:
     """A file with the core's code: how to name it, and its signs."""
 

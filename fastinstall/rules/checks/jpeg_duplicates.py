@@ -25,6 +25,7 @@ from pathlib import PurePath
 
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.linkage import Binding, Codec, Linkage
+from fastinstall.rules.agreement import disagreements
 from fastinstall.rules.checks._codecs import called, codecs_of, no_simulation, reason_for, simulation
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import loaded_file
@@ -63,7 +64,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif len(shared) > 1:
         yield _lucky(context, linkage, shared)
     elif codecs:
-        yield _single(context, tuple(codecs.values()))
+        yield _single(context, linkage, tuple(codecs.values()))
     else:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
 
@@ -111,9 +112,10 @@ def _lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -
     )
 
 
-def _single(context: CheckContext, codecs: tuple[Codec, ...]) -> Finding:
-    known = {codec.library.path for codec in codecs}
-    others = (path for path in mapped_files(context) if "libjpeg" in path.name and path not in known)
+def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) -> Finding:
+    mapped = mapped_files(context)
+    known = {codec.library.path for codec in codecs} | {each.mapped for each in disagreements(linkage, mapped)}
+    others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
     beside = tuple(f"{unasked}: {path}, {whose(context, path)}" for path in others)
     hidden = f"{len(codecs)} libjpegs are there, each for itself: {sum(codec.inside for codec in codecs)} linked in"

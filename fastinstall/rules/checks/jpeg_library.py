@@ -36,6 +36,7 @@ from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._jpeg_change import changed_since_setup
 from fastinstall.rules.checks._jpeg_fit import claims_and_failures, misfit
 from fastinstall.rules.checks._jpeg_found import Jpeg, jpeg_of_core, missing_jpeg, portray
+from fastinstall.rules.checks._lacking import show_lacking
 from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._stack import readable_core, why_no_core
@@ -107,7 +108,7 @@ def _unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
         expected=f"{name} on a path that the loader searches for {missing.needed_by.name}",
         observed=problem,
         remedy=repair(context),
-        verify=trace_search(context, name),
+        verify=show_lacking(context, missing),
     )
 
 

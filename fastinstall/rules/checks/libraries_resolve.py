@@ -31,12 +31,13 @@ from fastinstall.rules.agreement import Disagreement, disagreements
 from fastinstall.rules.checks._codecs import no_simulation, simulation
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._displaced import displacement, is_by_variable
+from fastinstall.rules.checks._lacking import lacking, show_lacking
 from fastinstall.rules.checks._library_remedies import bring, packages_with, unset_variables
 from fastinstall.rules.checks._mapped import mapped_files
 from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._stack import readable_core, why_no_core
-from fastinstall.rules.checks._verify import IMPORT_CORE, show_lines, show_needed, show_variables, trace_search
+from fastinstall.rules.checks._verify import show_lines, show_needed, show_variables, trace_search
 from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "libraries-resolve"
@@ -66,9 +67,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _of_core(context: CheckContext, core: Core) -> Iterator[Finding]:
     """Without a simulated process: what the core alone was found to need."""
-    lost = [library.soname for library in core.libraries if library.path is None]
-    for name in lost:
-        yield _missing(context, (MissingLibrary(name=name, needed_by=core.path, problem="not found"),))
+    lost = lacking(context)
+    for need in lost:
+        yield _missing(context, (need,))
     if not lost:
         message = f"the {len(core.libraries)} libraries of the core are found"
         yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
@@ -96,14 +97,14 @@ def _by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary,
 
 def _missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
-    users = tuple(f"needed by {need.needed_by}" for need in needs)
+    users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     return _SAY.error(
         _failure(needs, name),
         evidence=(*listing(users), *packages_with(context, name)),
         expected=f"{name} where the loader searches, of a version and for a CPU that fit",
         observed=first.problem,
         remedy=bring(context, name),
-        verify=trace_search(context, name, _opened(context, needs)),
+        verify=show_lacking(context, first),
     )
 
 
@@ -116,13 +117,6 @@ def _failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
     if problem == "not found":
         return f"{name} is not found; {users} {verb} it, and cannot be loaded without it"
     return f"{users} {verb} {name}, and cannot be loaded with what there is: {problem}"
-
-
-def _opened(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> str:
-    """Python that has the loader look for it: of a module that lacks it, or of the core."""
-    files = (file for need in needs for file in (PurePath(need.name), need.needed_by))
-    module = next((file for file in files if file.parent == context.facts.stack.directory), None)
-    return f"import PIL.{module.name.partition('.')[0]}" if module is not None else IMPORT_CORE
 
 
 def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:

@@ -97,7 +97,7 @@ def _failed(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _unexecuted(context: CheckContext) -> Finding:
-    cause = _cause(context)
+    cause = _cause(context) or _lacks(context.facts.stack)
     if cause:
         message, evidence = f"PIL cannot be imported: {cause}", _evidence(context.facts.stack)
         return _SAY.error(message, evidence=evidence, remedy=repair(context), verify=_list(context))
@@ -122,6 +122,12 @@ def _cause(context: CheckContext) -> str:
     if not stack.core.readable:
         return f"the imaging core is damaged: {stack.core.problem}"
     return version_conflict(stack)
+
+
+def _lacks(stack: Stack) -> str:
+    libraries = stack.core.libraries if stack.core is not None else ()
+    lost = ", ".join(library.soname for library in libraries if library.path is None)
+    return f"the core needs {lost}, not found by the loader's rules" if lost else ""
 
 
 def _evidence(stack: Stack) -> tuple[str, ...]:
