@@ -85,7 +85,7 @@ def examine(session: Session, environment: Environment, examination: Examination
         recipe=recipe,
         runtime=examination.executes,
         started=examination.started,
-        binaries=examination.binaries,
+        binaries=_depth(session, examination),
         process=examination.process,
         interpreter=examination.known.interpreter,
         cpu=examination.known.cpu,
@@ -93,6 +93,13 @@ def examine(session: Session, environment: Environment, examination: Examination
     )
     context = _context(session, facts_of(session, environment, request), receipt, recipe)
     return report(environment, run_checks(replace(context, hosts=examination.hosts), names))
+
+
+def _depth(session: Session, examination: Examination) -> Binaries:
+    """What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets."""
+    if examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD"):
+        return Binaries.LINKED
+    return examination.binaries
 
 
 def judge(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]) -> Report:

@@ -169,6 +169,7 @@ CASES = (
             "pillow-files": ("error", "files of pillow", "are missing"),
         },
     ),
+    Case(kind="linked", damage=damages.nothing, says={"jpeg-library": ("ok", "libjpeg-turbo 3.1.3 (with SIMD code")}),
     Case(
         kind="linked",
         damage=library_damages.jpeg_of_ijg,
@@ -193,7 +194,7 @@ CASES = (
             "jpeg-library": ("error", "libjpeg-", "cannot be used", "truncated"),
             "libraries-resolve": ("error", "libjpeg-", "cannot be loaded", "truncated"),
             "pillow-files": ("error", "bundled libraries are not those of pillow", "libjpeg-"),
-            "pillow-importable": ("error", "the import of PIL kills the interpreter with SIGBUS"),
+            "pillow-importable": ("error", "kills the interpreter with SIGBUS: libjpeg-", "is damaged", "truncated"),
         },
     ),
     Case(

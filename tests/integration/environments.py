@@ -9,7 +9,7 @@ from typing import Any
 from conda_prefix import add_pillow, conda_prefix
 from index_files import fetched
 from interpreters import running
-from jpeg_libraries import JpegLibraries, jpeg_libraries
+from jpeg_libraries import JpegLibraries, conda_library, jpeg_libraries
 from linked_pillow import BY_RUNPATH, PillowSource, pillow_source
 from needs import require_system
 from sandbox import FORK, ONE_LEVEL, Result, Sandbox, Venv
@@ -111,7 +111,7 @@ class Environments:
 
     def _conda(self) -> Venv:
         venv = conda_prefix(self.sandbox, running().executable, "conda")
-        shutil.copy2(self.jpegs().conda_zlib, venv.prefix / "lib/libz.so.1")
+        conda_library(self.sandbox.cache, venv.prefix / "lib/libz.so.1")
         add_pillow(venv, self.version)
         return venv
 

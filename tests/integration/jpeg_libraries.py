@@ -32,7 +32,6 @@ class JpegLibraries:
 
     Attributes:
         conda: libjpeg-turbo 3.1.3 with SIMD, `libjpeg.so.8`.
-        conda_zlib: zlib of the same channel, `libz.so.1`.
         headers: directory with the headers of IJG 9e.
         ijg9: IJG 9e with symbol versions, as its own build makes it.
         ijg9_unversioned: the same without, as other builds make it.
@@ -40,7 +39,6 @@ class JpegLibraries:
     """
 
     conda: Path
-    conda_zlib: Path
     headers: Path
     ijg9: Path
     ijg9_unversioned: Path
@@ -62,19 +60,29 @@ def jpeg_libraries(cache: Path, directory: Path) -> JpegLibraries:
         cache: fastinstall's, for what is fetched.
         directory: for what is made.
     """
-    packages = fetched(cache, MODULES, CONDA, SOURCE)
+    packages = fetched(cache, MODULES, SOURCE)
     headers = _unpacked(packages[SOURCE], directory / "ijg9")
     objects = _compiled(headers)
     script = directory / "libjpeg.map"
     script.write_text(_VERSIONS)
     return JpegLibraries(
-        conda=_of_conda(packages[CONDA], directory / "conda/libjpeg.so.8"),
-        conda_zlib=_of_conda(packages[CONDA], directory / "conda/libz.so.1"),
+        conda=conda_library(cache, directory / "conda/libjpeg.so.8"),
         headers=headers,
         ijg9=_linked(objects, directory / "versioned/libjpeg.so.9", f"-Wl,--version-script={script}"),
         ijg9_unversioned=_linked(objects, directory / "unversioned/libjpeg.so.9"),
         modules=packages[MODULES],
     )
+
+
+def conda_library(cache: Path, library: Path) -> Path:
+    """Put a library of a conda channel into a place whose name is its soname: `libjpeg.so.8`, `libz.so.1`."""
+    library.parent.mkdir(parents=True, exist_ok=True)
+    stem = library.name.partition(".")[0]
+    with zipfile.ZipFile(fetched(cache, CONDA)[CONDA]) as archive:
+        (name,) = (name for name in archive.namelist() if f"/{stem}." in name)
+        library.write_bytes(archive.read(name))
+    patchelf("--set-soname", library.name, library)
+    return library
 
 
 def patchelf(*words: str | Path) -> str:
@@ -128,14 +136,4 @@ def _compiled(directory: Path) -> list[Path]:
 def _linked(objects: list[Path], library: Path, *flags: str) -> Path:
     library.parent.mkdir(parents=True)
     gcc("-shared", f"-Wl,-soname,{library.name}", *flags, *objects, "-o", library)
-    return library
-
-
-def _of_conda(wheel: Path, library: Path) -> Path:
-    library.parent.mkdir(parents=True, exist_ok=True)
-    stem = library.name.partition(".")[0]
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if f"/{stem}." in name)
-        library.write_bytes(archive.read(name))
-    patchelf("--set-soname", library.name, library)
     return library

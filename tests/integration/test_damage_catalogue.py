@@ -24,6 +24,14 @@ FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swa
 
 NEHALEM = Path(__file__).parents[1] / "cases/machines/nehalem-server/proc/cpuinfo"
 
+_FIRST_COME = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+import PIL.Image
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
 
 def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_says(environments: Environments) -> None:
     said = {}
@@ -34,15 +42,6 @@ def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_sa
         said[damage] = scene.venv.run("-c", read).text
     assert said[library_damages.second_jpeg_with_versions] == "90\n"
     assert "library is 80, caller expects 90" in said[library_damages.second_jpeg_without_versions]
-
-
-_FIRST_COME = """
-import ctypes, sys
-ctypes.CDLL(sys.argv[1])
-import PIL.Image
-print("ready", flush=True)
-sys.stdin.read()
-"""
 
 
 def test_a_library_that_another_package_loaded_first_is_told_of_a_running_process(
@@ -98,3 +97,12 @@ def test_a_damage_is_named_and_nothing_else_is_blamed(environments: Environments
         assert {check: quick.get(check) for check in FROM_FILES} == {
             check: alarms(findings).get(check) for check in FROM_FILES
         }
+        assert set(quick) <= grave
+
+
+def test_a_libjpeg_that_is_preloaded_is_told_from_files_alone_too(environments: Environments) -> None:
+    scene = Scene(sandbox=environments.sandbox, venv=environments.copy("stock"), parts=environments)
+    variables = library_damages.preloaded(scene)
+    findings = examined(environments.sandbox, "--quick", "--prefix", scene.venv.prefix, variables=variables)
+    (said,) = messages(findings, "jpeg-library", "error") or messages(findings, "jpeg-library", "warning")
+    assert "IJG libjpeg 9e" in said

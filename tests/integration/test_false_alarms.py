@@ -1,4 +1,7 @@
-"""Healthy environments of every kind: doctor has neither a warning nor an error for them, and tells what is there."""
+"""Healthy environments that others made: doctor has neither a warning nor an error for them, and tells what is there.
+
+Those that are ours, and those that were linked to a libjpeg beside them, stand in the catalogue of damages, undamaged.
+"""
 
 import os
 import subprocess
@@ -21,7 +24,7 @@ BESIDE = ("simplejpeg", "torchvision")
 DEBIAN = Path("/usr/bin/python3")
 
 
-@pytest.mark.parametrize("kind", ["stock", "ours", "linked", "conda"])
+@pytest.mark.parametrize("kind", ["stock", "conda"])
 def test_a_healthy_environment_gives_no_alarm(environments: Environments, kind: str) -> None:
     prefix = environments.copy(kind).prefix
     assert alarms(examined(environments.sandbox, "--quick", "--prefix", prefix)) == {}

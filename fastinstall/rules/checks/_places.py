@@ -40,6 +40,8 @@ def whose(context: CheckContext, path: PurePath) -> str:
     place = place_of(context, path)
     if place is Place.PACKAGES:
         return _package(context, path)
+    if place is Place.ENVIRONMENT and _is_of_the_base(context, path):
+        return "the base interpreter's"
     if place is Place.ENVIRONMENT:
         conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
         return f"this {conda}environment's"
@@ -48,6 +50,11 @@ def whose(context: CheckContext, path: PurePath) -> str:
         Place.OTHER_ENVIRONMENT: "another environment's",
         Place.ELSEWHERE: "of a place outside this environment",
     }[place]
+
+
+def _is_of_the_base(context: CheckContext, path: PurePath) -> bool:
+    facts = context.facts
+    return path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix)
 
 
 def _package(context: CheckContext, path: PurePath) -> str:

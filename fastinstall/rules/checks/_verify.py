@@ -87,7 +87,8 @@ def show_cpu() -> str:
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
     """The files of an installed distribution, as pip knows it; the metadata directories where there is no pip."""
     if context.facts.interpreter.pip_version is None:
-        return _piped(_joined("ls", "-la", context.facts.interpreter.site_packages), _joined("grep", "-i", name))
+        escaped = name.replace("-", "[-_.]")
+        return _piped(_joined("ls", "-la", context.facts.interpreter.site_packages), _joined("grep", "-i", escaped))
     return _joined(context.facts.environment.python, "-m", "pip", "show", "-f", name)
 
 

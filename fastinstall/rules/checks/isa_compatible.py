@@ -195,8 +195,15 @@ def _remedy(context: CheckContext, seat: Seat) -> Remedy:
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     least = min(levels, key=rank)
     there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
-    wanted = ",".join(dict.fromkeys((least, *(there or (offered_by(context.facts.cpu) or least,)))))
+    wanted = ",".join(dict.fromkeys((least, *(there or _best(context)))))
     return setup(context, f"build one wheel for {seat.subject} and this CPU", "--levels", wanted)
+
+
+def _best(context: CheckContext) -> tuple[str, ...]:
+    """The level that a setup would choose for this CPU."""
+    limit = rank(offered_by(context.facts.cpu))
+    chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
+    return tuple(sorted(chosen, key=rank)[-1:])
 
 
 def _evidence(scan: IsaScan) -> tuple[str, ...]:

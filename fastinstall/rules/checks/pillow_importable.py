@@ -22,7 +22,9 @@ from pathlib import PurePath
 
 from fastinstall.model.facts import Runtime, Stack
 from fastinstall.model.finding import Finding
+from fastinstall.rules.checks._codecs import code_files
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.checks._lacking import lacking
 from fastinstall.rules.checks._remedies import repair, setup
 from fastinstall.rules.checks._stack import version_conflict
 from fastinstall.rules.checks._verify import VERSION, run_python, show_files
@@ -81,7 +83,7 @@ def _absent(context: CheckContext) -> Finding:
 
 
 def _failed(context: CheckContext, runtime: Runtime) -> Finding:
-    cause = _cause(context)
+    cause = _cause(context) or _damaged(context)
     if runtime.signal:
         message = f"the import of PIL kills the interpreter with {runtime.signal}"
     else:
@@ -122,6 +124,13 @@ def _cause(context: CheckContext) -> str:
     if not stack.core.readable:
         return f"the imaging core is damaged: {stack.core.problem}"
     return version_conflict(stack)
+
+
+def _damaged(context: CheckContext) -> str:
+    """A library of the core that is there and cannot be loaded."""
+    mine = code_files(context)
+    needs = (need for need in lacking(context) if need.needed_by in mine and need.problem != "not found")
+    return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")
 
 
 def _lacks(stack: Stack) -> str:
