@@ -75,4 +75,6 @@ def _pillow_of_debian() -> Path:
 
 
 def _has_pillow() -> bool:
+    if not DEBIAN.exists():
+        return False
     return subprocess.run((DEBIAN, "-c", "import PIL.Image"), capture_output=True, check=False).returncode == 0
