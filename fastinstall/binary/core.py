@@ -12,7 +12,7 @@ from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.binary.image import open_image, read_whole
 from fastinstall.binary.libraries import describe_jpeg
 from fastinstall.binary.loader import ResolvedLibrary, resolve_libraries
-from fastinstall.binary.symbols import compiler_switches, defined_symbols, unoptimised_share
+from fastinstall.binary.symbols import compiler_switches, defined_among, unoptimised_share
 from fastinstall.model.core import Core, Making
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
@@ -118,7 +118,7 @@ def _check_machine(path: Path, machine: str) -> None:
 
 
 def _described(core: Core, path: Path, symbols: tuple[str, ...]) -> Core:
-    defined = defined_symbols(path)
+    defined = defined_among(path, symbols)
     return replace(
         core,
         simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),

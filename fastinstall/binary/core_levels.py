@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastinstall.binary.dynamic import DynamicFile, ElfError, read_dynamic
 from fastinstall.binary.image import read_whole
-from fastinstall.binary.symbols import defined_symbols, unoptimised_share
+from fastinstall.binary.symbols import defined_among, unoptimised_share
 from fastinstall.model.core import CoreLevel
 from fastinstall.model.immutable import immutable
 
@@ -101,7 +101,7 @@ def _copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> 
 
 def _described(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> CoreLevel:
     path = Path(copy.path)
-    file, defined = read_dynamic(path), defined_symbols(path)
+    file, defined = read_dynamic(path), defined_among(path, (*symbols, ENTRY))
     return replace(
         copy,
         level=(file.isa_needed or BASELINE) if copy.level == BASELINE else copy.level,

@@ -5,7 +5,7 @@ Not how symbols bind between libraries, nor which instructions the functions con
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.binary.dynamic import SYMTAB, all_dynamic_strings, dynamic_entries
@@ -51,6 +51,19 @@ def defined_symbols(path: Path) -> frozenset[str]:
     """
     with open_image(path) as image:
         return frozenset(_names(_dynamic_table(image))).union(_names(_static_table(image)))
+
+
+def defined_among(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Those of a few names that `defined_symbols` would give, at a tenth of its price.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    wanted = tuple(names)
+    with open_image(path) as image:
+        tables = (_dynamic_table(image), _static_table(image))
+        return frozenset(name for table in tables for name in _among(table, wanted))
 
 
 def unoptimised_share(path: Path) -> float | None:
@@ -108,6 +121,11 @@ class _Table:
 
 def _names(table: _Table) -> Iterator[str]:
     return map(table.names.text, {name for name, _, _, _ in table.defined() if name})
+
+
+def _among(table: _Table, names: tuple[str, ...]) -> Iterator[str]:
+    offsets = table.names.offsets(names)
+    return (offsets[name] for name, _, _, _ in table.defined() if name in offsets)
 
 
 def _functions(table: _Table) -> dict[int, int]:

@@ -5,6 +5,7 @@ A name is asked of a file that has a hundred thousand: what is read grows with t
 
 import os
 import struct
+from collections.abc import Iterable
 
 from fastinstall.binary.image import ElfError, ElfImage
 
@@ -75,6 +76,17 @@ class Strings:
         if self._left < 0:
             raise ElfError(self._image.path, f"malformed: too many strings in a table of {self._size} bytes")
         return os.fsdecode(text)
+
+    def offsets(self, texts: Iterable[str]) -> dict[int, str]:
+        """Where in what was read of the table a string begins that is one of `texts`; it may be the end of another."""
+        found = {}
+        for text in texts:
+            wanted = os.fsencode(text) + b"\0"
+            offset = self._content.find(wanted)
+            while offset >= 0:
+                found[offset] = text
+                offset = self._content.find(wanted, offset + 1)
+        return found
 
     def _read(self, offset: int) -> bytes:
         length = 256

@@ -10,7 +10,13 @@ from elf_compiler import compile_library, rpath, runpath
 from elftools.elf.elffile import ELFFile
 
 from fastinstall.binary.dynamic import ElfError, read_dynamic
-from fastinstall.binary.symbols import compiler_switches, defined_symbols, exported_symbols, unoptimised_share
+from fastinstall.binary.symbols import (
+    compiler_switches,
+    defined_among,
+    defined_symbols,
+    exported_symbols,
+    unoptimised_share,
+)
 
 FUNCTIONS = "\n".join(
     f"int scale_{number}(int *values, int count) {{\n"
@@ -69,6 +75,7 @@ def test_a_truncated_real_library_is_an_elf_error_or_a_whole_answer(small: Path,
 def test_symbols_of_a_real_library(small: Path) -> None:
     assert exported_symbols(small) == {"shown"}
     assert {"shown", "hidden"} <= defined_symbols(small)
+    assert defined_among(small, ("shown", "hidden", "how", "hid")) == {"shown", "hidden"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,13 @@ import pytest
 from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.binary.dynamic import ElfError
-from fastinstall.binary.symbols import compiler_switches, defined_symbols, exported_symbols, unoptimised_share
+from fastinstall.binary.symbols import (
+    compiler_switches,
+    defined_among,
+    defined_symbols,
+    exported_symbols,
+    unoptimised_share,
+)
 
 OPTIMISED_WITH_FRAME = bytes.fromhex("554889e541574156415541544989fc53") + bytes(16)
 BRANCH_TARGET = bytes.fromhex("f30f1efa")
@@ -108,3 +114,9 @@ def test_truncation_is_an_elf_error_for_every_length(tmp_path: Path) -> None:
         os.truncate(path, length)
         with pytest.raises(ElfError):
             defined_symbols(path)
+
+
+def test_a_few_names_are_found_among_many_and_no_part_of_a_name_for_the_whole(tmp_path: Path) -> None:
+    path = WITH_SYMBOLS.write(tmp_path / "lib.so")
+    for names in ((), ("kernel",), ("ImagingResample", "Imaging", "Resample", "malloc", "absent")):
+        assert defined_among(path, names) == defined_symbols(path).intersection(names)
