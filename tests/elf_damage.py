@@ -13,7 +13,13 @@ from fastinstall.binary.dynamic import read_dynamic
 from fastinstall.binary.image import DYNAMIC, ElfError, open_image
 from fastinstall.binary.lookup import defines_versions, find_all_definitions, references
 from fastinstall.binary.sections import Section, read_sections
-from fastinstall.binary.symbols import compiler_switches, defined_symbols, exported_symbols, unoptimised_share
+from fastinstall.binary.symbols import (
+    compiler_switches,
+    defined_among,
+    defined_symbols,
+    exported_symbols,
+    unoptimised_share,
+)
 from fastinstall.binary.versions import read_versions
 
 Reader = Callable[[Path], object]
@@ -37,11 +43,17 @@ def definitions_of(path: Path) -> object:
     return find_all_definitions(path, NAMES)
 
 
+def symbols_among(path: Path) -> object:
+    """`defined_among`, of names that are there and one that is not."""
+    return defined_among(path, NAMES)
+
+
 READERS: tuple[Reader, ...] = (
     read_dynamic,
     sections_of,
     exported_symbols,
     defined_symbols,
+    symbols_among,
     unoptimised_share,
     compiler_switches,
     read_versions,

@@ -1,14 +1,16 @@
 """Whatever stands in a file, every reader ends soon, with an answer or an ElfError."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from elf_damage import READERS, Reader, read_damaged
-from elf_writer import FRAME, PLAIN, Elf
+from elf_damage import READERS, Reader, read_damaged, symbols_among
+from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.binary.details import read_details
 from fastinstall.binary.dynamic import ElfError, ForeignElfError
+from fastinstall.binary.symbols import compiler_switches, defined_symbols
 
 WHOLE = Elf(
     soname="libone.so.1",
@@ -25,6 +27,7 @@ WHOLE = Elf(
     switches=("GNU C17 -O3",),
     buckets=3,
 )
+STRIPPED = replace(WHOLE, static={}, switches=())
 
 
 @pytest.mark.parametrize("system_v_hash", [False, True])
@@ -34,6 +37,36 @@ def test_no_damage_leads_to_another_exception_or_a_long_wait(tmp_path: Path, *, 
     assert outcome.longest < 1.0
     assert outcome.problems["truncated"] > 10
     assert outcome.problems["malformed"] > 100
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
+def test_a_changed_byte_is_an_elf_error_or_another_answer(tmp_path: Path, read: Reader) -> None:
+    path = WHOLE.write(tmp_path / "lib.so")
+    problems = 0
+    for _ in each_damaged(path, step=2):
+        try:
+            read(path)
+        except ElfError:
+            problems += 1
+    assert problems > 20
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
+def test_a_file_that_ends_early_is_an_elf_error_at_every_length(tmp_path: Path, read: Reader) -> None:
+    path = STRIPPED.write(tmp_path / "lib.so")
+    for length in reversed(range(path.stat().st_size)):
+        os.truncate(path, length)
+        with pytest.raises(ElfError):
+            read(path)
+
+
+@pytest.mark.parametrize("read", [defined_symbols, symbols_among, compiler_switches])
+def test_sections_that_are_cut_off_are_an_elf_error_where_they_are_read(tmp_path: Path, read: Reader) -> None:
+    path = WHOLE.write(tmp_path / "lib.so")
+    for length in reversed(range(path.stat().st_size)):
+        os.truncate(path, length)
+        with pytest.raises(ElfError):
+            read(path)
 
 
 @pytest.mark.parametrize("read", [*READERS, read_details], ids=lambda read: str(read.__name__))

@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from elf_writer import ISA_LEVELS, PLAIN, Elf, each_damaged
+from elf_writer import ISA_LEVELS, PLAIN, Elf
 
 from fastinstall.binary.dynamic import DynamicFile, ElfError, ForeignElfError, read_dynamic
 from fastinstall.binary.image import open_image
@@ -115,17 +115,6 @@ def test_every_truncation_is_reported(tmp_path: Path) -> None:
         os.truncate(path, length)
         with pytest.raises(ElfError):
             read_dynamic(path)
-
-
-def test_no_changed_byte_leaks_another_exception(tmp_path: Path) -> None:
-    path = WHOLE.write(tmp_path / "lib.so")
-    problems = 0
-    for _ in each_damaged(path):
-        try:
-            read_dynamic(path)
-        except ElfError:
-            problems += 1
-    assert problems > 100
 
 
 @pytest.mark.parametrize(("position", "size"), [(64 + 56 + 32, 4097), (64 + 56 + 32, 1 << 40)])
