@@ -43,7 +43,7 @@ ENTRY_POINTS = {
 """Functions by which the libraries behind the codecs are entered, by kind of library."""
 
 _KINDS = {symbol: kind for kind, symbols in ENTRY_POINTS.items() for symbol in symbols}
-_NAMES = frozenset(symbol.encode() for symbol in _KINDS)
+_NAMES = tuple(symbol.encode() + b"\0" for symbol in _KINDS)
 
 
 def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkage:
@@ -129,11 +129,14 @@ def _entry_references(user: MappedFile) -> tuple[Reference, ...]:
 
 
 def _names_an_entry(path: Path) -> bool:
-    """Whether the names of a file's symbols have one of ours among them: most files don't, and need no closer look."""
+    """Whether the names of a file's symbols have one of ours among them: most files don't, and need no closer look.
+
+    A linker may store a name as the end of another one.
+    """
     with open_image(path) as image:
         values = dict(dynamic_entries(image))
         names = image.read_at(values[STRTAB], values.get(STRSZ, 0)) if STRTAB in values else b""
-    return not _NAMES.isdisjoint(names.split(b"\0"))
+    return any(name in names for name in _NAMES)
 
 
 def _binding(bound: _Bound, paths: dict[MappedFile, PurePath]) -> Binding:

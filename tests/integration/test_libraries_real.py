@@ -6,11 +6,13 @@ Needs a package index; what is downloaded is kept in FASTINSTALL_TEST_CACHE wher
 import os
 import re
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from elf_compiler import compile_library, runpath
 from index_files import fetched
 from interpreters import running
 from jpeg_libraries import CONDA, MODULES
@@ -183,3 +185,12 @@ def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> It
         found = _BOUND.search(line)
         if found and found[3] in entries and found[1] != found[2]:
             yield (os.path.normpath(found[1]), found[3]), os.path.normpath(found[2])
+
+
+def test_a_name_that_the_linker_stores_as_the_end_of_another_is_seen(tmp_path: Path) -> None:
+    zlib = compile_library(tmp_path / "libz.so.1", "int inflate(void) { return 1; }")
+    source = "int my_inflate(void); int inflate(void); int use(void) { return my_inflate() + inflate(); }"
+    user = compile_library(tmp_path / "user.so", source, needs=[zlib], flags=runpath("$ORIGIN"))
+    linkage = read_linkage((user,), ProcessSettings(program=Path(sys.executable).resolve()))
+    (binding,) = (binding for binding in linkage.bindings if binding.user == user)
+    assert (binding.symbol, binding.provider) == ("inflate", zlib)
