@@ -15,7 +15,7 @@ from fastinstall.errors import FailedError
 if TYPE_CHECKING:
     from pypi_attestations import Provenance
 
-EXTRA = "pip install 'fastinstall[attestations]'"
+EXTRA = "python -m pip install 'fastinstall[attestations]'"
 
 logging.getLogger("sigstore").addHandler(logging.NullHandler())  # it would warn of being offline, which is intended
 

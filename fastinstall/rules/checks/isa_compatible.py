@@ -23,6 +23,7 @@ How to fix it:
 its own copy. Where no level suits a CPU, stock Pillow does.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from fastinstall.model.core import CoreLevel
@@ -31,7 +32,7 @@ from fastinstall.model.isa import Confidence, IsaScan
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called, whole_copies
 from fastinstall.rules.checks._instructions import show_features
-from fastinstall.rules.checks._remedies import command, repair, setup, stock
+from fastinstall.rules.checks._remedies import repair, setup, stock
 from fastinstall.rules.checks._seats import Seat, copies, loaded_scans, name_of, taken_copy
 from fastinstall.rules.checks._verify import show_cpu, show_files, show_note
 from fastinstall.rules.checks._voice import Voice, listing
@@ -43,7 +44,7 @@ SUMMARY = "What the code requires of a CPU against what this one has, and other 
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
-_EXTRA = "pip install 'fastinstall[isa]'"
+_EXTRA = "fastinstall[isa]"
 _EFFECTS = {
     Outcome.REFUSED: "the loader refuses it",
     Outcome.DIES: "it dies of SIGILL at the first operation that uses it",
@@ -151,8 +152,8 @@ def _unverified(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -
         f"what the code asks of {seat.subject} is unverified: not decoded, and {known}",
         evidence=listing(tuple(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread)),
         remedy=Remedy(
-            text=f"have the code decoded; that needs an extra beside fastinstall: {_EXTRA}",
-            command=command(context, f"doctor {NAME}"),
+            text="have the code decoded; that needs an extra beside fastinstall",
+            command=shlex.join((str(context.facts.tool_prefix / "bin/python"), "-m", "pip", "install", _EXTRA)),
         ),
         verify=show_note(unread[0].path),
     )
