@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from fastinstall.binary.dynamic import ElfError, ForeignElfError, read_dynamic
 from fastinstall.binary.loader_files import DamagedError, Found, MappedFile, Request
 from fastinstall.model.linkage import MissingLibrary
 
 if TYPE_CHECKING:
     from fastinstall.binary.loader_rules import Search
+
+_ABSENT = "not found"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -50,7 +53,7 @@ class LinkMap:
         try:
             found = self.search.search(name, requester)
             if found is None:
-                return Request(name=name, file=None, problem="not found")
+                return Request(name=name, file=None, problem=self._absence(name))
             same = self.search.same(found, name, self.files)
         except DamagedError as error:
             return Request(name=name, file=None, problem=str(error))
@@ -86,6 +89,18 @@ class LinkMap:
         except OSError:
             same = False
         return PurePosixPath(shorter if same else absolute)
+
+    def _absence(self, name: str) -> str:
+        """Why there is no file: what is asked for by path may be there, and for another machine."""
+        if "/" not in name:
+            return _ABSENT
+        try:
+            machine = read_dynamic(Path(self.search.files.root.place(name))).machine
+        except ForeignElfError as error:
+            return error.problem
+        except (OSError, ElfError):
+            return _ABSENT
+        return f"built for {machine}, not for {self.search.files.machine}"
 
     def _answered(self, requester: MappedFile) -> Iterator[Request]:
         if requester.requests is not None:

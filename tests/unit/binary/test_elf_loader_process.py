@@ -232,3 +232,11 @@ def test_a_file_above_the_cpus_level_is_refused(
     assert (opened.file is None) is refused
     assert [missing.name for missing in opened.missing] == ["liba.so"] * refused
     assert all("for CPUs of level x86-64-v3" in missing.problem for missing in opened.missing)
+
+
+def test_a_module_for_another_machine_is_told_from_one_that_is_not_there(target: Target) -> None:
+    target.write("/opt/foreign.so", Elf(machine=183))
+    process = target.start(program())
+    for name, problem in (("/opt/foreign.so", "built for aarch64, not for x86_64"), ("/opt/gone.so", "not found")):
+        (missing,) = process.open(name).missing
+        assert missing.problem == problem
