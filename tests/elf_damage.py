@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastinstall.binary.dynamic import read_dynamic
 from fastinstall.binary.image import DYNAMIC, ElfError, open_image
-from fastinstall.binary.lookup import defines_versions, find_all_definitions, references
+from fastinstall.binary.lookup import find_all_definitions, references
 from fastinstall.binary.sections import Section, read_sections
 from fastinstall.binary.symbols import (
     compiler_switches,
@@ -59,7 +59,6 @@ READERS: tuple[Reader, ...] = (
     read_versions,
     definitions_of,
     references,
-    defines_versions,
 )
 
 

@@ -13,7 +13,7 @@ from fastinstall.binary.image import open_image, read_whole
 from fastinstall.binary.libraries import describe_jpeg
 from fastinstall.binary.loader import ResolvedLibrary, resolve_libraries
 from fastinstall.binary.symbols import compiler_switches, defined_among, unoptimised_share
-from fastinstall.model.core import Core, Making
+from fastinstall.model.core import Core
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
@@ -68,11 +68,9 @@ def describe_making(core: Core) -> Core:
     from fastinstall.binary.details import read_details  # noqa: PLC0415 (pyelftools is not for every run)
 
     try:
-        told = read_details(_code(core))
+        return replace(core, making=read_details(_code(core)))
     except (OSError, ElfError):
         return core
-    making = Making(compilers=told.compilers, glibc=told.glibc, stripped=told.stripped, package=dict(told.package))
-    return replace(core, making=making)
 
 
 def _loaded(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:

@@ -1,4 +1,4 @@
-"""What an ELF file tells about its making: compilers, switches, its package, the glibc that it asks for.
+"""What an ELF file tells about its making: compilers, its package, the glibc that it asks for.
 
 It is read with pyelftools, which trusts what it reads: every read goes through `image`, so that a
 hostile file ends in an `ElfError`. Slower than the other readers and not needed by the loader.
@@ -6,20 +6,18 @@ hostile file ends in an `ElfError`. Slower than the other readers and not needed
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from fastinstall.binary.image import NOTE, ElfError, ElfImage, open_image
 from fastinstall.binary.sections import COMPRESSED, LARGEST_TEXT, STATIC_SYMBOLS, Section, read_sections
 from fastinstall.binary.versions import SymbolVersions, read_versions
-from fastinstall.model.immutable import immutable
+from fastinstall.model.core import Making
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
-_COMPILERS, _SWITCHES = ".comment", ".GCC.command.line"
+_COMPILERS = ".comment"
 _PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
 _GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
 _RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
@@ -27,28 +25,7 @@ _MOST_READS = 1 << 16
 _MOST_BYTES = 1 << 26
 
 
-@immutable
-class ElfDetails:
-    """How an ELF file was made, as far as it says so.
-
-    Attributes:
-        compilers: the distinct lines of `.comment`: "GCC: (Debian 12.2.0-14) 12.2.0".
-        switches: the distinct lines that `-frecord-gcc-switches` left.
-        package: the package metadata that `ld --package-metadata` left; a value that is not a string, as JSON.
-        versions: the symbol versions that it defines and needs.
-        glibc: the least glibc that has all versions which it needs ("2.14"); empty if it needs none.
-        stripped: it has no table of its own, unexported symbols (.symtab).
-    """
-
-    compilers: tuple[str, ...] = ()
-    switches: tuple[str, ...] = ()
-    package: Mapping[str, str] = field(default_factory=dict)
-    versions: SymbolVersions = field(default_factory=SymbolVersions)
-    glibc: str = ""
-    stripped: bool = True
-
-
-def read_details(path: Path) -> ElfDetails:
+def read_details(path: Path) -> Making:
     """Read what a file tells about its making.
 
     The package metadata follow the UAPI group's "Package Metadata for Executable Files".
@@ -65,11 +42,9 @@ def read_details(path: Path) -> ElfDetails:
         sections = read_sections(image)
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
-            return ElfDetails(
-                compilers=_lines(elf, sections, _COMPILERS),
-                switches=_lines(elf, sections, _SWITCHES),
+            return Making(
+                compilers=_compilers(elf, sections),
                 package=_package(elf, image),
-                versions=versions,
                 glibc=_glibc(versions),
                 stripped=all(section.kind != STATIC_SYMBOLS for section in sections),
             )
@@ -110,10 +85,10 @@ class _Stream:
         return content
 
 
-def _lines(elf: "ELFFile", sections: tuple[Section, ...], name: str) -> tuple[str, ...]:
+def _compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]:
     """By number: to find a section by its name, pyelftools would take all their tables apart."""
     for number, section in enumerate(sections):
-        if section.name == name and 0 < section.size <= LARGEST_TEXT and not section.flags & COMPRESSED:
+        if section.name == _COMPILERS and 0 < section.size <= LARGEST_TEXT and not section.flags & COMPRESSED:
             lines = elf.get_section(number).data().split(b"\0")
             return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
     return ()

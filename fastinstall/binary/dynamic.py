@@ -20,10 +20,10 @@ from fastinstall.model.immutable import immutable
 
 __all__ = ["DynamicFile", "ElfError", "ForeignElfError", "dynamic_entries", "read_dynamic"]
 
-NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, SYMBOLIC, BIND_NOW = 1, 4, 5, 6, 10, 14, 15, 16, 24
+NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, SYMBOLIC = 1, 4, 5, 6, 10, 14, 15, 16
 RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
 
-_SYMBOLIC_FLAG, _BIND_NOW_FLAG, _NOW_FLAG_1 = 2, 8, 1
+_SYMBOLIC_FLAG = 2
 _NO_DEFAULT_DIRECTORIES = 0x800
 _BUILD_ID, _PROPERTIES = 3, 5
 _ISA_NEEDED = 0xC0008002
@@ -48,8 +48,6 @@ class DynamicFile:
         runpath: directories to search (DT_RUNPATH), as written.
         default_directories: False where it was linked with `-z nodefaultlib`.
         symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
-        bind_now: all its references are bound when it is loaded (`-z now`), so that one without a provider
-            is an error there and then.
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
         build_id: hexadecimal.
     """
@@ -62,7 +60,6 @@ class DynamicFile:
     runpath: str | None = None
     default_directories: bool = True
     symbolic: bool = False
-    bind_now: bool = False
     isa_needed: str | None = None
     build_id: str | None = None
 
@@ -90,7 +87,6 @@ def read_dynamic(path: Path) -> DynamicFile:
             runpath=_text(names, values, RUNPATH),
             default_directories=not flags_1 & _NO_DEFAULT_DIRECTORIES,
             symbolic=SYMBOLIC in values or bool(flags & _SYMBOLIC_FLAG),
-            bind_now=BIND_NOW in values or bool(flags & _BIND_NOW_FLAG or flags_1 & _NOW_FLAG_1),
             isa_needed=_isa_needed(notes),
             build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from fastinstall.binary.dynamic import STRTAB, SYMTAB, all_dynamic_strings, dynamic_entries, dynamic_strings
 from fastinstall.binary.hashes import count_symbols, count_unhashed, symbol_hash
 from fastinstall.binary.image import INTERP, ElfImage, open_image
-from fastinstall.binary.versions import VERDEF, VERSYM, Version, defined_versions, needed_versions
+from fastinstall.binary.versions import VERSYM, Version, defined_versions, needed_versions
 from fastinstall.model.immutable import immutable
 
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -110,19 +110,6 @@ def references(path: Path) -> dict[str, Reference]:
     with open_image(path) as image:
         values = dict(dynamic_entries(image))
         return {reference.name: reference for reference in _references(image, values)}
-
-
-def defines_versions(path: Path) -> bool:
-    """Whether a file gives its symbols versions (DT_VERDEF).
-
-    A reference with a version is bound to a definition in any file that has none.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        return VERDEF in dict(dynamic_entries(image))
 
 
 def _has_version(definition: Definition, version: str) -> bool:

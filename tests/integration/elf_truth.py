@@ -35,7 +35,6 @@ class Truth:
 
     dynamic: DynamicFile
     versions: SymbolVersions
-    has_definitions: bool
     symbols: Symbols | None
     making: tuple[tuple[str, ...], tuple[str, ...], bool]
 
@@ -48,7 +47,6 @@ def read_truth(path: Path) -> Truth:
         return Truth(
             dynamic=_dynamic(elf),
             versions=_versions(elf),
-            has_definitions=any(isinstance(section, GNUVerDefSection) for section in elf.iter_sections()),
             symbols=_symbols(elf, table) if isinstance(table, SymbolTableSection) else None,
             making=(
                 _lines(elf, ".comment"),
@@ -137,7 +135,6 @@ def _dynamic(elf: Any) -> DynamicFile:
         runpath=last["DT_RUNPATH"].runpath if "DT_RUNPATH" in last else None,
         default_directories=not flags_1 & 0x800,
         symbolic="DT_SYMBOLIC" in last or bool(flags & 2),
-        bind_now="DT_BIND_NOW" in last or bool(flags & 8 or flags_1 & 1),
         isa_needed=_isa_needed(notes),
         build_id=next((note["n_desc"] for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), None),
     )

@@ -13,7 +13,6 @@ from linked_files import link_library, link_plain_library, link_program
 from fastinstall.binary.lookup import (
     Definition,
     Reference,
-    defines_versions,
     definition_for,
     find_all_definitions,
     find_definitions,
@@ -61,7 +60,6 @@ def test_all_that_others_can_bind_to_is_found(library: Path) -> None:
 def test_an_old_hash_table_leads_to_the_same_names(plain: Path) -> None:
     assert find_definitions(plain, "count") == (Definition(name="count"),)
     assert [find_definitions(plain, name) for name in ("hidden", "strlen", "nothing")] == [(), (), ()]
-    assert not defines_versions(plain)
 
 
 def test_references_are_read_with_version_library_and_weakness(library: Path) -> None:

@@ -10,7 +10,6 @@ from fastinstall.binary.dynamic import ElfError
 from fastinstall.binary.lookup import (
     Definition,
     Reference,
-    defines_versions,
     definition_for,
     find_all_definitions,
     find_definitions,
@@ -69,11 +68,6 @@ def test_references_name_the_version_and_its_library(tmp_path: Path, *, system_v
         "hook": Reference(name="hook", weak=True),
         "late": Reference(name="late", version="OLD_1"),
     }
-
-
-def test_a_file_that_needs_versions_need_not_define_any(tmp_path: Path) -> None:
-    assert defines_versions(VERSIONED.write(tmp_path / "lib.so"))
-    assert not defines_versions(Elf(imported=VERSIONED.imported[:2]).write(tmp_path / "lib.so"))
 
 
 @pytest.mark.parametrize(
