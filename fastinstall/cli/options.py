@@ -9,8 +9,9 @@ from typing import Any
 
 from fastinstall.cli import readers
 from fastinstall.cli.settings import Reader, Sources, read_from, variable_of
+from fastinstall.model.conda import Engine
 from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import LinkMode, Risk, Wish
+from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
 
 
 @immutable
@@ -106,12 +107,40 @@ WISHES: tuple[Option, ...] = (
         read=readers.switch,
     ),
     Option(
+        field="toolchain",
+        flag="--toolchain",
+        metavar="SOURCE",
+        help="compiler and headers: auto (default), system, or conda: of conda packages, in a private prefix",
+        read=readers.one_of(ToolchainSource),
+    ),
+    Option(
+        field="engine",
+        flag="--engine",
+        metavar="ENGINE",
+        help="in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)",
+        read=readers.one_of(Engine),
+    ),
+    Option(
+        field="channels",
+        flag="--channel",
+        metavar="CHANNEL,...",
+        help="conda channels for what else is needed; default: as conda is configured",
+        read=readers.names,
+    ),
+    Option(
         field="guard",
         flag="--no-guard",
         metavar="",
-        help="do not install the start-up guard",
+        help="do not install the guards",
         read=readers.switch,
         negated=True,
+    ),
+    Option(
+        field="pin",
+        flag="--pin",
+        metavar="",
+        help="also pin it in the environment's configuration; holds back security updates of Pillow too",
+        read=readers.switch,
     ),
     Option(
         field="upgrade",

@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 
 from fastinstall.cli.page import Page, joined
+from fastinstall.model.conda import CondaChange, Engine
 from fastinstall.model.plan import (
     Build,
+    ChangeCondaPackages,
+    CondaToolchain,
     CreateEnvironment,
     Hazard,
     InstallGuard,
+    MakeCondaPackages,
+    Pin,
     Plan,
     PrivateHeaders,
     Prove,
@@ -17,6 +22,8 @@ from fastinstall.model.plan import (
     Verify,
 )
 from fastinstall.rules.messages import listing
+
+_ENGINES = {Engine.CONDA: "conda", Engine.RATTLER: "py-rattler", Engine.PIP: "pip", Engine.AUTO: "any engine"}
 
 
 def plan_text(plan: Plan, page: Page) -> str:
@@ -35,7 +42,7 @@ def plan_text(plan: Plan, page: Page) -> str:
     return joined(lines)
 
 
-def _step_text(step: Step) -> str:  # noqa: PLR0911 (one for each kind of step)
+def _step_text(step: Step) -> str:  # noqa: C901, PLR0911 (one case for each kind of step)
     match step:
         case CreateEnvironment():
             return f"make the virtual environment {step.prefix} with {step.python}"
@@ -43,15 +50,26 @@ def _step_text(step: Step) -> str:  # noqa: PLR0911 (one for each kind of step)
             return f"install system packages by {step.manager}: {' '.join(step.packages)}"
         case PrivateHeaders():
             return f"fetch headers by {step.manager} into the cache: {' '.join(step.packages)}"
+        case CondaToolchain():
+            where = listing(step.channels)
+            return f"fetch a toolchain of conda packages from {where} into the cache: {' '.join(step.packages)}"
         case Build():
             return _build_text(step)
         case Prove():
             against = step.baseline.filename if step.baseline else "what is in place"
             return f"prove it, and time it against {against}" if step.timed else "prove it"
+        case MakeCondaPackages():
+            names = listing(each.dist for each in (step.package, step.guard) if each is not None)
+            return f"make conda packages of it, linked by {_ENGINES[step.engine]}: {names}"
+        case ChangeCondaPackages():
+            return f"change other packages by {_ENGINES[step.engine]}"
         case Swap():
-            return f"swap: {', '.join(step.removes) or 'nothing'} out, {step.installs} in"
+            leaving = (*step.removes, *step.records)
+            return f"swap: {', '.join(leaving) or 'nothing'} out, {step.installs} in"
         case InstallGuard():
             return "install the start-up guard"
+        case Pin():
+            return f"pin it in {step.file}: {step.line}"
         case Verify():
             return f"verify: {', '.join(step.checks)}"
 
@@ -65,6 +83,8 @@ def _build_text(step: Build) -> str:
 
 def _details(step: Step) -> Iterator[str]:
     """What else goes into a build, and how each level is compiled."""
+    if isinstance(step, ChangeCondaPackages):
+        yield from _change_lines(step.change)
     if not isinstance(step, Build) or step.source is None:
         return
     if step.kernels is not None and step.base is not None:
@@ -77,6 +97,19 @@ def _details(step: Step) -> Iterator[str]:
         yield f"linked in: {listing(linked)}"
     for target in step.targets:
         yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
+
+
+def _change_lines(change: CondaChange) -> Iterator[str]:
+    """What comes, goes and is replaced, package by package."""
+    before = {package.name: package for package in change.unlinked}
+    after = {package.name: package for package in change.linked}
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        told = [f"{each.version} {each.build}" if each is not None else "" for each in (old, new)]
+        if old is not None and new is not None:
+            yield f"{name}: {told[0]} -> {told[1]}"
+        else:
+            yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
 
 def _hazard_lines(hazard: Hazard, page: Page) -> Iterator[str]:

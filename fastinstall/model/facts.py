@@ -6,6 +6,7 @@ seen. `Runtime` is None where nothing was executed: the static facts stand witho
 
 from pathlib import PurePath
 
+from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
@@ -216,6 +217,7 @@ class Facts:
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
         writable: whether this user may write to the target's site-packages.
         frozen: `conda-meta/frozen`, where the environment is protected by it.
+        conda: what conda knows of the environment; None where it is none of conda's.
         cpu: the processor.
         interpreter: the target's Python.
         distributions: everything installed there.
@@ -234,6 +236,7 @@ class Facts:
     tool_prefix: PurePath
     writable: bool
     frozen: PurePath | None = None
+    conda: Conda | None = None
     cpu: Cpu
     interpreter: Interpreter
     distributions: tuple[Distribution, ...]

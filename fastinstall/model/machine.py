@@ -82,6 +82,7 @@ class Toolchain:
         package_manager: "apt" or "dnf"; None where neither is there.
         may_install: whether this user may install system packages.
         named_compiler: what CC says; empty where it says nothing.
+        rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
     """
 
     compiler: Compiler | None
@@ -89,3 +90,4 @@ class Toolchain:
     package_manager: str | None = None
     may_install: bool = False
     named_compiler: str = ""
+    rattler: bool = False

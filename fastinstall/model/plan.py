@@ -5,6 +5,7 @@ from dataclasses import field
 from pathlib import PurePath
 
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import LinkMode, Risk, Wish
@@ -52,6 +53,23 @@ class PrivateHeaders:
     """
 
     manager: str
+    packages: tuple[str, ...]
+    libraries: tuple[str, ...]
+    reason: str
+
+
+@immutable
+class CondaToolchain:
+    """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
+
+    Attributes:
+        channels: where they come from, the first one preferred.
+        packages: match specs.
+        libraries: the recipe's names of the libraries that they serve.
+        reason: why.
+    """
+
+    channels: tuple[str, ...]
     packages: tuple[str, ...]
     libraries: tuple[str, ...]
     reason: str
@@ -134,6 +152,55 @@ class Prove:
 
 
 @immutable
+class MakeCondaPackages:
+    """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
+
+    Attributes:
+        engine: who links them.
+        package: what provides PIL, as it will be; its build number may turn out higher.
+        guard: what keeps solvers from replacing it; None where that is declined.
+        channel: the directory of the channel.
+        reason: why.
+    """
+
+    engine: Engine
+    package: CondaPackage
+    guard: CondaPackage | None
+    channel: PurePath
+    reason: str
+
+
+@immutable
+class ChangeCondaPackages:
+    """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
+
+    Attributes:
+        engine: who does it.
+        change: what comes and what goes.
+        reason: why.
+    """
+
+    engine: Engine
+    change: CondaChange
+    reason: str
+
+
+@immutable
+class Pin:
+    """Pin the stack in the environment's own configuration, so that solvers keep it.
+
+    Attributes:
+        file: relative to the prefix.
+        line: what is added.
+        reason: why.
+    """
+
+    file: str
+    line: str
+    reason: str
+
+
+@immutable
 class Swap:
     """Put the staged tree in place of what is there; nothing is deleted.
 
@@ -141,12 +208,14 @@ class Swap:
         removes: metadata directories of the distributions that make room ("pillow-13.0.0.dist-info").
         entries: top-level names in site-packages that are moved aside.
         installs: metadata directory of what comes in.
+        records: conda packages that make room ("pillow-12.1.1-py311h1234567_0"); their records move aside too.
         reason: why.
     """
 
     removes: tuple[str, ...]
     entries: tuple[str, ...]
     installs: str
+    records: tuple[str, ...] = ()
     reason: str
 
 
@@ -170,7 +239,20 @@ class Verify:
     reason: str
 
 
-Step = CreateEnvironment | SystemPackages | PrivateHeaders | Build | Prove | Swap | InstallGuard | Verify
+Step = (
+    CreateEnvironment
+    | SystemPackages
+    | PrivateHeaders
+    | CondaToolchain
+    | Build
+    | Prove
+    | MakeCondaPackages
+    | ChangeCondaPackages
+    | Swap
+    | InstallGuard
+    | Pin
+    | Verify
+)
 TAGGED = typing.get_args(Step)  # told apart by "kind" in documents
 
 

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from fastinstall.model.conda import CondaStack, Engine
 from fastinstall.model.core import Library
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
@@ -91,6 +92,8 @@ class Receipt:
         jpeg: the libjpeg that the core resolves to.
         speed: the table measured, if it was.
         previous: what was replaced, for people ("pillow 13.0.0 (pip)"); empty if nothing was.
+        engine: who installed it; pip also stands for our own way with a wheel.
+        conda: the conda packages that it consists of; None where it is a wheel.
     """
 
     id: str
@@ -116,6 +119,8 @@ class Receipt:
     jpeg: Library | None = None
     speed: SpeedTable | None = None
     previous: str = ""
+    engine: Engine = Engine.PIP
+    conda: CondaStack | None = None
 
 
 class MoveKind(StrEnum):

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.model.conda import Engine
 from fastinstall.model.immutable import immutable
 
 
@@ -14,6 +15,14 @@ class LinkMode(StrEnum):
     SYSTEM = "system"
 
 
+class ToolchainSource(StrEnum):
+    """Where compiler and headers come from."""
+
+    AUTO = "auto"
+    SYSTEM = "system"
+    CONDA = "conda"
+
+
 class Risk(StrEnum):
     """What a script must allow by name; `--yes` grants none of them."""
 
@@ -22,6 +31,7 @@ class Risk(StrEnum):
     FEATURE_LOSS = "feature-loss"
     DOWNGRADE = "downgrade"
     UNVERIFIED_CPU = "unverified-cpu"
+    PROTECTED_PACKAGES = "protected-packages"
 
 
 @immutable
@@ -40,7 +50,11 @@ class Wish:
         offline: never touch the network.
         wheelhouse: a directory of sdists and wheels to use.
         with_system_deps: install missing system packages.
-        guard: install the start-up guard.
+        toolchain: where compiler and headers come from.
+        engine: who installs into a conda environment.
+        channels: conda channels for what else is needed, the first one preferred; empty: as conda is configured.
+        guard: install the guards: the start-up guard, and in a conda environment the guard package.
+        pin: also pin the stack, so that solvers keep it.
         upgrade: look for a later version even if the environment is healthy.
         allow: risks that the user accepts.
         avoid: versions of the source that did not prove here; no flag asks for it.
@@ -57,7 +71,11 @@ class Wish:
     offline: bool = False
     wheelhouse: PurePath | None = None
     with_system_deps: bool = False
+    toolchain: ToolchainSource = ToolchainSource.AUTO
+    engine: Engine = Engine.AUTO
+    channels: tuple[str, ...] = ()
     guard: bool = True
+    pin: bool = False
     upgrade: bool = False
     allow: tuple[Risk, ...] = ()
     avoid: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fastinstall.model.codec import digest
+from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
 from fastinstall.model.facts import Facts, Owner, Stack
 from fastinstall.model.machine import Cpu
@@ -25,8 +26,14 @@ def facts_digest(facts: Facts) -> str:
             "interpreter": replace(facts.interpreter, pip_version=None),
             "distributions": [(distribution.name, distribution.version) for distribution in facts.distributions],
             "stack": _stack(facts.stack),
+            "conda": _conda(facts.conda) if facts.conda is not None else None,
         }
     )
+
+
+def _conda(conda: Conda) -> tuple[object, ...]:
+    """What is installed and pinned; which conda there is matters only while it works."""
+    return (sorted(package.dist for package in conda.packages), conda.pins, conda.claims, sorted(conda.unreadable))
 
 
 def _cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:

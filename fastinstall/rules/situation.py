@@ -1,6 +1,9 @@
 """What a plan is made from, as one value. Pure."""
 
+from dataclasses import field
+
 from fastinstall.model.artefact import Releases
+from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import CreateEnvironment
@@ -21,6 +24,8 @@ class Situation:
         receipt: of an earlier setup.
         create: the environment to make first; then `facts` speak of it as it will be.
         restoring: the plan puts back what the receipt says, so its version is consented to already.
+        microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
+        preview: what an engine's solver says would change; None where it was not asked (yet).
     """
 
     facts: Facts
@@ -30,3 +35,5 @@ class Situation:
     receipt: Receipt | None = None
     create: CreateEnvironment | None = None
     restoring: bool = False
+    microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    preview: CondaChange | None = None
