@@ -1,8 +1,9 @@
 """Facts as text: the environment, the machine, and PIL in place. `--json` has all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from fastinstall.cli.page import Page, joined
+from fastinstall.cli.page import SHOWN, Page, joined
+from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.core import Core, Library, Making
 from fastinstall.model.facts import Facts
 from fastinstall.model.isa import Confidence
@@ -10,7 +11,7 @@ from fastinstall.model.isa import Confidence
 
 def facts_text(facts: Facts, page: Page) -> str:
     """The facts for a person."""
-    rows = [*_environment_rows(facts), *_machine_rows(facts), *_stack_rows(facts)]
+    rows = [*_environment_rows(facts), *_conda_rows(facts, page), *_machine_rows(facts), *_stack_rows(facts)]
     width = max(len(name) for name, _ in rows) + 2
     return joined(
         line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
@@ -26,6 +27,50 @@ def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "pip", python.pip_version or "none inside (fastinstall brings its own)"
     if python.externally_managed:
         yield "externally managed", str(python.externally_managed)
+
+
+def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
+    """What conda knows of the environment; nothing where it is none of conda's."""
+    conda = facts.conda
+    if conda is None:
+        return
+    base = ", conda's own (base)" if conda.is_base else ""
+    yield "conda packages", f"{len(conda.packages)}{base}"
+    if conda.tool is not None:
+        yield "conda", _tool(conda.tool)
+    claimants = {claim.dist for claim in conda.claims}
+    for package in conda.packages:
+        if package.dist in claimants:
+            yield "conda package", f"{package.dist}{f' ({package.channel})' if package.channel else ''}"
+    for claim in conda.claims:
+        if claim.missing or claim.altered:
+            yield "not as recorded", f"{claim.dist}: {_shortened((*claim.missing, *claim.altered), page)}"
+    for parties, paths in _clashing(conda.clashes).items():
+        yield "claimed twice", f"{_shortened(paths, page)} {parties}"
+    yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
+    lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
+    yield from ((name, _shortened(items, page)) for name, items in lists.items() if items)
+
+
+def _tool(tool: CondaTool) -> str:
+    solver = f", {tool.solver} solver" if tool.solver else ""
+    return f"{tool.version or 'version unknown'}{solver}, {' '.join(tool.command)} (by {tool.found_by})"
+
+
+def _clashing(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
+    """Files that several claim, by who claims them and whose content they have."""
+    found: dict[str, list[str]] = {}
+    for clash in clashes:
+        holder = f"content of {clash.holder}" if clash.holder else "content of neither"
+        found.setdefault(f"by {' and '.join(clash.claimants)}; {holder}", []).append(clash.path)
+    return found
+
+
+def _shortened(items: Sequence[str], page: Page) -> str:
+    """A list, as long as it is to be shown."""
+    shown = items if page.verbose else items[:SHOWN]
+    more = f" and {len(items) - len(shown)} more" if len(shown) < len(items) else ""
+    return ", ".join(shown) + more
 
 
 def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:

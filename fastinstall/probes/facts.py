@@ -7,14 +7,15 @@ takes as long as running them, and doctor is used at every turn.
 # ruff: noqa: PLC0415 (for that reason)
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
-from fastinstall.model.environment import Environment
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime, Stack
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
@@ -120,8 +121,9 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         environment=environment,
         active=active_prefixes(variables),
         tool_prefix=tool_prefix,
-        writable=_is_writable(site_packages),
+        writable=all(map(_is_writable, _written(environment, site_packages))),
         frozen=_existing(prefix / "conda-meta" / "frozen"),
+        conda=_conda(environment, request, interpreter, stack, variables),
         cpu=cpu,
         interpreter=interpreter,
         distributions=distributions,
@@ -133,6 +135,29 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
+    )
+
+
+def _conda(
+    environment: Environment,
+    request: ObservationRequest,
+    interpreter: Interpreter,
+    stack: Stack,
+    variables: Mapping[str, str],
+) -> Conda | None:
+    """What conda knows of the environment; which conda there is, only where something is to be built or changed."""
+    if environment.kind is not EnvironmentKind.CONDA:
+        return None
+    from fastinstall.probes.conda import observe_conda
+
+    return observe_conda(
+        Path(environment.prefix),
+        interpreter,
+        _replaced(request.recipe),
+        variables,
+        tool=request.toolchain,
+        thorough=request.thorough,
+        distributions=tuple(owner.distribution for owner in stack.owners),
     )
 
 
@@ -203,6 +228,13 @@ def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     from fastinstall.rules.levels import knows_levels
 
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
+
+
+def _written(environment: Environment, site_packages: Path) -> Iterator[Path]:
+    """The directories that a setup writes to."""
+    yield site_packages
+    if environment.kind is EnvironmentKind.CONDA:
+        yield Path(environment.prefix) / "conda-meta"
 
 
 def _is_writable(directory: Path) -> bool:

@@ -1,5 +1,6 @@
 """What this machine could build with: compiler, native libraries with headers, package manager."""
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -36,4 +37,12 @@ def observe_toolchain(
         package_manager=manager,
         may_install=manager is not None and os.geteuid() == 0,
         named_compiler=variables.get("CC", ""),
+        rattler=importlib.util.find_spec("rattler") is not None,
+        channels=_channels(variables),
     )
+
+
+def _channels(variables: Mapping[str, str]) -> tuple[str, ...]:
+    from fastinstall.probes.conda_channels import configured_channels  # noqa: PLC0415 (only where something is built)
+
+    return configured_channels(variables, Path(variables.get("CONDA_PREFIX") or "/"), None)

@@ -1,0 +1,76 @@
+"""Conda environments written by hand: records as conda, mamba and py-rattler write them, with or without the files."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+SITE = "lib/python3.11/site-packages"
+CHANNEL = "https://conda.example/conda-forge"
+
+WRITERS: dict[str, Callable[[Record], str]] = {
+    "conda, sorted": lambda record: json.dumps(record, indent=2, sort_keys=True),
+    "conda": lambda record: json.dumps(record, indent=2),
+    "mamba": lambda record: json.dumps(record, indent=4, sort_keys=True),
+    "on one line": json.dumps,
+    "paths first": lambda record: json.dumps({"paths_data": record["paths_data"], **record}, indent=2),
+}
+"""How a record becomes text: in which order of keys, and indented how."""
+
+
+def record(
+    name: str, version: str = "1.0", build: str = "h0_0", *, paths: Sequence[Record] = (), **more: Any
+) -> Record:
+    """A record in the order of py-rattler."""
+    dist = f"{name}-{version}-{build}"
+    return {
+        "build": build,
+        "build_number": 0,
+        "depends": [],
+        "name": name,
+        "sha256": hashlib.sha256(dist.encode()).hexdigest(),
+        "subdir": "linux-64",
+        "version": version,
+        "fn": f"{dist}.conda",
+        "url": f"{CHANNEL}/linux-64/{dist}.conda",
+        "channel": CHANNEL,
+        "files": [path["_path"] for path in paths],
+        "paths_data": {"paths_version": 1, "paths": list(paths)},
+        "link": {"source": f"/opt/conda/pkgs/{dist}", "type": 1},
+        **more,
+    }
+
+
+def add_record(prefix: Path, made: Record, writer: str = "conda") -> Path:
+    """Put a record where it belongs."""
+    path = prefix / f"conda-meta/{made['name']}-{made['version']}-{made['build']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(WRITERS[writer](made))
+    return path
+
+
+def file_path(path: str, content: bytes, **more: Any) -> Record:
+    """A file, as a record describes it."""
+    digest = hashlib.sha256(content).hexdigest()
+    return {"_path": path, "path_type": "hardlink", "sha256": digest, "size_in_bytes": len(content), **more}
+
+
+def link_path(path: str, content: bytes = b"", **more: Any) -> Record:
+    """A symbolic link; `content` is what was found behind it when the package was made."""
+    return {**file_path(path, content, **more), "path_type": "softlink"}
+
+
+def add_package(prefix: Path, name: str, files: Mapping[str, bytes], version: str = "1.0") -> str:
+    """A package with its files on disk; one that is there is overwritten, as conda does.
+
+    Returns:
+        Its name, version and build.
+    """
+    for path, content in files.items():
+        (prefix / path).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / path).unlink(missing_ok=True)
+        (prefix / path).write_bytes(content)
+    made = record(name, version, paths=[file_path(path, content) for path, content in files.items()])
+    return add_record(prefix, made).stem
