@@ -1,7 +1,7 @@
 """What a batch of moves will do, looked at before the first of them: possible, and nothing foreign in the way."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.errors import FailedError, RefusedError
@@ -24,12 +24,14 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun)
     for move in coming:
         files.sync_tree(work / move.kept)
     remembered = {directory.path for directory in begun.directories}
-    parents = (PurePath(move.live).parent.as_posix() for move in planned)
+    on_the_way = directories.ancestors(move.live for move in planned)
+    created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
+    changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
     return Moving(
         moves=tuple(planned),
         inodes=tuple(_inode(prefix / move.live) for move in planned),
-        created=_missing_parents(prefix, planned),
-        directories=directories.remember(prefix, (path for path in parents if path not in remembered)),
+        created=created,
+        directories=directories.remember(prefix, (path for path in changing if path not in remembered)),
         manifest={path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()},
     )
 
@@ -74,8 +76,3 @@ def _in_the_way(path: Path, prefix: Path) -> RefusedError:
 
 def _inode(path: Path) -> int:
     return path.lstat().st_ino if os.path.lexists(path) else 0
-
-
-def _missing_parents(prefix: Path, planned: Iterable[Move]) -> tuple[str, ...]:
-    parents = (parent for move in planned for parent in reversed(PurePath(move.live).parents))
-    return tuple(dict.fromkeys(path.as_posix() for path in parents if not (prefix / path).is_dir()))

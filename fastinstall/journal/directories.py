@@ -1,20 +1,40 @@
-"""Directories as they were: their entries' names and their modification times, to be given back."""
+"""Directories as they were: their entries' names, modes and modification times, to be given back."""
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
-from pathlib import Path
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
 
-from fastinstall.journal.entries import Directory
+from fastinstall.model.immutable import immutable
+
+
+@immutable
+class Directory:
+    """A directory whose entries change, as it was before.
+
+    Attributes:
+        path: which.
+        mtime_ns: its modification time, nanoseconds since the epoch.
+        names: a digest of its entries' names.
+        mode: its permission bits; 0 where an older journal did not note them.
+    """
+
+    path: str
+    mtime_ns: int
+    names: str
+    mode: int = 0
 
 
 def remember(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
     """Look at directories below `prefix`; those that are not there are left out."""
-    return tuple(
-        Directory(path=path, mtime_ns=(prefix / path).stat().st_mtime_ns, names=_names(prefix / path))
-        for path in dict.fromkeys(paths)
-        if (prefix / path).is_dir()
-    )
+    return tuple(_look(prefix, path) for path in dict.fromkeys(paths) if (prefix / path).is_dir())
+
+
+def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
+    """The directories on the way to paths, each once, a parent before its children."""
+    return tuple(dict.fromkeys(parent.as_posix() for path in paths for parent in reversed(PurePath(path).parents)))
 
 
 def restore(prefix: Path, directories: Iterable[Directory]) -> None:
@@ -27,6 +47,46 @@ def restore(prefix: Path, directories: Iterable[Directory]) -> None:
         path = prefix / directory.path
         if path.is_dir() and _names(path) == directory.names:
             os.utime(path, ns=(path.stat().st_atime_ns, directory.mtime_ns))
+
+
+def remake(prefix: Path, directories: Iterable[Directory]) -> None:
+    """Make those that are gone, with their modes; parents come before children."""
+    umask = os.umask(0)  # a mode that is given afterwards might never be given
+    try:
+        for directory in directories:
+            if not (prefix / directory.path).is_dir():
+                (prefix / directory.path).mkdir(mode=directory.mode)
+    finally:
+        os.umask(umask)
+
+
+def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
+    """Take directories away, the last one first; those that somebody else's entries are in by now stay."""
+    for path in reversed(tuple(paths)):
+        with contextlib.suppress(OSError):
+            (prefix / path).rmdir()
+
+
+def files_below(prefix: Path, pattern: str) -> Iterator[str]:
+    """Everything but directories that matches a pattern of `Path.glob` or lies below, relative to `prefix`."""
+    for found in sorted(prefix.glob(pattern)):
+        if found.is_symlink() or not found.is_dir():
+            yield found.relative_to(prefix).as_posix()
+        for directory, names, others in os.walk(found):
+            links = (name for name in names if (Path(directory) / name).is_symlink())
+            yield from ((Path(directory) / name).relative_to(prefix).as_posix() for name in (*others, *links))
+
+
+def directories_below(prefix: Path, pattern: str) -> Iterator[str]:
+    """The directories among them, a parent before its children."""
+    tops = (found for found in sorted(prefix.glob(pattern)) if not found.is_symlink())
+    return (Path(directory).relative_to(prefix).as_posix() for top in tops for directory, _, _ in os.walk(top))
+
+
+def _look(prefix: Path, path: str) -> Directory:
+    status = (prefix / path).stat()
+    names = _names(prefix / path)
+    return Directory(path=path, mtime_ns=status.st_mtime_ns, names=names, mode=stat.S_IMODE(status.st_mode))
 
 
 def _names(directory: Path) -> str:

@@ -1,33 +1,18 @@
-"""The lines of a journal as values, and what they amount to when read together. Pure: no disk.
+"""The lines of a journal as values. What they amount to when read together is told by `log`.
 
 All paths are relative to the environment's prefix, so that an environment that was moved or copied
 whole can still be undone.
 """
 
 import json
-from collections.abc import Iterable
-from enum import StrEnum
-from pathlib import PurePath
+import typing
 
 from fastinstall.errors import DocumentError
+from fastinstall.journal.directories import Directory
+from fastinstall.journal.stretch import Engaged, Engaging
 from fastinstall.model.codec import decode, encode, kind_of
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move
-
-
-@immutable
-class Directory:
-    """A directory whose entries change, as it was before.
-
-    Attributes:
-        path: which.
-        mtime_ns: its modification time, nanoseconds since the epoch.
-        names: a digest of its entries' names.
-    """
-
-    path: str
-    mtime_ns: int
-    names: str
 
 
 @immutable
@@ -117,6 +102,29 @@ class Spread:
 
 
 @immutable
+class Adding:
+    """Text is about to be added to the end of a file that is not ours alone.
+
+    Attributes:
+        path: of the file.
+        text: what is added.
+        size: of the file before, in bytes; -1 where it was not there.
+        sha256: of its content before, hexadecimal.
+        mtime_ns: its modification time before.
+        draft: where the file is written before it takes its place.
+        directories: the one whose entries change.
+    """
+
+    path: str
+    text: str
+    size: int
+    sha256: str
+    mtime_ns: int
+    draft: str
+    directories: tuple[Directory, ...] = ()
+
+
+@immutable
 class Committing:
     """The receipt is about to change.
 
@@ -141,79 +149,8 @@ class Undoing:
     reason: str
 
 
-Entry = Begun | Moving | Moved | Spreading | Spread | Committing | Committed | Undoing
-_ENTRIES: dict[str, type[Entry]] = {
-    kind_of(cls): cls for cls in (Begun, Moving, Moved, Spreading, Spread, Committing, Committed, Undoing)
-}
-
-
-class State(StrEnum):
-    """How far a transaction came."""
-
-    OPEN = "open"
-    COMMITTED = "committed"
-    UNDOING = "undoing"
-
-
-@immutable
-class Log:
-    """A journal, read.
-
-    Attributes:
-        entries: its lines, oldest first.
-    """
-
-    entries: tuple[Entry, ...]
-
-    @property
-    def begun(self) -> Begun | None:
-        """The first line; None where the process died before it was written."""
-        first = self.entries[0] if self.entries else None
-        return first if isinstance(first, Begun) else None
-
-    @property
-    def state(self) -> State:
-        """Whether it is open, committed, or being undone."""
-        if self.undoing is not None:
-            return State.UNDOING
-        return State.COMMITTED if self.committed else State.OPEN
-
-    @property
-    def committed(self) -> bool:
-        """Whether it ever held, undone since or not."""
-        return any(isinstance(entry, Committed) for entry in self.entries)
-
-    @property
-    def undoing(self) -> Undoing | None:
-        """Why it is being undone, if it is."""
-        return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
-
-    @property
-    def batches(self) -> tuple[Moving, ...]:
-        """Every announcement of moves."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Moving))
-
-    def happened(self, batch: Moving) -> bool:
-        """Whether all of its moves are done, and none of them is undone yet."""
-        following = self.entries[self.entries.index(batch) + 1 :]
-        outcome = next((entry for entry in following if isinstance(entry, Moving | Moved)), None)
-        return isinstance(outcome, Moved) and self.undoing is None
-
-    @property
-    def manifest(self) -> dict[str, str]:
-        """All files that the transaction brought in."""
-        return {path: digest for batch in self.batches for path, digest in batch.manifest.items()}
-
-    @property
-    def committing(self) -> Committing | None:
-        """The announcement of the receipt's change."""
-        return next((entry for entry in self.entries if isinstance(entry, Committing)), None)
-
-    @property
-    def unfinished_spread(self) -> Spreading | None:
-        """The tree that was being moved file by file when the process died."""
-        spreads = [entry for entry in self.entries if isinstance(entry, Spreading | Spread)]
-        return spreads[-1] if spreads and isinstance(spreads[-1], Spreading) else None
+Entry = Begun | Moving | Moved | Engaging | Engaged | Spreading | Spread | Adding | Committing | Committed | Undoing
+_ENTRIES: dict[str, type[Entry]] = {kind_of(cls): cls for cls in typing.get_args(Entry)}
 
 
 def to_line(entry: Entry) -> str:
@@ -221,23 +158,20 @@ def to_line(entry: Entry) -> str:
     return json.dumps({"event": kind_of(type(entry)), **encode(entry)}, separators=(",", ":"))
 
 
-def to_log(text: str, *, file: PurePath) -> Log:
-    """Read a journal; a last line without its newline is one that death interrupted, and is dropped.
+def to_entry(line: str, *, where: str) -> Entry:
+    """Read one line.
+
+    Args:
+        line: without its newline.
+        where: its file and number, for messages.
 
     Raises:
-        DocumentError: a whole line is malformed; names the file, the line and the key.
+        DocumentError: it is malformed; names the key.
     """
-    lines = text.split("\n")[:-1]
-    return Log(entries=tuple(_entries(lines, file)))
-
-
-def _entries(lines: Iterable[str], file: PurePath) -> Iterable[Entry]:
-    for number, line in enumerate(lines, start=1):
-        where = f"{file}:{number}"
-        try:
-            data = json.loads(line)
-        except ValueError as error:
-            raise DocumentError(where, "", f"not JSON: {error}") from None
-        if not isinstance(data, dict) or data.get("event") not in _ENTRIES:
-            raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
-        yield decode(_ENTRIES[data.pop("event")], data, file=where)
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        raise DocumentError(where, "", f"not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("event") not in _ENTRIES:
+        raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
+    return decode(_ENTRIES[data.pop("event")], data, file=where)

@@ -5,25 +5,51 @@ Bytecode is nobody's: Python derives it again, so it neither makes a tree foreig
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
+from glob import escape
+from pathlib import Path, PurePath
 
+from fastinstall.journal.known import Known
+from fastinstall.journal.revisions import HISTORY, later
 from fastinstall.system import files
+
+_CACHE = "__pycache__"
 
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
     """The digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
-    return {key: _digest(path) for key, path in _files(tree, live)}
+    return {key: digest(path) for key, path in _files(tree, live)}
 
 
-def foreign(tree: Path, live: str, manifest: Mapping[str, str]) -> tuple[str, ...]:
-    """Files of a tree at `live` that the manifest does not know, or knows with another content."""
-    return tuple(key for key, path in _files(tree, live) if manifest.get(key) != _digest(path))
+def is_ours(tree: Path, live: str, known: Known) -> bool:
+    """Whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
+    return all(_is_known(path, key, known) for key, path in _files(tree, live))
 
 
-def is_ours(tree: Path, live: str, manifest: Mapping[str, str]) -> bool:
-    """Whether every file of the tree is one that we brought in, unaltered; missing ones do not matter."""
-    return all(manifest.get(key) == _digest(path) for key, path in _files(tree, live))
+def digest(path: Path) -> str:
+    """What tells a file's content, or a symbolic link's target, from others."""
+    if path.is_symlink():
+        return f"link:{path.readlink()}"
+    return f"sha256:{files.sha256(path)}" if path.is_file() else "special"
+
+
+def is_bytecode(path: str) -> bool:
+    """Whether Python wrote it, and will write it again."""
+    return path.endswith(".pyc") and PurePath(path).parent.name == _CACHE
+
+
+def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
+    """The bytecode of a module's source that is there, relative to the prefix; none of other files."""
+    path = PurePath(module)
+    if path.suffix != ".py":
+        return ()
+    cache = path.parent / _CACHE
+    found = (prefix / cache).glob(f"{escape(path.stem)}.*.pyc")
+    return tuple(sorted((cache / file.name).as_posix() for file in found))
+
+
+def _is_known(path: Path, key: str, known: Known) -> bool:
+    return known.has(key, digest(path)) or (key == HISTORY and later(path, known.of(key)) is not None)
 
 
 def _files(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
@@ -37,10 +63,4 @@ def _files(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
 
 
 def _is_bytecode(directory: Path, name: str) -> bool:
-    return name.endswith(".pyc") and directory.name == "__pycache__"
-
-
-def _digest(path: Path) -> str:
-    if path.is_symlink():
-        return f"link:{path.readlink()}"
-    return f"sha256:{files.sha256(path)}" if path.is_file() else "special"
+    return name.endswith(".pyc") and directory.name == _CACHE

@@ -6,7 +6,6 @@ outlives them. While it lies there, the transaction does not exist, and `sweep` 
 first line names.
 """
 
-import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,9 +13,10 @@ from pathlib import Path, PurePath
 
 from fastinstall.errors import DocumentError, RefusedError
 from fastinstall.journal import directories
-from fastinstall.journal.entries import Begun, Directory, Log, State
+from fastinstall.journal.entries import Begun
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.log import Log, State
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.model import codec
@@ -123,7 +123,7 @@ def _readable(file: Path) -> Log:
 
 def _dismantle(store: Store, loose: Journal, log: Log) -> None:
     begun = log.begun
-    remembered = _remembered(log) if log.state is not State.COMMITTED else ()
+    remembered = log.directories if log.state is not State.COMMITTED else ()
     if begun is not None:
         _remove(store, begun)
     directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
@@ -134,14 +134,7 @@ def _dismantle(store: Store, loose: Journal, log: Log) -> None:
 def _remove(store: Store, begun: Begun) -> None:
     files.discard(store.prefix / begun.work)
     files.discard(store.directory(begun.id))
-    for path in reversed(begun.created):
-        with contextlib.suppress(OSError):  # somebody else's entries are in it by now, or it is gone
-            (store.prefix / path).rmdir()
-
-
-def _remembered(log: Log) -> tuple[Directory, ...]:
-    earlier = log.begun.directories if log.begun is not None else ()
-    return (*earlier, *(directory for batch in log.batches for directory in batch.directories))
+    directories.remove_empty(store.prefix, begun.created)
 
 
 def _loose_file(store: Store, begun: Begun) -> Path:

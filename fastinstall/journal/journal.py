@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
-from fastinstall.journal.entries import Entry, Log, to_line, to_log
+from fastinstall.journal.entries import Entry, to_line
+from fastinstall.journal.log import Log, to_log
 from fastinstall.system import files
 
 

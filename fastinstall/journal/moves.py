@@ -6,12 +6,15 @@ what is where, so it can be cut off and begun again any number of times.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.journal.entries import Log
+from fastinstall.journal.entries import Moving
 from fastinstall.journal.fingerprint import is_ours
+from fastinstall.journal.known import Known, known
+from fastinstall.journal.log import Log
 from fastinstall.journal.relocate import Mover
+from fastinstall.journal.revisions import HISTORY, carry, later
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -25,6 +28,7 @@ class Placed:
         inode: of what stood at `live` before; 0 where nothing did.
         live: the path where Python looks.
         kept: the path where we keep.
+        brought: what its batch brings in.
         certain: the journal says that it happened, and undoing has not begun.
     """
 
@@ -32,6 +36,7 @@ class Placed:
     inode: int
     live: Path
     kept: Path
+    brought: Known
     certain: bool = False
 
     @property
@@ -40,13 +45,18 @@ class Placed:
         return self.kept.with_name(f"{self.kept.name}.swap")
 
 
-def placed(log: Log, prefix: Path, work: Path) -> tuple[Placed, ...]:
-    """Every move that a journal announces, in order."""
+def placed(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[Placed, ...]:
+    """Every move of a batch, in order."""
+    brought = known((batch.manifest,))
     return tuple(
-        Placed(move=move, inode=inode, live=prefix / move.live, kept=work / move.kept, certain=log.happened(batch))
-        for batch in log.batches
+        Placed(move=move, inode=inode, live=prefix / move.live, kept=work / move.kept, brought=brought, certain=certain)
         for move, inode in zip(batch.moves, batch.inodes, strict=True)
     )
+
+
+def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[Placed, ...]:
+    """The moves of a batch as a journal tells them."""
+    return placed(moving, prefix, work, certain=log.happened(moving))
 
 
 def do(item: Placed, mover: Mover) -> None:
@@ -67,7 +77,7 @@ def do(item: Placed, mover: Mover) -> None:
                 mover.move(item.swap, item.kept)
 
 
-def undo(item: Placed, mover: Mover, manifest: Mapping[str, str]) -> None:
+def undo(item: Placed, mover: Mover) -> None:
     """Bring back what was there; nothing to do where the move did not happen or is undone already.
 
     Raises:
@@ -81,16 +91,21 @@ def undo(item: Placed, mover: Mover, manifest: Mapping[str, str]) -> None:
             if not _there(item.kept) and _there(item.live):
                 mover.move(item.live, item.kept)
         case MoveKind.EXCHANGE:
-            _undo_exchange(item, mover, manifest)
+            _undo_exchange(item, mover)
 
 
-def blocks(item: Placed, manifest: Mapping[str, str]) -> bool:
-    """Whether something foreign stands at `live`, which undoing would have to put away."""
-    if not _there(item.live) or _before_is_live(item, manifest):
+def blocks(item: Placed, there: Known) -> bool:
+    """Whether something foreign stands at `live`, which undoing would have to put away.
+
+    Args:
+        item: the move.
+        there: what is known of the whole transaction, since a later batch may have changed it again.
+    """
+    if not _there(item.live) or _before_is_live(item):
         return False
     if _there(item.swap) and _there(item.kept):
         return True
-    return not is_ours(item.live, item.move.live, manifest)
+    return not is_ours(item.live, item.move.live, there)
 
 
 def is_lost(item: Placed) -> bool:
@@ -103,15 +118,22 @@ def parents(items: tuple[Placed, ...]) -> Iterator[Path]:
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
 
-def _undo_exchange(item: Placed, mover: Mover, manifest: Mapping[str, str]) -> None:
+def _undo_exchange(item: Placed, mover: Mover) -> None:
     if _there(item.swap):
         _from_swap(item, mover)
-    elif _before_is_kept(item, manifest):
+    elif _before_is_kept(item):
+        _keep_later_revisions(item)
         if not _there(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
             mover.move(item.kept, item.swap)
             _from_swap(item, mover)
+
+
+def _keep_later_revisions(item: Placed) -> None:
+    """What conda has noted in its history since we exchanged it is not ours to take away."""
+    if item.move.live == HISTORY:
+        carry(later(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
 
 def _from_swap(item: Placed, mover: Mover) -> None:
@@ -120,7 +142,7 @@ def _from_swap(item: Placed, mover: Mover) -> None:
     mover.move(item.swap, item.live)
 
 
-def _before_is_live(item: Placed, manifest: Mapping[str, str]) -> bool:
+def _before_is_live(item: Placed) -> bool:
     """Whether `live` is as it was before the move: not done, or undone already."""
     match item.move.kind:
         case MoveKind.OUT:
@@ -128,14 +150,16 @@ def _before_is_live(item: Placed, manifest: Mapping[str, str]) -> bool:
         case MoveKind.IN:
             return _there(item.kept)
         case MoveKind.EXCHANGE:
-            return not _there(item.swap) and not _before_is_kept(item, manifest)
+            return not _there(item.swap) and not _before_is_kept(item)
 
 
-def _before_is_kept(item: Placed, manifest: Mapping[str, str]) -> bool:
+def _before_is_kept(item: Placed) -> bool:
     """By the journal's word; else by content; where both trees have the same, by inode."""
     if not _there(item.kept):
         return False
-    return item.certain or not is_ours(item.kept, item.move.live, manifest) or item.kept.lstat().st_ino == item.inode
+    return (
+        item.certain or not is_ours(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
+    )
 
 
 def _there(path: Path) -> bool:

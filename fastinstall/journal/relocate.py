@@ -11,8 +11,9 @@ import os
 import stat
 from pathlib import Path
 
-from fastinstall.journal.entries import Log, Spread, SpreadDirectory, Spreading
+from fastinstall.journal.entries import Spread, SpreadDirectory, Spreading
 from fastinstall.journal.journal import Journal
+from fastinstall.journal.log import Log
 from fastinstall.journal.store import Store
 from fastinstall.system import files
 

@@ -4,14 +4,16 @@ Its layout stands in `layout`. Reading takes no lock and changes nothing.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
-from fastinstall.journal.entries import Begun, Log, State
+from fastinstall.journal.entries import Adding, Begun
 from fastinstall.journal.glance import read_receipt
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
+from fastinstall.journal.log import Act, Log, State
+from fastinstall.journal.stretch import Engaging
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
 
@@ -26,7 +28,7 @@ class TransactionInfo:
         sequence: its number in this environment; undoing goes from the highest down.
         state: open, committed, or being undone.
         committed: whether it ever held.
-        entries: what it moved, relative to the prefix.
+        entries: what it moved, or had another program change, relative to the prefix.
         directory: of its journal.
         work: of its stage and of what it moved aside.
     """
@@ -113,10 +115,18 @@ class Store:
             sequence=begun.sequence,
             state=log.state,
             committed=log.committed,
-            entries=tuple(dict.fromkeys(move.live for batch in log.batches for move in batch.moves)),
+            entries=tuple(dict.fromkeys(path for act in log.acts for path in _paths(act))),
             directory=file.parent,
             work=self.prefix / begun.work,
         )
+
+
+def _paths(act: Act) -> Iterable[str]:
+    if isinstance(act, Engaging):
+        return (*(copied.path for copied in act.copies), *act.appearing)
+    if isinstance(act, Adding):
+        return (act.path,)
+    return (move.live for move in act.moves)
 
 
 def _size(path: Path) -> int:

@@ -3,19 +3,22 @@
 The caller holds the environment's lock (`system.lock.locked`) and has called `recover` before.
 """
 
+import contextlib
+import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from types import TracebackType
 from typing import Self
 
 from fastinstall.errors import DamagedError, FailedError, RefusedError
-from fastinstall.journal import footing, moves
+from fastinstall.journal import additions, engage, footing, moves
 from fastinstall.journal.announce import announce
-from fastinstall.journal.entries import Begun, Committed, Committing, Log, Moved
+from fastinstall.journal.entries import Begun, Committed, Committing, Moved
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
+from fastinstall.journal.stretch import Stretch
 from fastinstall.journal.undo import Terms, undo
 from fastinstall.model import codec
 from fastinstall.model.receipt import Move, Receipt
@@ -73,6 +76,7 @@ class Transaction:
         self._begun = begun
         self._journal = store.journal(begun.id)
         self._over = False
+        self._stretches = itertools.count()
 
     def perform(self, planned: Sequence[Move]) -> None:
         """Announce the moves, make what comes in durable, then move, one right after the other.
@@ -85,12 +89,50 @@ class Transaction:
         self._journal.append(moving)
         for path in moving.created:
             (self._store.prefix / path).mkdir()
-        items = moves.placed(Log(entries=(moving,)), self._store.prefix, self.work)
+        for move in planned:
+            (self.work / move.kept).parent.mkdir(parents=True, exist_ok=True)
+        items = moves.placed(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
         for directory in moves.parents(items):
             files.sync_directory(directory)
         self._journal.append(Moved(window_ns=window_ns))
         self.window_ns += window_ns
+
+    def add(self, path: str, text: str) -> None:
+        """Put text at the end of a file that others write to as well; undoing takes out this text alone.
+
+        Args:
+            path: of the file, relative to the prefix; made where it is missing.
+            text: what is added.
+
+        Raises:
+            OSError: as the kernel says; the caller undoes.
+        """
+        adding = additions.describe(self._store, self.id, path, text)
+        self._journal.append(adding)
+        additions.add(self._store, adding)
+
+    def engage(self, stretch: Stretch, act: Callable[[], None]) -> None:
+        """Copy and announce what another program is going to change, have it do so, and note what it did.
+
+        Args:
+            stretch: what it may take away, overwrite and bring; all else that it does is not undone.
+            act: calls it, and returns when it has ended.
+
+        Raises:
+            FailedError: a path of the stretch lies outside of the environment; nothing has changed.
+            Exception: whatever `act` raises, once what it did is noted; the caller undoes.
+        """
+        area = self.aside / f"stretch-{next(self._stretches)}"
+        engaging = engage.prepare(stretch, self._store.prefix, area, self.work)
+        self._journal.append(engaging)
+        try:
+            act()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._journal.append(engage.outcome(engaging, self._store.prefix))
+            raise
+        self._journal.append(engage.outcome(engaging, self._store.prefix))
 
     def commit(self, receipt: Receipt) -> None:
         """Put the receipt in place; from here on only a rollback undoes this transaction.

@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.errors import DamagedError, DocumentError, RefusedError
-from fastinstall.journal import footing, moves
-from fastinstall.journal.entries import Begun, Log, State, Undoing
+from fastinstall.journal import footing
+from fastinstall.journal.acts import Batch, Placed, in_the_way, lost_by, parents_of, placed, take_back
+from fastinstall.journal.entries import Begun, Undoing
+from fastinstall.journal.intruders import intruders
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import ROOT
+from fastinstall.journal.log import Log, State
+from fastinstall.journal.orphans import refuse_while_engaged
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.store import Store
 from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Risk
 from fastinstall.rules.messages import quote
 from fastinstall.system import files, signals
+
+_NAMED = 20
+"""So many paths a refusal names."""
 
 
 @immutable
@@ -51,7 +58,8 @@ def undo(store: Store, identifier: str, terms: Terms) -> Undone:
     """Bring an environment back to what it was before a transaction, and take its directories away.
 
     Raises:
-        RefusedError: foreign content stands where something has to return; nothing has changed.
+        RefusedError: foreign content stands where something has to return, or an engine still works there; nothing
+            has changed.
         DamagedError: a step failed; the next call goes on where this one stopped.
         DocumentError: the journal is malformed.
     """
@@ -66,17 +74,20 @@ def undo(store: Store, identifier: str, terms: Terms) -> Undone:
 def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     log = journal.read()
     begun = _begun(log, journal)
+    if any(log.outcome(stretch) is None for stretch in log.stretches):
+        refuse_while_engaged(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
-    items = moves.placed(log, store.prefix, store.prefix / begun.work)
-    foreign = _foreign(store, items, log, terms)
+    acts = tuple(placed(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
+    foreign = _foreign(store, acts, log, terms)
     if foreign and not terms.force:
         raise _refusal(store, foreign)
     _announce(journal, log, terms.reason)
     kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
-    lost = tuple(item.move.live for item in items if moves.is_lost(item))
+    lost = tuple(lost_by(acts))
     _return_receipt(store, begun.id, log)
-    _return_entries(store, items, log, mover)
+    for act in reversed(acts):
+        take_back(act, store, mover)
     footing.lift(store, begun)
     return Undone(kept=kept, lost=lost)
 
@@ -87,11 +98,15 @@ def _begun(log: Log, journal: Journal) -> Begun:
     return log.begun
 
 
-def _foreign(store: Store, items: Sequence[moves.Placed], log: Log, terms: Terms) -> tuple[str, ...]:
-    blocked = [item.move.live for item in items if moves.blocks(item, log.manifest)]
-    returning = {item.move.live for item in items}  # what the journal knows of is judged by `blocks` alone
-    intruding = [path for path in terms.intruders if path not in returning and os.path.lexists(store.prefix / path)]
-    return tuple(dict.fromkeys((*blocked, *intruding)))
+def _foreign(store: Store, acts: Sequence[Placed], log: Log, terms: Terms) -> tuple[str, ...]:
+    """What would have to be put away; nothing that lies in a directory which is named itself."""
+    known = log.known
+    standing = [path for act in acts for path in in_the_way(act, known)]
+    items = [item for act in acts if isinstance(act, Batch) for item in act.items]
+    judged = {item.move.live for item in items}  # what the journal knows of is judged by its content alone
+    intruding = [path for path in (*terms.intruders, *intruders(store.prefix, log)) if path not in judged]
+    found = dict.fromkeys((*standing, *intruding))
+    return tuple(path for path in found if os.path.lexists(store.prefix / path) and not parents_of(path) & found.keys())
 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
@@ -137,19 +152,11 @@ def _return_receipt(store: Store, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def _return_entries(store: Store, items: tuple[moves.Placed, ...], log: Log, mover: Mover) -> None:
-    for item in reversed(items):
-        moves.undo(item, mover, log.manifest)
-    for directory in moves.parents(items):
-        files.sync_directory(directory)
-    for path in (path for batch in reversed(log.batches) for path in reversed(batch.created)):
-        with contextlib.suppress(OSError):  # somebody else's entries are in it by now, or it is gone
-            (store.prefix / path).rmdir()
-
-
 def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
+    named = ", ".join(foreign[:_NAMED])
+    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return RefusedError(
-        f"{store.prefix}: {', '.join(foreign)}: not what fastinstall put there, and it stands in the way",
+        f"{store.prefix}: {named}{more}: not what fastinstall put there, and it stands in the way",
         hint=f"fastinstall rollback --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
         details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )

@@ -1,16 +1,18 @@
 """The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
 
+import contextlib
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
+_CHUNK = 1 << 24
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
@@ -130,6 +132,27 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
     sync_directory(target.parent)
 
 
+def copy(source: Path, target: Path) -> None:
+    """Copy a file or symbolic link with mode, modification time and, where that is allowed, its owner; not durable yet.
+
+    Raises:
+        FileExistsError: the target is there.
+        OSError: as the kernel says.
+    """
+    status = source.lstat()
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+    else:
+        with source.open("rb") as reader, target.open("xb") as writer:
+            _copy_content(reader.fileno(), writer.fileno())
+    if (target.lstat().st_uid, target.lstat().st_gid) != (status.st_uid, status.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
+    if not source.is_symlink():
+        target.chmod(stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+
+
 def sha256(path: Path) -> str:
     """The hexadecimal digest of a file."""
     with path.open("rb") as stream:
@@ -146,7 +169,7 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
     """A directory of our own that goes away with the block."""
     if within is not None:
@@ -163,6 +186,19 @@ def _sync_file(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _copy_content(reader: int, writer: int) -> None:
+    """By the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
+    try:
+        while os.copy_file_range(reader, writer, _CHUNK):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM):
+            raise
+        while content := os.read(reader, _CHUNK):
+            while content:
+                content = content[os.write(writer, content) :]
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> None:

@@ -194,11 +194,15 @@ def _arm(patch: pytest.MonkeyPatch, step: int) -> None:
 
         return call
 
-    for name in ("mkdir", "rmdir", "unlink", "replace", "rename", "write", "utime", "truncate", "chmod"):
+    for name in _CALLS:
         patch.setattr(os, name, deadly(getattr(os, name)))
     patch.setattr(files, "_renameat2", deadly(files._renameat2))
 
 
+_CALLS = (
+    *("mkdir", "rmdir", "unlink", "replace", "rename", "write", "utime", "truncate", "chmod"),
+    *("symlink", "copy_file_range"),
+)
 _write = os.write
 
 
@@ -208,12 +212,12 @@ def _die(function: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> Non
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def steps_of(work: Callable[[int], bool]) -> Iterator[int]:
-    """The steps 0, 1, 2 ... for as long as `work(step)` says that it was cut off there."""
+def steps_of(work: Callable[[int], bool], stride: int = 1) -> Iterator[int]:
+    """The steps 0, 1, 2 ... (or some of them) for as long as `work(step)` says that it was cut off there."""
     step = 0
     while work(step):
         yield step
-        step += 1
+        step += stride
 
 
 @contextmanager
@@ -266,3 +270,10 @@ def mount(kind: str, target: Path, options: str = "") -> None:
     if libc.mount(kind.encode(), os.fsencode(target), kind.encode(), 0, options.encode()) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(target))
+
+
+def fill(ballast: Path, *, leave: int) -> None:
+    """Write a file that leaves so many bytes of its filesystem."""
+    space = os.statvfs(ballast.parent)
+    free = space.f_bavail * space.f_frsize
+    ballast.write_bytes(b"\0" * max(0, free - leave))

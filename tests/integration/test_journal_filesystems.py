@@ -9,6 +9,7 @@ from journaled import (
     SECOND,
     SITE,
     dies_at,
+    fill,
     in_own_mounts,
     live,
     make_environment,
@@ -118,7 +119,7 @@ def test_a_full_disk_ends_in_the_environment_as_it_was(tmp_path: Path) -> None:
         before = picture(prefix)
         for room in range(0, 120_000, 4096):
             ballast = prefix / "ballast"
-            _fill(ballast, leave=room)
+            fill(ballast, leave=room)
             try:
                 set_up(store)
             except (FastinstallError, OSError):
@@ -147,9 +148,3 @@ def _overlay(directory: Path, lower: str) -> Path:
         path.mkdir()
     mount("overlay", merged, f"lowerdir={directory / lower},upperdir={upper},workdir={work}")
     return merged
-
-
-def _fill(ballast: Path, *, leave: int) -> None:
-    space = os.statvfs(ballast.parent)
-    free = space.f_bavail * space.f_frsize
-    ballast.write_bytes(b"\0" * max(0, free - leave))

@@ -24,7 +24,7 @@ from journaled import (
 )
 
 from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
-from fastinstall.journal.entries import State
+from fastinstall.journal.log import State
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin

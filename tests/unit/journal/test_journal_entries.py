@@ -7,22 +7,23 @@ from pathlib import PurePosixPath
 import pytest
 
 from fastinstall.errors import DocumentError
+from fastinstall.journal.directories import Directory
 from fastinstall.journal.entries import (
+    Adding,
     Begun,
     Committed,
     Committing,
-    Directory,
     Entry,
     Moved,
     Moving,
     Spread,
     SpreadDirectory,
     Spreading,
-    State,
     Undoing,
     to_line,
-    to_log,
 )
+from fastinstall.journal.log import State, to_log
+from fastinstall.journal.stretch import Copied, Engaged, Engaging
 from fastinstall.model.receipt import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")
@@ -44,9 +45,23 @@ MOVING = Moving(
 SPREADING = Spreading(
     source="site/PIL", target="aside/PIL", directories=(SpreadDirectory(path=".", mode=0o755, mtime_ns=1),)
 )
+ENGAGING = Engaging(
+    area="aside/stretch-0",
+    copies=(Copied(path="lib/x.so", digest="sha256:00", mode=0o644, mtime_ns=1),),
+    appearing=("lib/y.so",),
+    grounds=(".condatmp",),
+    records=("python-3.11.7-0.json",),
+    created=("include",),
+    directories=(Directory(path="lib", mtime_ns=3, names="cd", mode=0o755),),
+)
+ENGAGED = Engaged(manifest={"lib/y.so": "sha256:01"}, untouched=("conda-meta/pinned",), removed=("share/doc",))
+ADDING = Adding(path="conda-meta/pinned", text="x\n", size=-1, sha256="", mtime_ns=0, draft="conda-meta/.x")
 EVERY: tuple[Entry, ...] = (
     BEGUN,
+    ENGAGING,
+    ENGAGED,
     MOVING,
+    ADDING,
     SPREADING,
     Spread(),
     Moved(window_ns=90_000),
@@ -113,3 +128,43 @@ def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_be
     assert not to_log(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
     assert not to_log(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
     assert not to_log(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
+
+
+def test_a_stretch_has_an_outcome_unless_the_process_died_in_it() -> None:
+    assert to_log(journal(BEGUN, ENGAGING, ENGAGED, MOVING), file=FILE).outcome(ENGAGING) == ENGAGED
+    assert to_log(journal(BEGUN, ENGAGING, Undoing(reason="interrupted")), file=FILE).outcome(ENGAGING) is None
+
+
+def test_what_a_dead_stretch_was_about_may_hold_anything_and_nothing_else_may() -> None:
+    noted = to_log(journal(BEGUN, ENGAGING, ENGAGED), file=FILE).known
+    assert noted.of("lib/x.so") == {"sha256:00"}
+    assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
+    dead = to_log(journal(BEGUN, ENGAGING), file=FILE).known
+    assert (dead.has("lib/y.so", "sha256:02"), dead.has("lib/z.so", "sha256:02")) == (True, False)
+
+
+def test_of_several_batches_each_content_counts() -> None:
+    again = dataclasses.replace(MOVING, manifest={"site/x.py": "sha256:11"})
+    known = to_log(journal(BEGUN, MOVING, again), file=FILE).known
+    assert known.of("site/x.py") == {"sha256:00", "sha256:11"}
+
+
+def test_acts_are_told_in_their_order() -> None:
+    assert to_log(journal(*EVERY), file=FILE).acts == (ENGAGING, MOVING, ADDING)
+
+
+def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_not_count() -> None:
+    early, late = Directory(path="lib", mtime_ns=1, names="a"), Directory(path="lib", mtime_ns=2, names="a")
+    ours = Directory(path="site/PIL/sub", mtime_ns=3, names="b")
+    first = dataclasses.replace(
+        MOVING, directories=(early,), moves=(Move(kind=MoveKind.EXCHANGE, live="site/PIL", kept="stage/PIL"),)
+    )
+    second = dataclasses.replace(MOVING, directories=(late, ours))
+    log = to_log(journal(BEGUN, first, second), file=FILE)
+    assert log.directories == (*BEGUN.directories, early)
+
+
+def test_a_journal_that_noted_no_modes_is_read() -> None:
+    line = to_line(BEGUN).replace(',"mode":0', "")
+    assert "mode" not in line
+    assert to_log(f"{line}\n", file=FILE).begun == BEGUN

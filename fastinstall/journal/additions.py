@@ -1,0 +1,103 @@
+"""Text of ours at the end of a file of somebody else's: added whole or not at all, and taken out again alone.
+
+For files that other programs append to as well (`conda-meta/history`, `conda-meta/pinned`). What
+they write later stays where it is when ours goes; where nobody has written since, the file is what
+it was, to the byte and to its time.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastinstall.journal.directories import remember
+from fastinstall.journal.entries import Adding
+from fastinstall.journal.store import Store
+from fastinstall.system import files
+
+
+def describe(store: Store, identifier: str, path: str, text: str) -> Adding:
+    """What is about to be added, for the journal."""
+    live = store.prefix / path
+    before = _read(live)
+    directory = Path(path).parent.as_posix()
+    return Adding(
+        path=path,
+        text=text,
+        size=len(before) if before is not None else -1,
+        sha256=hashlib.sha256(before or b"").hexdigest(),
+        mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
+        draft=f"{directory}/.fastinstall-{identifier}.draft",
+        directories=remember(store.prefix, (directory,)),
+    )
+
+
+def add(store: Store, adding: Adding) -> None:
+    """Put the text at the end of its file.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    live = store.prefix / adding.path
+    _write(store, adding, (_read(live) or b"") + adding.text.encode())
+
+
+def withdraw(store: Store, additions: Iterable[Adding]) -> None:
+    """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    for adding in reversed(tuple(additions)):
+        (store.prefix / adding.draft).unlink(missing_ok=True)
+        _withdraw(store, adding)
+
+
+def without(content: bytes, adding: Adding) -> bytes:
+    """The content of a file less our text: from the place where it was put, else from where it stands, once."""
+    text, place = adding.text.encode(), max(adding.size, 0)
+    if content[place : place + len(text)] == text:
+        return content[:place] + content[place + len(text) :]
+    before, found, after = content.rpartition(text)
+    return before + after if found else content
+
+
+def _withdraw(store: Store, adding: Adding) -> None:
+    live = store.prefix / adding.path
+    content = _read(live)
+    if content is None:
+        return
+    rest = content if _is_as_before(content, adding) else without(content, adding)
+    if adding.size < 0 and not rest:
+        live.unlink()  # it was not there before, and holds nothing but ours
+    elif rest != content:
+        _write(store, adding, rest)
+    if adding.size >= 0 and _is_as_before(rest, adding):
+        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
+
+
+def _is_as_before(content: bytes, adding: Adding) -> bool:
+    return hashlib.sha256(content).hexdigest() == adding.sha256
+
+
+def _write(store: Store, adding: Adding, content: bytes) -> None:
+    """By a draft beside it, whose name the journal knows."""
+    live, draft = store.prefix / adding.path, store.prefix / adding.draft
+    live.parent.mkdir(parents=True, exist_ok=True)
+    mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fchmod(stream.fileno(), mode)
+        os.fsync(stream.fileno())
+    os.replace(draft, live)
+    files.sync_directory(live.parent)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

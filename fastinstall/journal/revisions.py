@@ -1,0 +1,44 @@
+"""conda's history of an environment: a file that only grows; what others have added to it since is theirs, and stays.
+
+Source: conda/history.py; a revision begins with a line "==> date <==".
+"""
+
+import hashlib
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from fastinstall.system import files
+
+HISTORY = "conda-meta/history"
+"""Relative to the prefix."""
+
+_BEGINNING = b"==> "
+
+
+def later(file: Path, digests: Collection[str]) -> bytes | None:
+    """What stands in a history behind one of these contents (the longest); None where it begins with none of them."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    content = file.read_bytes()
+    ends = (end for end in _ends(content) if f"sha256:{hashlib.sha256(content[:end]).hexdigest()}" in digests)
+    end = next(ends, None)
+    return None if end is None else content[end:]
+
+
+def carry(revisions: bytes, kept: Path, like: Path) -> None:
+    """Add revisions to a kept history, as late as the live one; done already is fine."""
+    content = kept.read_bytes()
+    if content.endswith(revisions):
+        return
+    files.write_bytes(kept, content + revisions, mode=kept.stat().st_mode & 0o777)
+    os.utime(kept, ns=(like.stat().st_atime_ns, like.stat().st_mtime_ns))
+
+
+def _ends(content: bytes) -> Iterator[int]:
+    """Where a revision may end, the last one first."""
+    end = len(content)
+    while end > 0:
+        yield end
+        end = content.rfind(b"\n" + _BEGINNING, 0, end - 1) + 1
+    yield 0

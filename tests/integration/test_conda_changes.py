@@ -1,0 +1,105 @@
+"""What real engines do to a live environment in our transaction is what was planned, and is undone to the byte."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel
+from conda_environments import NewEnvironment, builds
+from journaled import FIRST, SECOND, picture, receipt_of
+from real_conda import RealConda
+from sandbox import Sandbox
+
+from fastinstall.actions.conda_changes import change_conda_packages
+from fastinstall.installers.conda.choose import engine_for
+from fastinstall.installers.conda.engine import CondaEngine
+from fastinstall.installers.conda.means import Means
+from fastinstall.journal.recover import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.conda import CondaChange, CondaPackage, CondaTool, Engine
+from fastinstall.model.event import Event, Started, ignore
+from fastinstall.model.plan import ChangeCondaPackages
+
+pytest_plugins = ("conda_fixtures",)
+
+TURBO, JPEG, LATER_TURBO = ("libjpeg-turbo", "2.1.5.1"), ("jpeg", ""), ("libjpeg-turbo", "3.")
+
+
+@pytest.fixture
+def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
+    """jpeg came after libjpeg-turbo: the names of libjpeg are IJG's, and libtiff needs it."""
+    prefix = conda_environment(sandbox.root / "env", "libjpeg-turbo=2.1.5.1")
+    return conda_environment(prefix, "libjpeg-turbo=2.1.5.1", "jpeg", "libtiff=4.5.1")
+
+
+def test_what_py_rattler_reinstalls_replaces_and_removes_comes_back(
+    clobbered: Path, channel: CondaChannel, sandbox: Sandbox
+) -> None:
+    means = Means(variables=sandbox.variables(), cache=sandbox.root / "cache", emit=ignore, offline=True)
+    _change_twice_and_undo(clobbered, engine_for(Engine.RATTLER, None, means), channel)
+
+
+def test_what_conda_reinstalls_replaces_and_removes_comes_back(
+    clobbered: Path, channel: CondaChannel, sandbox: Sandbox, conda: RealConda
+) -> None:
+    means = Means(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore, offline=True)
+    words = (str(conda.executable),)
+    tool = CondaTool(command=words, version="", root=conda.base_prefix, solver="classic", found_by="CONDA_EXE")
+    _change_twice_and_undo(clobbered, engine_for(Engine.CONDA, tool, means), channel)
+
+
+def _change_twice_and_undo(clobbered: Path, engine: CondaEngine, channel: CondaChannel) -> None:
+    before = builds(clobbered)
+    turbo, jpeg, later = (_offered(channel, *wanted) for wanted in (TURBO, JPEG, LATER_TURBO))
+    untouched = _settled(clobbered)
+
+    _change(clobbered, engine, CondaChange(linked=(turbo,), unlinked=(turbo,)), FIRST)
+    assert (clobbered / "lib/libjpeg.so").readlink() == Path("libjpeg.so.62")
+    assert "libjpeg-turbo" in (clobbered / "include/jpeglib.h").read_text(errors="replace")
+    assert builds(clobbered) == before
+    between = _settled(clobbered)
+
+    _change(clobbered, engine, CondaChange(linked=(later,), unlinked=(turbo, jpeg)), SECOND)
+    assert builds(clobbered)["libjpeg-turbo"].startswith("3.")
+    assert set(builds(clobbered)) == before.keys() - {"jpeg"}, "its dependant stays"
+    assert (clobbered / "lib/libjpeg.so").exists()
+
+    assert rollback(Store(clobbered)).lost == ()
+    assert _settled(clobbered) == between
+    assert rollback(Store(clobbered)).lost == ()
+    assert _settled(clobbered) == untouched
+
+
+def _change(prefix: Path, engine: CondaEngine, change: CondaChange, stamp: Stamp) -> None:
+    events: list[Event] = []
+    with begin(Store(prefix), {}, site_packages=prefix / "lib", stamp=stamp) as transaction:
+        step = ChangeCondaPackages(engine=engine.name, change=change, reason="to test it")
+        change_conda_packages(step, engine, transaction, prefix, events.append)
+        transaction.commit(receipt_of(stamp))
+    (started,) = (event for event in events if isinstance(event, Started))
+    assert engine.description in started.message
+
+
+def _settled(prefix: Path) -> dict[str, tuple[object, ...]]:
+    """All of it but what is ours."""
+    return {path: look for path, look in picture(prefix).items() if not path.startswith("share/fastinstall")}
+
+
+def _offered(channel: CondaChannel, name: str, version: str) -> CondaPackage:
+    """A package as the channel's index describes it."""
+    subdir = channel.directory / "linux-64"
+    index = json.loads((subdir / "repodata.json").read_text())["packages.conda"]
+    file, record = next((f, r) for f, r in index.items() if r["name"] == name and r["version"].startswith(version))
+    return CondaPackage(
+        name=name,
+        version=record["version"],
+        build=record["build"],
+        build_number=record["build_number"],
+        subdir="linux-64",
+        channel=channel.url,
+        url=(subdir / file).as_uri(),
+        sha256=record["sha256"],
+        depends=tuple(record["depends"]),
+    )

@@ -1,0 +1,211 @@
+"""A transaction all over an environment: nested places, directories that have to be made, batches upon batches."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    OLD_TIME,
+    SECOND,
+    SITE,
+    dies_at,
+    live,
+    make_environment,
+    picture,
+    receipt_of,
+    recover_all,
+    steps_of,
+    swift_directory,
+    write_tree,
+)
+
+from fastinstall.errors import RefusedError
+from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.receipt import Move, MoveKind
+
+RECORDS = {"conda-meta/pillow-13-0.json": "pillow 13", "conda-meta/history": "one revision\n"}
+STAGED = {
+    f"prefix/{SITE}/PIL/_imaging.so": "linked core",
+    "prefix/conda-meta/pillow-13-simd.json": "ours",
+    "prefix/conda-meta/history": "one revision\n==> another <==\n",
+    "prefix/etc/conda/activate.d/guard.sh": "guard",
+    "prefix/condarc.d/fastinstall.yml": "channels: []",
+    "prefix/share/fastinstall/channel/noarch/repodata.json": "{}",
+    "late/core": "core, corrected",
+    "late/more.sh": "one more script",
+    "late/repodata.json": '{"packages": {}}',
+}
+CHANNEL = "share/fastinstall/channel"
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+def make(prefix: Path, *, etc: bool = False) -> Store:
+    """An environment of conda's, with or without an `etc`."""
+    store = make_environment(prefix, share=True)
+    write_tree(prefix, {**RECORDS, **({"etc/conda/state": "kept"} if etc else {})})
+    for path in (*prefix.rglob("*"), prefix):
+        os.utime(path, ns=(OLD_TIME, OLD_TIME), follow_symlinks=False)
+    return store
+
+
+def set_up(store: Store, stamp: Stamp = FIRST) -> None:
+    """Everything that a setup moves in an environment of conda's, in two batches."""
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
+        write_tree(transaction.stage, STAGED)
+        transaction.perform(_first(store))
+        transaction.perform(_second())
+        transaction.commit(receipt_of(stamp))
+
+
+def _first(store: Store) -> tuple[Move, ...]:
+    there = (store.prefix / CHANNEL).exists()
+    return (
+        Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL", kept=f"stage/prefix/{SITE}/PIL"),
+        Move(kind=MoveKind.OUT, live="conda-meta/pillow-13-0.json", kept="aside/conda/conda-meta/pillow-13-0.json"),
+        *(
+            Move(kind=MoveKind.IN, live=path, kept=f"stage/prefix/{path}")
+            for path in ("conda-meta/pillow-13-simd.json", "etc/conda/activate.d/guard.sh", "condarc.d/fastinstall.yml")
+        ),
+        Move(kind=MoveKind.EXCHANGE, live="conda-meta/history", kept="stage/prefix/conda-meta/history"),
+        Move(kind=MoveKind.EXCHANGE if there else MoveKind.IN, live=CHANNEL, kept=f"stage/prefix/{CHANNEL}"),
+    )
+
+
+def _second() -> tuple[Move, ...]:
+    """These need what the first batch has brought."""
+    return (
+        Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL/_imaging.so", kept="stage/late/core"),
+        Move(kind=MoveKind.IN, live="etc/conda/activate.d/more.sh", kept="stage/late/more.sh"),
+        Move(kind=MoveKind.OUT, live="etc/conda/activate.d/guard.sh", kept="aside/late/deep/guard.sh"),
+        Move(kind=MoveKind.EXCHANGE, live=f"{CHANNEL}/noarch/repodata.json", kept="stage/late/repodata.json"),
+    )
+
+
+@pytest.mark.parametrize("etc", [False, True])
+def test_a_rollback_restores_every_place_and_every_directorys_time(tmp_path: Path, *, etc: bool) -> None:
+    store = make(tmp_path / "env", etc=etc)
+    before = picture(store.prefix)
+    set_up(store)
+    assert (store.prefix / SITE / "PIL/_imaging.so").read_text() == "core, corrected"
+    assert rollback(store).lost == ()
+    assert picture(store.prefix) == before
+    assert store.prefix.stat().st_mtime_ns == OLD_TIME
+
+
+def test_a_death_in_either_batch_ends_before_or_after(scenery: Path) -> None:
+    numbers = iter(range(10_000))
+    before = picture(make(scenery / "whole" / "env").prefix, times=False)
+    after = _of_a_setup(scenery)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = make(scenery / str(next(numbers)) / "env")
+        died = dies_at(step, lambda: set_up(store))
+        recover_all(store)
+        held = store.read_receipt() is not None
+        outcomes.add(held)
+        assert live(store.prefix) == after if held else picture(store.prefix, times=False) == before
+        return died
+
+    assert len(list(steps_of(cut, 2))) > 40, "before each operation"
+    assert outcomes == {True, False}
+
+
+def test_a_rollback_that_dies_between_batches_is_brought_to_its_end(scenery: Path) -> None:
+    numbers = iter(range(10_000))
+    before = picture(make(scenery / "whole" / "env").prefix, times=False)
+
+    def cut(step: int) -> bool:
+        store = make(scenery / str(next(numbers)) / "env")
+        set_up(store)
+        died = dies_at(step, lambda: rollback(store))
+        recovered = recover(store)
+        assert recovered is None or recovered.undone.lost == ()
+        if store.read_receipt() is None:
+            assert picture(store.prefix, times=False) == before
+        return died
+
+    assert len(list(steps_of(cut, 2))) > 20
+
+
+def test_the_channel_of_an_earlier_setup_survives_a_later_one_that_is_undone(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    before = picture(store.prefix)
+    set_up(store)
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        write_tree(transaction.stage, {"channel/noarch/repodata.json": "later"})
+        transaction.perform((Move(kind=MoveKind.EXCHANGE, live=CHANNEL, kept="stage/channel"),))
+    assert (store.prefix / CHANNEL / "noarch/repodata.json").read_text() == '{"packages": {}}'
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_the_channel_survives_what_is_forgotten_and_goes_with_the_setup_that_brought_it(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:
+        transaction.commit(receipt_of(FIRST))
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        write_tree(transaction.stage, {"channel/noarch/repodata.json": "{}"})
+        transaction.perform((Move(kind=MoveKind.IN, live=CHANNEL, kept="stage/channel"),))
+        transaction.commit(receipt_of(SECOND))
+    forget(store, FIRST.id)
+    assert (store.prefix / CHANNEL).is_dir()
+    rollback(store)
+    assert not (store.prefix / CHANNEL).exists()
+    assert store.receipt_file.exists(), "the first setup holds, although the way back behind it is given up"
+
+
+def test_what_somebody_put_into_the_channel_refuses_a_rollback(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    set_up(store)
+    write_tree(store.prefix, {f"{CHANNEL}/noarch/mine-1.conda": "mine"})
+    with pytest.raises(RefusedError, match=CHANNEL):
+        rollback(store)
+
+
+def test_another_conda_package_of_the_name_refuses_a_rollback(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    set_up(store)
+    write_tree(store.prefix, {"conda-meta/pillow-14-0.json": '{"files": ["lib/x.so"]}', "lib/x.so": "14"})
+    with pytest.raises(RefusedError, match=r"conda-meta/pillow-14-0\.json, lib/x\.so"):
+        rollback(store)
+    assert {path.name for path in rollback(store, force=True).kept} == {"pillow-14-0.json", "x.so"}
+
+
+def test_lines_added_to_files_of_others_come_out_with_the_directorys_time(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    before = picture(store.prefix)
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:
+        transaction.add("conda-meta/pinned", "pillow * simd_*\n")
+        transaction.add("conda-meta/history", "==> ours <==\n")
+        transaction.add("conda-meta/history", "==> ours too <==\n")
+        transaction.commit(receipt_of(FIRST))
+    assert store.transactions()[0].entries == ("conda-meta/pinned", "conda-meta/history")
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_revisions_since_stay_in_a_history_that_was_exchanged(tmp_path: Path) -> None:
+    store = make(tmp_path / "env")
+    set_up(store)
+    with (store.prefix / "conda-meta/history").open("a") as history:
+        history.write("==> later <==\n+numpy\n")
+    rollback(store)
+    assert (store.prefix / "conda-meta/history").read_text() == "one revision\n==> later <==\n+numpy\n"
+
+
+def _of_a_setup(scenery: Path) -> dict[str, tuple[object, ...]]:
+    store = make(scenery / "after" / "env")
+    set_up(store)
+    return live(store.prefix)

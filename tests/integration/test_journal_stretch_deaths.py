@@ -1,0 +1,114 @@
+"""kill -9 at every step of ours and of an engine: the next command brings the environment back to the byte."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from engaged import FakeEngine, change_in, make_conda_environment, open_in
+from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, steps_of, swift_directory, write_tree
+
+from fastinstall.journal.recover import rollback
+from fastinstall.journal.store import Store
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.system import files
+
+EACH = 2
+"""Death before each operation: death after it is death before the next."""
+
+Pictures = dict[str, object]
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+def test_a_change_that_dies_anywhere_leaves_the_environment_as_before_or_as_after(scenery: Path) -> None:
+    numbers = iter(range(10_000))
+    before, after = _pictures(make_conda_environment(scenery / "whole" / "env"), _change)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = make_conda_environment(scenery / str(next(numbers)) / "env")
+        died = dies_at(step, lambda: _change(store))
+        recover_all(store)
+        outcomes.add(_outcome(store, before, after))
+        return died
+
+    assert len(list(steps_of(cut, EACH))) > 120, "every change of the disk is counted, the engine's too"
+    assert outcomes == {"before", "after"}
+
+
+@pytest.mark.parametrize("stride", [EACH, 5], ids=["exchange", "three renames"])
+def test_a_rollback_that_dies_anywhere_has_not_begun_or_is_brought_to_its_end(
+    scenery: Path, stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if stride != EACH:
+        monkeypatch.setattr(files, "exchange", lambda _one, _other: False)
+    numbers = iter(range(10_000))
+    before, after = _pictures(make_conda_environment(scenery / "whole" / "env"), _change)
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = make_conda_environment(scenery / str(next(numbers)) / "env")
+        _change(store)
+        died = dies_at(step, lambda: rollback(store))
+        recover_all(store)
+        outcomes.add(_outcome(store, before, after))
+        return died
+
+    assert len(list(steps_of(cut, stride))) * stride > 80
+    assert outcomes == {"before", "after"}
+
+
+def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
+    numbers = iter(range(10_000))
+    before = picture(make_conda_environment(scenery / "whole" / "env").prefix, times=False)
+    for death in (111, 203):  # in the engine, behind it
+
+        def cut(step: int, death: int = death) -> bool:
+            store = make_conda_environment(scenery / str(next(numbers)) / "env")
+            assert dies_at(death, lambda: _change(store))
+            died = dies_at(step, lambda: recover_all(store))
+            recover_all(store)
+            assert picture(store.prefix, times=False) == before
+            return died
+
+        assert list(steps_of(cut, 5))
+
+
+def _change(store: Store) -> None:
+    """A library of ours comes in, the engine replaces it with others, and ours takes their place again."""
+    with open_in(store) as transaction:
+        write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
+        transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
+        change_in(store, transaction, FakeEngine())
+        transaction.perform(
+            (
+                Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
+                Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
+            )
+        )
+        transaction.add("conda-meta/history", "==> ours <==\n+stack\n")
+        transaction.commit(receipt_of(FIRST))
+
+
+def _pictures(store: Store, work: Callable[[Store], None]) -> tuple[Pictures, Pictures]:
+    before = picture(store.prefix)
+    work(store)
+    return dict(before), dict(live(store.prefix))
+
+
+def _outcome(store: Store, before: Pictures, after: Pictures) -> str:
+    if store.read_receipt() is not None:
+        assert live(store.prefix) == after
+        return "after"
+    assert _timeless(picture(store.prefix)) == _timeless(before)
+    return "before"
+
+
+def _timeless(pictures: Mapping[str, object]) -> Pictures:
+    """Less the time of the one directory that holds the journal when it goes: see docs/explanation/transaction.md."""
+    return {path: look[:2] if isinstance(look, tuple) and path == "share" else look for path, look in pictures.items()}
