@@ -3,6 +3,7 @@
 Not observed on any machine: captured ones are data below tests/cases/.
 """
 
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import PurePath, PurePosixPath
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.codec import decode, encode
+from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.core import Core, CoreLevel, Library
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
@@ -33,6 +35,8 @@ from fastinstall.model.wish import LinkMode, Wish
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
+_SITE = "lib/python3.11/site-packages"
+_CONDA_PILLOW = (f"{_SITE}/PIL/Image.py", f"{_SITE}/pillow-12.1.1.dist-info/METADATA")
 COPIES = ("x86-64-v2", "x86-64-v3")
 PYTHON = PurePosixPath("/usr/local/bin/python3.11")
 LIBC = PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6")
@@ -124,6 +128,81 @@ def levelled_facts() -> Facts:
         "runtime": {"core": str(running)},
     }
     return changed(healthy_facts(), changes)
+
+
+def conda_facts() -> Facts:
+    """A conda environment of conda-forge's packages of today, its Pillow linked to libjpeg-turbo and libtiff."""
+    pillow = conda_package("pillow 12.1.1 py311h07c5bb8_0", depends=("python >=3.11,<3.12.0a0", "libjpeg-turbo"))
+    tiff = conda_package("libtiff 4.7.1 h9d88235_1", depends=("libjpeg-turbo >=3.1.0,<4.0a0",))
+    others = (
+        conda_package("python 3.11.7 hab00c5b_1_cpython"),
+        conda_package("python_abi 3.11 8_cp311"),
+        conda_package("libjpeg-turbo 3.1.2 hb03c661_0", constrains=("jpeg <0.0.0a",)),
+        conda_package("zlib 1.3.1 hb9d3cd8_2"),
+        conda_package("imageio 2.37.0 pyhfb79c49_0", depends=("pillow >=8.3.2", "python >=3.9")),
+    )
+    return _in_conda(stock_facts(), _conda((pillow, tiff, *others), _CONDA_PILLOW), "conda")
+
+
+def old_conda_facts() -> Facts:
+    """A conda environment of `defaults` as it was: IJG's libjpeg, and libtiff linked to it."""
+    channel, needs_jpeg = "defaults", ("jpeg >=9e,<10a",)
+    pillow = conda_package("pillow 9.4.0 py311h6a678d5_0", channel, depends=(*needs_jpeg, "libtiff >=4.1.0,<5.0a0"))
+    others = (
+        conda_package("python 3.11.5 h955ad1f_0", channel),
+        conda_package("jpeg 9e h5eee18b_1", channel),
+        conda_package("libtiff 4.5.1 h6a678d5_0", channel, depends=needs_jpeg),
+        conda_package("zlib 1.2.13 h5eee18b_0", channel),
+    )
+    packages = (pillow, *others)
+    facts = _in_conda(stock_facts(), _conda(packages, _CONDA_PILLOW), "conda")
+    renamed = {"version": "9.4.0", "metadata": "Pillow-9.4.0.dist-info"}
+    owner = {"distribution": renamed, "entries": ["PIL", "Pillow-9.4.0.dist-info"]}
+    claim = {"files": [f"{_SITE}/PIL/Image.py", f"{_SITE}/Pillow-9.4.0.dist-info/METADATA"]}
+    changes = {"stack": {"version": "9.4.0", "owners": {"0": owner}}, "conda": {"claims": {"0": claim}}}
+    return changed(facts, changes)
+
+
+def healthy_conda_facts() -> Facts:
+    """A conda environment that fastinstall has set up; `conda_receipt()` goes with it."""
+    stack = conda_stack()
+    assert stack.guard is not None
+    facts = conda_facts()
+    assert facts.conda is not None
+    others = tuple(package for package in facts.conda.packages if package.name != "pillow")
+    files = (f"{_SITE}/PIL/Image.py", f"{_SITE}/pillow-12.1.1+simd.v3.dist-info/METADATA")
+    conda = _conda((stack.package, stack.guard, *others), files)
+    return _in_conda(healthy_facts(), replace(conda, channels=(stack.package.channel,)), "conda")
+
+
+def conda_stack() -> CondaStack:
+    """The packages that were made in it."""
+    channel = (PREFIX / "share/fastinstall/channel").as_uri()
+    package = conda_package("pillow 12.1.1 simd_v3_py311_0", channel, constrains=("pillow-simd <0.0.0a",))
+    guard = conda_package("fastinstall-guard 1 0123abc_0", channel, constrains=("pillow * simd_*",))
+    return CondaStack(package=package, guard=guard, channel=PREFIX / "share/fastinstall/channel")
+
+
+def conda_receipt() -> Receipt:
+    """What the setup behind `healthy_conda_facts()` left."""
+    changes = {"engine": "conda", "conda": encode(conda_stack()), "environment": {"kind": "conda"}}
+    return changed(receipt(), changes)
+
+
+def conda_package(
+    words: str, channel: str = "conda-forge", *, depends: tuple[str, ...] = (), constrains: tuple[str, ...] = ()
+) -> CondaPackage:
+    """An installed package, by its name, version and build."""
+    name, version, build = words.split()
+    return CondaPackage(
+        name=name,
+        version=version,
+        build=build,
+        subdir="linux-64",
+        channel=channel,
+        depends=depends,
+        constrains=constrains,
+    )
 
 
 def minimal_facts() -> Facts:
@@ -291,7 +370,7 @@ def changed(value: T, changes: dict[str, Any]) -> T:
     value, and a dictionary under "$replace", takes the place of what was there. What "$append" holds
     is added to a list. An unknown field is a `DocumentError`, as in a file.
     """
-    return decode(type(value), _merged(encode(value), changes), file="changes")
+    return decode(type(value), _merged(encode(value), changes), file="changes") if changes else value
 
 
 def _merged(base: Any, changes: Any) -> Any:
@@ -306,6 +385,31 @@ def _merged(base: Any, changes: Any) -> Any:
     if not isinstance(base, dict):
         return changes
     return {**base, **{key: _merged(base.get(key), change) for key, change in changes.items()}}
+
+
+def _in_conda(facts: Facts, conda: Conda, installer: str) -> Facts:
+    """Facts of a virtual environment, as if conda had made it."""
+    changes: dict[str, Any] = {
+        "environment": {"kind": "conda"},
+        "active": {"$replace": {"CONDA_PREFIX": str(PREFIX)}},
+        "interpreter": {"base_prefix": str(PREFIX), "include": str(PREFIX / "include/python3.11")},
+        "distributions": {"0": {"installer": installer}},
+        "stack": {"owners": {"0": {"distribution": {"installer": installer}}}},
+        "conda": encode(conda),
+    }
+    return changed(facts, changes)
+
+
+def _conda(packages: tuple[CondaPackage, ...], files: tuple[str, ...]) -> Conda:
+    claim = CondaClaim(dist=packages[0].dist, files=files)
+    return Conda(packages=packages, unreadable={}, claims=(claim,), tool=_conda_tool())
+
+
+def _conda_tool() -> CondaTool:
+    root = PurePosixPath("/opt/conda")
+    return CondaTool(
+        command=(str(root / "bin/conda"),), version="24.7.1", root=root, solver="classic", found_by="CONDA_EXE"
+    )
 
 
 def _cpu() -> Cpu:

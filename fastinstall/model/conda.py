@@ -97,8 +97,8 @@ class CondaRevision:
         number: its place in the history, 0 for the first.
         at: when, as conda wrote it (local time).
         command: the command line; empty if the history has none.
-        linked: what came, as "NAME-VERSION-BUILD".
-        unlinked: what went, likewise.
+        linked: what came of that, as "NAME-VERSION-BUILD".
+        unlinked: what went of that, likewise.
     """
 
     number: int
@@ -117,7 +117,7 @@ class CondaTool:
         version: of conda; empty if unknown.
         root: its own prefix ("base").
         solver: "classic", "libmamba", "rattler"; empty if unknown.
-        found_by: the variable that names it, or "PATH".
+        found_by: the variable that names it, or "PATH"; "environment" where an environment's place or history do.
     """
 
     command: tuple[str, ...]

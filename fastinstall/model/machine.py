@@ -83,6 +83,7 @@ class Toolchain:
         may_install: whether this user may install system packages.
         named_compiler: what CC says; empty where it says nothing.
         rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
+        channels: conda channels that the user has configured, without credentials.
     """
 
     compiler: Compiler | None
@@ -91,3 +92,4 @@ class Toolchain:
     may_install: bool = False
     named_compiler: str = ""
     rattler: bool = False
+    channels: tuple[str, ...] = ()

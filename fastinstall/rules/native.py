@@ -1,15 +1,16 @@
 """Which native libraries a build enables, and where their headers come from. Pure."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
-from fastinstall.model.plan import Hazard, PrivateHeaders, Step, SystemPackages
+from fastinstall.model.plan import CondaToolchain, Hazard, PrivateHeaders, Step, SystemPackages
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import Risk, Wish
+from fastinstall.model.wish import Risk, ToolchainSource, Wish
+from fastinstall.rules.conda_toolchain import conda_toolchain, install_extra
 from fastinstall.rules.messages import listing
 from fastinstall.rules.wishes import refuse_unknown
 
@@ -29,8 +30,8 @@ class NativeChoice:
     """
 
     enabled: tuple[str, ...]
-    steps: tuple[Step, ...]
-    missing: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+    missing: tuple[str, ...] = ()
     hazard: Hazard | None = None
 
 
@@ -55,10 +56,15 @@ def choose_libraries(
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
     refuse_unknown(recipe, wish)
-    tools = _missing_tools(facts)
-    _refuse_broken_choice(facts, tools)
+    from_conda = wish.toolchain is ToolchainSource.CONDA
+    tools = ("compiler", *_missing_headers(facts)) if from_conda else _missing_tools(facts)
+    if not from_conda:
+        _refuse_broken_choice(facts, tools)
     wanted = _wanted(recipe, wish, chassis=chassis)
-    absent = tuple(name for name in wanted if name not in statics and not _usable(facts, name, chassis=chassis))
+    replaced = from_conda and chassis
+    absent = tuple(
+        name for name in wanted if name not in statics and (replaced or not _usable(facts, name, chassis=chassis))
+    )
     here = tuple(
         name
         for name, library in recipe.libraries.items()
@@ -67,7 +73,7 @@ def choose_libraries(
         and (library.core or not chassis)
     )
     if not absent and not tools:
-        return NativeChoice(enabled=here, steps=(), missing=())
+        return NativeChoice(enabled=here)
     return _bring(_Need(recipe, facts, wish, tools, absent, here), chassis=chassis)
 
 
@@ -105,7 +111,11 @@ def _refuse_broken_choice(facts: Facts, missing_tools: tuple[str, ...]) -> None:
 
 def _missing_tools(facts: Facts) -> tuple[str, ...]:
     compiler = facts.toolchain is not None and facts.toolchain.compiler is not None
-    return (() if compiler else ("compiler",)) + (() if facts.interpreter.has_headers else ("Python.h",))
+    return (() if compiler else ("compiler",)) + _missing_headers(facts)
+
+
+def _missing_headers(facts: Facts) -> tuple[str, ...]:
+    return () if facts.interpreter.has_headers else ("Python.h",)
 
 
 def _wanted(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str, ...]:
@@ -128,21 +138,44 @@ def _observed(facts: Facts) -> Iterable[NativeLibrary]:
 
 
 def _bring(need: _Need, *, chassis: bool) -> NativeChoice:
-    manager, wish = need.manager, need.wish
+    """By the system's packages where that is wished, else without touching the system, else not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
-    may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
-    if wish.with_system_deps and manager is not None and may_install:
-        step = SystemPackages(manager=manager, packages=need.packages(manager), reason=f"missing: {what}")
+    step = _system_packages(need, what) or _private_headers(need, what, chassis=chassis)
+    step = step or _of_conda(need, chassis=chassis)
+    if step is None:
+        return _go_without(need, what)
+    if chassis or not isinstance(step, CondaToolchain):
         return NativeChoice(enabled=(*need.here, *need.absent), steps=(step,), missing=())
-    if not need.tools and chassis and manager == "apt" and not wish.offline:
-        headers = PrivateHeaders(
-            manager=manager,
-            packages=need.packages(manager),
-            libraries=need.absent,
-            reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
-        )
-        return NativeChoice(enabled=(*need.here, *need.absent), steps=(headers,), missing=())
-    return _go_without(need, what)
+    rest = _go_without(replace(need, tools=()), what) if need.absent else NativeChoice(enabled=need.here)
+    return replace(rest, steps=(step,))
+
+
+def _system_packages(need: _Need, what: str) -> Step | None:
+    may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
+    if need.wish.toolchain is ToolchainSource.CONDA or not need.wish.with_system_deps:
+        return None
+    if need.manager is None or not may_install:
+        return None
+    return SystemPackages(manager=need.manager, packages=need.packages(need.manager), reason=f"missing: {what}")
+
+
+def _private_headers(need: _Need, what: str, *, chassis: bool) -> Step | None:
+    if need.tools or not chassis or need.manager != "apt" or need.wish.offline:
+        return None
+    return PrivateHeaders(
+        manager=need.manager,
+        packages=need.packages(need.manager),
+        libraries=need.absent,
+        reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
+    )
+
+
+def _of_conda(need: _Need, *, chassis: bool) -> Step | None:
+    """A private prefix; where libraries are linked and not only their headers used, the compiler alone."""
+    libraries = {name: need.recipe.libraries[name] for name in need.absent} if chassis else {}
+    if not libraries and not need.tools:
+        return None
+    return conda_toolchain(need.tools, libraries, need.facts, need.wish)
 
 
 def _go_without(need: _Need, what: str) -> NativeChoice:
@@ -162,7 +195,16 @@ def _how_to_install(need: _Need) -> str:
         return "run again with --with-system-deps to install " + " ".join(need.packages(need.manager))
     commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
     chosen = [need.manager] if need.manager else list(commands)
-    return "; or ".join(f"{commands[name]} {' '.join(need.packages(name))}" for name in chosen)
+    ways = [f"{commands[name]} {' '.join(need.packages(name))}" for name in chosen]
+    return "; or ".join((*ways, *_privately(need)))
+
+
+def _privately(need: _Need) -> tuple[str, ...]:
+    """How py-rattler, once it is there, could bring it without any right to install."""
+    toolchain = need.facts.toolchain
+    helpful = toolchain is not None and not toolchain.rattler and need.wish.toolchain is ToolchainSource.AUTO
+    extra = install_extra(need.facts)
+    return (f"{extra}, and fastinstall brings it as conda packages into its cache",) if helpful else ()
 
 
 def _python_headers(facts: Facts, manager: str) -> str:

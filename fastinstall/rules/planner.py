@@ -1,13 +1,17 @@
 """Facts, recipe, wish and what the index offers, to a plan. Pure: a dry run is this plan, not executed."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Owner
 from fastinstall.model.plan import Build, Hazard, InstallGuard, Plan, Prove, Skipped, Step, Swap, Verify
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.build_step import build_step
+from fastinstall.rules.conda_engine import refuse_unsuited_engine
+from fastinstall.rules.conda_steps import CondaPart, conda_part, without_guard
+from fastinstall.rules.conda_view import as_conda_has_it
 from fastinstall.rules.decision import Decision, decide
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.hazards import known_against, version_hazards, weighed
@@ -31,11 +35,13 @@ VERIFIED = (
     "operations",
     "swapped",
 )
+_GUARD = "to notice when pip, uv or another tool replaces it"
 
 
 def nothing_to_do(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
     """The empty plan, where the environment is as wished; needs no index and no compiler."""
     refuse_if_protected(facts)
+    refuse_unsuited_engine(facts, wish)
     if receipt is None or unsatisfied(facts, recipe, wish, receipt) is not None:
         return None
     what = f"{receipt.distribution} {receipt.version}"
@@ -55,23 +61,25 @@ def make_plan(situation: Situation) -> Plan:
     Raises:
         RefusedError: the target is protected, no version or level fits, or something is missing that
             this wish does not allow to install.
-        UsageError: an unknown level, version or library.
+        UsageError: an unknown level, version or library, or an engine for conda packages where there is no conda.
     """
     refuse_if_protected(situation.facts)
-    decision = decide(situation)
+    refuse_unsuited_engine(situation.facts, situation.wish)
+    decision = decide(as_conda_has_it(situation))
     build = build_step(decision)
     latest = _latest_in_place(situation, build)
     if latest is not None:
         return latest
+    conda = conda_part(situation, build)
     return Plan(
         environment=situation.facts.environment,
         facts_digest=facts_digest(situation.facts),
         wish=situation.wish,
-        steps=_steps(decision, build),
-        skipped=_skipped(decision),
-        hazards=_hazards(decision),
-        warnings=_warnings(decision),
-        summary=_summary(decision, build),
+        steps=_steps(decision, build, conda),
+        skipped=(*_skipped(decision), *conda.skipped),
+        hazards=(*_hazards(decision), *weighed(conda.hazards, situation.wish.allow)),
+        warnings=(*_warnings(decision), *conda.warnings),
+        summary=_summary(decision, build) + conda.note,
     )
 
 
@@ -95,12 +103,12 @@ def _summary(decision: Decision, build: Build) -> str:
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
-def _steps(decision: Decision, build: Build) -> tuple[Step, ...]:
+def _steps(decision: Decision, build: Build, conda: CondaPart) -> tuple[Step, ...]:
     situation = decision.situation
     first = (situation.create,) if situation.create else ()
-    guard = (InstallGuard(reason="to notice when pip, uv or another tool replaces it"),) if situation.wish.guard else ()
-    prove, swap = _prove(situation, decision.choice), _swap(situation, build)
-    return (*first, *decision.native.steps, build, prove, swap, *guard, _verify())
+    guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
+    made = (*first, *conda.first, *decision.native.steps, build, _prove(situation, decision.choice))
+    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *conda.after_swap, _verify())
 
 
 def _prove(situation: Situation, choice: Choice) -> Prove:
@@ -115,20 +123,29 @@ def _prove(situation: Situation, choice: Choice) -> Prove:
     )
 
 
-def _swap(situation: Situation, build: Build) -> Swap:
+def _swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
     owners = situation.facts.stack.owners
     incoming = f"{build.distribution.replace('-', '_')}-{build.version}.dist-info"
-    entries = {entry for owner in owners for entry in owner.entries} | set(situation.facts.stack.debris)
+    entries = {entry for owner in owners for entry in owner.entries} | {*situation.facts.stack.debris, *conda.entries}
     if situation.facts.stack.directory is not None:
         entries.add(situation.recipe.package)
-    what = " and ".join(f"{owner.distribution.name} {owner.distribution.version}" for owner in owners)
+    what = " and ".join((*_distributions(owners, conda.records), *(f"conda's {dist}" for dist in conda.records)))
     reason = f"replaces {what}; moved aside, not deleted" if what else "there is no PIL yet"
     return Swap(
         removes=tuple(owner.distribution.metadata for owner in owners),
         entries=tuple(sorted(entries)),
         installs=incoming,
+        records=conda.records,
         reason=reason,
     )
+
+
+def _distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[str]:
+    """What makes room, in words; of a conda package the record alone is named."""
+    for owner in owners:
+        installed = owner.distribution
+        if installed.installer != "conda" or not any(dist.startswith(f"{installed.name}-") for dist in records):
+            yield f"{installed.name} {installed.version}"
 
 
 def _verify() -> Verify:
@@ -145,7 +162,7 @@ def _skipped(decision: Decision) -> tuple[Skipped, ...]:
     if not decision.native.steps:
         found.append(Skipped(step="system-packages", reason="compiler and headers are there or not needed"))
     if not situation.wish.guard:
-        found.append(Skipped(step="install-guard", reason="--no-guard"))
+        found.append(Skipped(step="install-guard", reason=without_guard(situation)))
     return tuple(found)
 
 

@@ -1,13 +1,20 @@
 """Is there anything to do? Compares a receipt with the facts and the wish. Pure."""
 
+from fastinstall.model.conda import CondaPackage, Engine
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.choose import choose_levels, serves
+from fastinstall.rules.conda_engine import is_conda
+from fastinstall.rules.conda_pins import is_pinned
+from fastinstall.rules.conda_repair import has_channel
+from fastinstall.rules.conda_stack import GUARD
 from fastinstall.rules.messages import listing
 from fastinstall.rules.numbering import base_version
 from fastinstall.rules.wishes import asked_levels
+
+_SHOWN = 3
 
 
 def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> str | None:
@@ -18,7 +25,29 @@ def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | Non
     """
     if receipt is None:
         return "fastinstall has set up nothing here"
-    return _changed(facts, receipt) or _wished_otherwise(facts, recipe, wish, receipt) or _guard(facts, wish)
+    return (
+        _by_conda(facts, receipt)
+        or _changed(facts, receipt)
+        or _wished_otherwise(facts, recipe, wish, receipt)
+        or _guard(facts, wish)
+        or _conda_guards(facts, wish, receipt)
+    )
+
+
+def _by_conda(facts: Facts, receipt: Receipt) -> str | None:
+    """What conda says has become of the package; the files are looked at by others."""
+    conda = facts.conda
+    if conda is None or receipt.conda is None:
+        return None
+    ours, there = receipt.conda.package, conda.named(receipt.conda.package.name)
+    if there is None:
+        return f"conda has removed it: {_told(ours)} was installed"
+    if there.dist != ours.dist:
+        return f"conda has replaced it: {_told(there)}"
+    claim = next((claim for claim in conda.claims if claim.dist == ours.dist), None)
+    if claim is not None and (claim.missing or claim.altered):
+        return f"files of {_told(ours)} were changed: {listing((*claim.missing, *claim.altered)[:_SHOWN])}"
+    return None
 
 
 def _changed(facts: Facts, receipt: Receipt) -> str | None:
@@ -51,9 +80,20 @@ def _wished_otherwise(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt
         return (
             f"asked for {wish.recipe} as {wish.dist_name} ({wish.link}), not {receipt.recipe} as {receipt.distribution}"
         )
+    engine = _other_engine(facts, wish, receipt)
+    if engine is not None:
+        return engine
     if wish.version is not None and not _is_of(receipt.source_version, wish.version):
         return f"asked for version {wish.version}, not {receipt.source_version}"
     return _other_levels(facts, recipe, wish, receipt)
+
+
+def _other_engine(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+    """Which engine has linked a package makes no difference to it; whether it is one does."""
+    if not is_conda(facts) or (wish.engine is Engine.PIP) == (receipt.conda is None):
+        return None
+    wanted, made = ("a wheel", "conda packages") if wish.engine is Engine.PIP else ("conda packages", "a wheel")
+    return f"asked for {wanted} (--engine {wish.engine}), not {made}"
 
 
 def _is_of(built: str, asked: str) -> bool:
@@ -79,3 +119,20 @@ def _guard(facts: Facts, wish: Wish) -> str | None:
     if wish.guard and (not facts.guard.installed or facts.guard.problems):
         return "the start-up guard is missing or damaged"
     return None
+
+
+def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+    """The guard package and the pin, where they are wished, and the channel that has the packages."""
+    conda, stack = facts.conda, receipt.conda
+    if conda is None or stack is None:
+        return None
+    there = conda.named(GUARD)
+    if wish.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
+        return "the guard package is missing" if there is None else f"the guard package is another: {_told(there)}"
+    if wish.pin and not is_pinned(conda, stack.package):
+        return "the pin is missing"
+    return None if has_channel(conda, stack) else "its channel is not registered for the environment any more"
+
+
+def _told(package: CondaPackage) -> str:
+    return f"{package.name} {package.version} {package.build}"

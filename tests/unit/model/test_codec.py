@@ -149,7 +149,7 @@ def _broken(value: Any, path: str, replacement: Any) -> Any:
         (_plan(), "environment.prefix", 3, "environment.prefix", "found an integer"),
         (_plan(), "environment.kind", "docker", "environment.kind", "'docker' is not one of venv, conda, system"),
         (_plan(), "steps", "none", "steps", "expected a list, found a string"),
-        (_plan(), "steps.3.kind", "bild", "steps[3].kind", "expected one of build, create-environment"),
+        (_plan(), "steps.3.kind", "bild", "steps[3].kind", "expected one of build, change-conda-packages"),
         (_plan(), "steps.3.kind", ..., "steps[3].kind", "expected one of"),
         (_plan(), "steps.3.jobs", "two", "steps[3].jobs", "expected an integer, found a string"),
         (_plan(), "steps.3.jobs", True, "steps[3].jobs", "expected an integer, found true or false"),

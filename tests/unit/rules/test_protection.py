@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from builders import changed, empty_facts, healthy_facts, stock_facts
+from builders import changed, conda_facts, empty_facts, healthy_conda_facts, healthy_facts, old_conda_facts, stock_facts
 
 from fastinstall.errors import RefusedError
 from fastinstall.rules.protection import refuse_if_protected
@@ -9,8 +9,10 @@ from fastinstall.rules.protection import refuse_if_protected
 PREFIX = "/srv/images/env"
 
 
-def test_a_virtual_environment_of_ones_own_is_not_protected() -> None:
+def test_an_environment_of_ones_own_is_not_protected() -> None:
     for facts in (healthy_facts(), stock_facts(), empty_facts()):
+        refuse_if_protected(facts)
+    for facts in (conda_facts(), old_conda_facts(), healthy_conda_facts()):
         refuse_if_protected(facts)
 
 
@@ -25,11 +27,10 @@ def test_a_virtual_environment_of_ones_own_is_not_protected() -> None:
         ),
         ({"frozen": f"{PREFIX}/conda-meta/frozen"}, f"is frozen ({PREFIX}/conda-meta/frozen)", "clone it"),
         ({"tool_prefix": PREFIX}, f"{PREFIX} is fastinstall's own environment", "--prefix DIR"),
-        ({"environment": {"kind": "conda"}}, "is a conda environment: recognised", "fastinstall setup --new-env"),
         ({"environment": {"kind": "system"}}, "is not a virtual environment", "fastinstall setup --new-env"),
         ({"writable": False}, "site-packages is not writable for this user", "make one of your own"),
     ],
-    ids=["pypy", "pep-668", "frozen", "own", "conda", "system", "read-only"],
+    ids=["pypy", "pep-668", "frozen", "own", "system", "read-only"],
 )
 def test_what_must_not_be_changed_is_refused_with_a_way_out(changes: dict[str, Any], message: str, hint: str) -> None:
     with pytest.raises(RefusedError) as caught:
@@ -37,6 +38,37 @@ def test_what_must_not_be_changed_is_refused_with_a_way_out(changes: dict[str, A
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
     assert caught.value.exit_code == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"is_base": True}, f"{PREFIX} is conda's own environment (base)", "fastinstall setup --prefix DIR"),
+        (
+            {"unreadable": {"$replace": {"b-1-h_0.json": "empty", "a-b-2-h_0.json": "not UTF-8"}}},
+            f"{PREFIX}/conda-meta/a-b-2-h_0.json: not UTF-8, and 1 more",
+            f"--prefix {PREFIX} --force-reinstall a-b",
+        ),
+        ({"unreadable": {"$replace": {"odd.json": "empty"}}}, "conda-meta/odd.json: empty: conda's records", "mv "),
+        ({"debris": ["lib/a.so.c~", "lib/b.so.c~"]}, "left lib/a.so.c~ and lib/b.so.c~", f"{PREFIX}/lib/a.so.c~"),
+    ],
+    ids=["base", "unreadable", "unreadable-by-an-odd-name", "interrupted"],
+)
+def test_what_only_conda_can_mend_is_refused_with_a_way_out(changes: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_protected(changed(conda_facts(), {"conda": changes}))
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert caught.value.exit_code == 5
+
+
+def test_every_record_that_cannot_be_read_is_named() -> None:
+    damaged = changed(
+        conda_facts(), {"conda": {"unreadable": {"$replace": {"b.json": "empty", "a.json": "not UTF-8"}}}}
+    )
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_protected(damaged)
+    assert caught.value.details == ("a.json: not UTF-8", "b.json: empty")
 
 
 def test_the_stronger_reason_comes_first() -> None:

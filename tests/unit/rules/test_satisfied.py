@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe, wish
+from builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, wish
 
 from fastinstall.rules.satisfied import unsatisfied
 
@@ -94,3 +94,62 @@ def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this
 def test_a_guard_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_facts(), {"guard": {"installed": False, "problems": ["missing"]}})
     assert unsatisfied(facts, recipe(), changed(wish(), {"guard": False}), receipt()) is None
+
+
+def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
+    for asked in ({}, {"engine": "conda"}, {"engine": "rattler"}):
+        assert unsatisfied(healthy_conda_facts(), recipe(), changed(wish(), asked), conda_receipt()) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"packages": {"0": {"version": "13.0.0", "build": "py311_0"}}},
+            "conda has replaced it: pillow 13.0.0 py311_0",
+        ),
+        ({"packages": {"0": {"build": "simd_v3_py311_1"}}}, "conda has replaced it: pillow 12.1.1 simd_v3_py311_1"),
+        ({"packages": {"0": {"name": "pil"}}}, "conda has removed it: pillow 12.1.1 simd_v3_py311_0 was installed"),
+        ({"packages": {"1": {"name": "other"}}}, "the guard package is missing"),
+        ({"channels": ["conda-forge"]}, "its channel is not registered for the environment any more"),
+        ({"packages": {"1": {"build": "4567def_0"}}}, "the guard package is another: fastinstall-guard 1 4567def_0"),
+        ({"claims": {"0": {"missing": ["lib/a"]}}}, "files of pillow 12.1.1 simd_v3_py311_0 were changed: lib/a"),
+        ({"claims": {"0": {"altered": ["lib/b"]}}}, "files of pillow 12.1.1 simd_v3_py311_0 were changed: lib/b"),
+    ],
+)
+def test_what_conda_has_made_of_it_is_a_reason(changes: dict[str, Any], reason: str) -> None:
+    facts = changed(healthy_conda_facts(), {"conda": changes})
+    found = unsatisfied(facts, recipe(), wish(), conda_receipt())
+    assert found is not None
+    assert reason in found
+
+
+def test_a_core_that_was_changed_behind_condas_back_is_a_reason() -> None:
+    facts = changed(healthy_conda_facts(), {"stack": {"core": {"sha256": "0" * 64}}})
+    assert unsatisfied(facts, recipe(), wish(), conda_receipt()) == "the imaging core is not the one that was installed"
+
+
+def test_a_pin_that_is_wished_and_missing_is_a_reason() -> None:
+    pinned = changed(wish(), {"pin": True})
+    assert unsatisfied(healthy_conda_facts(), recipe(), pinned, conda_receipt()) == "the pin is missing"
+    facts = changed(healthy_conda_facts(), {"conda": {"pins": ["pillow * simd_*"]}})
+    assert unsatisfied(facts, recipe(), pinned, conda_receipt()) is None
+
+
+def test_a_guard_package_that_nobody_wants_is_not_missed() -> None:
+    facts = changed(healthy_conda_facts(), {"conda": {"packages": {"1": {"name": "other"}}}})
+    assert unsatisfied(facts, recipe(), changed(wish(), {"guard": False}), conda_receipt()) is None
+
+
+def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
+    by_pip = changed(wish(), {"engine": "pip"})
+    found = unsatisfied(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
+    assert found == "asked for a wheel (--engine pip), not conda packages"
+    wheel = changed(conda_receipt(), {"engine": "pip", "conda": None})
+    found = unsatisfied(healthy_conda_facts(), recipe(), wish(), wheel)
+    assert found == "asked for conda packages (--engine auto), not a wheel"
+    assert unsatisfied(healthy_conda_facts(), recipe(), by_pip, wheel) is None
+
+
+def test_a_virtual_environment_asks_for_no_conda_package() -> None:
+    assert unsatisfied(healthy_facts(), recipe(), changed(wish(), {"engine": "pip"}), receipt()) is None

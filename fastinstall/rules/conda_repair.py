@@ -1,0 +1,67 @@
+"""Which of conda's packages have to be reinstalled, so that the files that matter to PIL are theirs again. Pure."""
+
+from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
+from fastinstall.rules.conda_names import IJG, TURBO
+from fastinstall.rules.conda_stack import GUARD
+
+FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
+"""Packages that write their files over those of another one, and never get their place back from us."""
+_NEVER = FOREIGN | {GUARD}
+_FILE = "file://"
+_TAIL = 2
+
+
+def clobbered_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
+    """Give the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
+
+    Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
+    `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
+    """
+    wanting = {claim.dist for claim in conda.claims if not provides_pil(claim) and lost_files(conda, claim)}
+    packages = [package for package in conda.packages if package.dist in wanting and package.name not in _NEVER]
+    turbo = conda.named(TURBO)
+    if turbo is not None and turbo not in packages and any(package.name == IJG for package in packages):
+        packages.append(turbo)
+    return tuple(sorted(packages, key=lambda package: (package.name == TURBO, package.name)))
+
+
+def lost_files(conda: Conda, claim: CondaClaim) -> tuple[str, ...]:
+    """Give the files that a package should have and has not: missing, or another's content where its own belongs."""
+    clashes = {clash.path: clash for clash in conda.clashes}
+    alone = (path for path in (*claim.missing, *claim.altered) if path not in clashes)
+    taken = (clash.path for clash in conda.clashes if is_taken(clash) and rightful(clash) == claim.dist)
+    return (*alone, *taken)
+
+
+def is_taken(clash: CondaClash) -> bool:
+    """Whether a file is not of the package whose it should be."""
+    return clash.holder != rightful(clash)
+
+
+def rightful(clash: CondaClash) -> str:
+    """Give the package whose content a file should have that several claim: whoever has it, where it does not matter.
+
+    libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
+    """
+    packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
+    turbo = next((dist for dist in packages if name_of(dist) == TURBO), "")
+    proper = [dist for dist in packages if name_of(dist) not in FOREIGN] or packages
+    return turbo or (clash.holder if clash.holder in proper else proper[0])
+
+
+def has_channel(conda: Conda, stack: CondaStack) -> bool:
+    """Whether the environment's own configuration names the channel that has the stack, as a path or as a URL."""
+    from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
+
+    paths = (unquote(channel.removeprefix(_FILE)).rstrip("/") for channel in conda.channels)
+    return str(stack.channel) in paths
+
+
+def provides_pil(claim: CondaClaim) -> bool:
+    """Whether a package claims files of PIL itself."""
+    return any("/site-packages/PIL/" in f"/{path}" for path in claim.files)
+
+
+def name_of(dist: str) -> str:
+    """Give the name of a package: "libjpeg-turbo" of "libjpeg-turbo-3.1.0-hb9d3cd8_0"."""
+    return dist.rsplit("-", _TAIL)[0]

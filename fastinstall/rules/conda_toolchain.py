@@ -1,0 +1,67 @@
+"""Compiler and headers of conda packages, in a private prefix: when, and which. Pure."""
+
+from collections.abc import Collection, Iterable
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import Toolchain
+from fastinstall.model.plan import CondaToolchain
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.wish import ToolchainSource, Wish
+from fastinstall.rules.messages import listing, quote
+
+_COMPILER = "c-compiler"
+_USUAL_CHANNEL = "conda-forge"
+_UNKNOWN_TO_RATTLER = frozenset({"defaults", "nodefaults"})
+"""Names that stand for several channels in conda's own configuration alone."""
+
+
+def conda_toolchain(
+    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, wish: Wish
+) -> CondaToolchain | None:
+    """The step that brings them, where that is wished or the only way; None elsewhere.
+
+    Args:
+        tools: what is missing: "compiler", "Python.h".
+        libraries: whose headers are missing, by the recipe's names.
+        facts: what this machine has.
+        wish: where they may come from.
+
+    Raises:
+        RefusedError: it is wished, and py-rattler is not there.
+    """
+    wished = wish.toolchain is ToolchainSource.CONDA
+    here = facts.toolchain is not None and facts.toolchain.rattler
+    if wished and not here:
+        raise RefusedError(
+            "--toolchain conda: py-rattler is not installed beside fastinstall", hint=install_extra(facts)
+        )
+    if not wished and (wish.toolchain is ToolchainSource.SYSTEM or not here or wish.offline):
+        return None
+    missing = listing([*tools, *(f"the headers of {name}" for name in libraries)])
+    why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
+    return CondaToolchain(
+        channels=_channels(facts.toolchain, wish),
+        packages=tuple(dict.fromkeys(_packages(libraries.values(), facts, python="Python.h" in tools))),
+        libraries=tuple(libraries),
+        reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
+    )
+
+
+def install_extra(facts: Facts) -> str:
+    """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
+    return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
+
+
+def _packages(libraries: Iterable[NativeRequirement], facts: Facts, *, python: bool) -> Iterable[str]:
+    yield _COMPILER
+    if python:
+        yield f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"
+    for library in libraries:
+        yield from library.conda
+
+
+def _channels(toolchain: Toolchain | None, wish: Wish) -> tuple[str, ...]:
+    configured = toolchain.channels if toolchain is not None else ()
+    named = tuple(channel for channel in wish.channels or configured if channel not in _UNKNOWN_TO_RATTLER)
+    return named or (_USUAL_CHANNEL,)

@@ -1,0 +1,136 @@
+"""Pins: lines of an environment's own configuration that keep conda's solvers from replacing the stack. Pure.
+
+From texts to texts, and from facts to a refusal. Nothing is read or written here.
+
+A pin is a wish of a person, never made by itself, because it holds back whatever would replace the stack: a Pillow with
+the fix of a vulnerability too. Which solver obeys it, and when, stands in docs/how-to/pin.md.
+"""
+
+import re
+from pathlib import PurePath
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.conda import Conda, CondaPackage
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Facts
+from fastinstall.rules.conda_pins import pin_line
+from fastinstall.rules.conda_specs import name_of
+from fastinstall.rules.conda_stack import is_ours
+from fastinstall.rules.messages import quote
+
+PINNED = "conda-meta/pinned"
+"""The file that conda, mamba and micromamba read, relative to the prefix: one match spec a line."""
+
+PIN = "pillow * simd_*"
+"""Our line, for a stack of the usual name and label. So spelt, every solver reads it: py-rattler refuses the spelling
+"pillow *=simd_*". It bears no comment and has no blank line beside it, because mamba and micromamba stumble over both
+(https://github.com/mamba-org/mamba/issues/3374); it is known by its spelling."""
+
+HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
+
+_OURS = re.compile(r"(?:pillow|pillow-simd|pil) \* [a-z]+_\*")
+
+
+def pinned_text(existing: str, line: str = PIN) -> str:
+    """What the file `PINNED` says with our pin at its end; unchanged where it is there.
+
+    Args:
+        existing: what the file says; empty where there is none.
+        line: of `conda_pins.pin_line`.
+    """
+    if is_pinned(existing):
+        return existing
+    kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
+    return f"{kept}{line}\n"
+
+
+def unpinned_text(existing: str) -> str:
+    """What the file says without our pin; every other byte of it stays."""
+    return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
+
+
+def is_pinned(existing: str) -> bool:
+    """Whether our pin is among the lines."""
+    return bool(pin_in(existing))
+
+
+def pin_in(existing: str) -> str:
+    """Our pin among the lines; empty where it is not."""
+    return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
+
+
+def refuse_unpinnable(facts: Facts) -> None:
+    """Raise where a pin would do nothing, or would leave a solver without a way out.
+
+    Args:
+        facts: of an environment in which the stack is in place.
+
+    Raises:
+        RefusedError: no conda environment; one of pixi's, which reads no pins; the stack is no conda package; or
+            somebody else's pin of Pillow is there.
+    """
+    prefix, conda = facts.environment.prefix, facts.conda
+    if facts.environment.kind is not EnvironmentKind.CONDA or conda is None:
+        raise RefusedError(f"{prefix} is no conda environment, and a pin is for conda's solvers", hint=_for_pip(facts))
+    if is_of_pixi(prefix):
+        raise RefusedError(
+            f"{prefix} is made by pixi, which reads no {PINNED}: the pin belongs into pixi.toml",
+            hint="make a channel of the build that outlives the environment, and add these lines: "
+            "fastinstall build --format conda -o ./channel",
+            details=pixi_lines("file:///path/of/the/channel"),
+        )
+    _refuse_unsatisfiable(prefix, conda)
+
+
+def is_of_pixi(prefix: PurePath) -> bool:
+    """Whether pixi makes the environment, and makes it again from its own files."""
+    return ".pixi" in prefix.parts
+
+
+def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
+    """What goes into pixi.toml, where pixi makes the environment.
+
+    Args:
+        channel: URL of a channel that has the package; it outlives the environment.
+        line: of `conda_pins.pin_line`.
+    """
+    name, version, build = line.split()
+    return (
+        f'channels = ["{channel}", "conda-forge"]',
+        "[dependencies]",
+        f'{name} = {{ version = "{version}", build = "{build}" }}',
+    )
+
+
+def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
+    """What goes into environment.yml, where environments are made of one; arguments as of `pixi_lines`."""
+    return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
+
+
+def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
+    stack = next((package for package in conda.packages if _is_stack(package)), None)
+    if stack is None:
+        pillow = conda.named("pillow")
+        there = f"{pillow.version} {pillow.build}" if pillow is not None else "none"
+        raise RefusedError(
+            f"{prefix}: conda's pillow is {there}, which the pin would forbid: "
+            "only a stack that is a conda package can be pinned",
+            hint=f"fastinstall setup --pin --prefix {quote(prefix)}",
+        )
+    others = [line for line in conda.pins if name_of(line) == stack.name and not is_pinned(line)]
+    if others:
+        raise RefusedError(
+            f"{prefix}/{PINNED} pins {stack.name} already: {others[0]!r}, and two pins may exclude each other",
+            hint=f"take that line out of {quote(f'{prefix}/{PINNED}')}, or go without --pin",
+        )
+
+
+def _is_stack(package: CondaPackage) -> bool:
+    return is_ours(package) and _OURS.fullmatch(pin_line(package)) is not None
+
+
+def _for_pip(facts: Facts) -> str:
+    """The like of a pin for pip: a constraint, out of a file that a variable names."""
+    ours = next((owner.distribution for owner in facts.stack.owners), None)
+    line = f"{ours.name}=={ours.version}" if ours is not None else "pillow==VERSION"
+    return f"for pip there are constraints: echo {quote(line)} >constraints.txt; export PIP_CONSTRAINT=constraints.txt"
