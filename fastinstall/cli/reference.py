@@ -47,7 +47,9 @@ DOCUMENTS: dict[str, str] = {
 VARIABLES: dict[str, str] = {
     "FASTINSTALL_RECIPES": "a directory of recipes that go before those that come with fastinstall",
     "FASTINSTALL_CACHE_DIR": "the cache, in place of `~/.cache/fastinstall`",
-    "FASTINSTALL_GUARD": "`0` silences the start-up guard of an environment, for a process and its children",
+    "FASTINSTALL_GUARD": "`0` silences the guards: the start-up guard, conda's plugin, the scripts of activate.d",
+    "FASTINSTALL_BLOCK_SWAPS": "`1`: conda's plugin refuses what would replace the stack; `0`: it only tells",
+    "FASTINSTALL_PREFIX": "the environment, as `--prefix`; `conda fastinstall` sets it to the active one",
     "FASTINSTALL_HOME": "`bootstrap.sh`: where the tool's private environment goes",
     "FASTINSTALL_BOOTSTRAP_PYTHON": "`bootstrap.sh`: the interpreter that makes it (3.11 or later)",
     "VIRTUAL_ENV`, `CONDA_PREFIX": "the active environment, where no flag names one",

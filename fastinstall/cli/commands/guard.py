@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from fastinstall.api.guarding import guard_state, install_guard, remove_guard
+from fastinstall.api.guarding import Guards, guards_of, install_guard, remove_guard
 from fastinstall.api.target import find
 from fastinstall.cli.common import session_of, target_of
 from fastinstall.cli.consent import agree
@@ -10,8 +10,8 @@ from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
 from fastinstall.model.codec import document, dump
 from fastinstall.model.environment import Environment
-from fastinstall.model.facts import GuardState
 from fastinstall.rules.messages import quote
+from fastinstall.rules.pins import HOLDS_BACK
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -20,25 +20,32 @@ def run(arguments: Namespace, context: Context) -> int:
     environment = find(session, target_of(arguments))
     _consent(arguments, context, environment)
     if arguments.action == "install":
-        state = install_guard(session, environment)
+        guards = install_guard(session, environment, pin=arguments.pin)
     elif arguments.action == "remove":
-        state = remove_guard(session, environment)
+        guards = remove_guard(session, environment)
     else:
-        state = guard_state(session, environment)
-    _print(state, context)
-    return ExitCode.FINDINGS if arguments.action == "status" and state.problems else ExitCode.OK
+        guards = guards_of(session, environment)
+    _print(guards, context)
+    return ExitCode.FINDINGS if arguments.action == "status" and guards.problems else ExitCode.OK
 
 
 def _consent(arguments: Namespace, context: Context, environment: Environment) -> None:
-    question = {"install": "Install the start-up guard into", "remove": "Remove the start-up guard from"}
-    if arguments.action in question:
-        command = f"fastinstall guard {arguments.action} --yes --prefix {quote(environment.prefix)}"
-        agree(f"{question[arguments.action]} {environment.prefix}?", arguments, context.console, command)
-
-
-def _print(state: GuardState, context: Context) -> None:
-    if context.console.json:
-        context.console.data(dump(document("guard", state)))
+    question = {"install": "Install the guards into", "remove": "Remove the guards from"}
+    if arguments.action not in question:
         return
-    lines = [f"installed, version {state.version}" if state.installed else "not installed"]
-    context.console.data("\n".join([*lines, *(f"problem: {problem}" for problem in state.problems)]))
+    pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
+    words = ("fastinstall", "guard", arguments.action, *pin, "--yes", "--prefix", quote(environment.prefix))
+    also = f", and pin the stack ({HOLDS_BACK})" if pin else ""
+    agree(f"{question[arguments.action]} {environment.prefix}{also}?", arguments, context.console, " ".join(words))
+
+
+def _print(guards: Guards, context: Context) -> None:
+    if context.console.json:
+        context.console.data(dump(document("guard", guards)))
+        return
+    lines = [f"installed, version {guards.version}" if guards.installed else "not installed"]
+    if guards.package:
+        lines.append(f"in conda: {guards.package}")
+    if guards.pin:
+        lines.append(f"pinned: {guards.pin} ({HOLDS_BACK})")
+    context.console.data("\n".join([*lines, *(f"problem: {problem}" for problem in guards.problems)]))

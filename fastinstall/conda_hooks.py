@@ -1,0 +1,147 @@
+"""What conda's plugin does when a hook of it is called: in conda's process, about the prefix that conda works on.
+
+Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr.
+The health check is in conda_health.py.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.conda import CondaChange, CondaPackage
+
+_OFF = "FASTINSTALL_GUARD"
+_BLOCK = "FASTINSTALL_BLOCK_SWAPS"
+_SETTING = "fastinstall_block_swaps"
+_YES = ("1", "true", "yes", "on")
+_NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
+
+_requested: list[str] = []
+_foreseen: set[str] = set()
+
+
+def run(words: Sequence[str]) -> int:
+    """`conda fastinstall WORDS`: the command line, with the environment that conda means as the target.
+
+    `-n NAME` and `-p DIR` are read as conda reads them. Without them it is the active environment, by the variable of
+    `--prefix`, so that every flag of ours that names a target goes before it; never conda's own, unless it is active.
+
+    Returns:
+        Its exit code.
+    """
+    from fastinstall.cli.main import main  # noqa: PLC0415 (no other hook needs it)
+
+    context = _context()
+    ours, prefix = _without_prefix(words)
+    if prefix is None and context.target_prefix != context.root_prefix:
+        os.environ.setdefault("FASTINSTALL_PREFIX", context.target_prefix)
+    try:
+        return main((*ours, *(() if prefix is None else ("--prefix", prefix))))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+
+
+def remember(coming: Iterable[object], going: Iterable[object]) -> None:
+    """Keep the specs that were asked for, until the solver has decided."""
+    _requested[:] = sorted(str(spec) for spec in (*coming, *going))
+
+
+def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
+    """Warn of what the solver has decided about the stack.
+
+    Returns:
+        Why conda has to refuse it, where that is wished; else None.
+    """
+    standing = _standing()
+    if standing is None:
+        return None
+    from fastinstall.rules.swaps import foreseen  # noqa: PLC0415 (only where something of ours is)
+
+    change = CondaChange(linked=tuple(map(_package, linked)), unlinked=tuple(map(_package, unlinked)))
+    warning = foreseen(change, tuple(_requested), standing)
+    if not warning:
+        return None
+    if _is_blocking():
+        return f"fastinstall refuses this: {warning[0]}\nhint: {_BLOCK}=0 allows it"
+    if warning[0] not in _foreseen:
+        _foreseen.add(warning[0])
+        _warn(*warning)
+    return None
+
+
+def look_back(command: str) -> None:
+    """Warn where the stack is not in place after a command; after `conda doctor` only if it has replaced it."""
+    if command == "doctor" and not _foreseen:
+        return
+    standing = _standing()
+    if standing is None:
+        return
+    from fastinstall.rules.swaps import happened  # noqa: PLC0415 (only where something of ours is)
+
+    warning = happened(standing, command if _foreseen else "")
+    if warning:
+        _warn(*warning)
+
+
+def _without_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """The words without conda's flags for an environment, and the prefix that the last of these means."""
+    kept: list[str] = []
+    prefix = None
+    rest = iter(words)
+    for word in rest:
+        flag, joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        if flag not in (*_NAME, *_PREFIX):
+            kept.append(word)
+            continue
+        given = value if joined else next(rest, "")
+        prefix = _prefix_named(given) if flag in _NAME else given
+    return tuple(kept), prefix
+
+
+def _prefix_named(name: str) -> str:
+    from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
+
+    return str(locate_prefix_by_name(name))
+
+
+def _standing() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
+    """How the stack stands in the prefix that conda works on; None where none is, or where all is switched off."""
+    prefix = Path(_context().target_prefix)
+    if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
+        return None
+    from fastinstall.conda_standing import standing_of  # noqa: PLC0415 (likewise)
+
+    return standing_of(prefix)
+
+
+def _package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
+    return CondaPackage(
+        name=str(record.name),
+        version=str(record.version),
+        build=str(record.build),
+        channel=str(record.channel.canonical_name),
+        depends=tuple(map(str, record.depends)),
+    )
+
+
+def _is_blocking() -> bool:
+    said = os.environ.get(_BLOCK)
+    if said is not None:
+        return said.lower() in _YES
+    # Where conda knows no settings of plugins, nothing is set.
+    return bool(getattr(getattr(_context(), "plugins", None), _SETTING, False))
+
+
+def _warn(sentence: str, hint: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(f"fastinstall: {sentence}\nhint: {hint}\n")
+    sys.stderr.flush()
+
+
+def _context() -> Any:  # noqa: ANN401 (conda's Context)
+    from conda.base.context import context  # noqa: PLC0415 (conda has it by then)
+
+    return context

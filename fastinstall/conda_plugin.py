@@ -1,0 +1,136 @@
+"""conda's plugin: `conda fastinstall`, a health check for `conda doctor`, and warnings before and after a swap.
+
+conda imports this file at every command, through the entry point of the group `conda`; so nothing of ours is imported
+here, and what a hook does (conda_hooks.py) when it is called. A bug of ours must not be one of conda's: whatever goes
+wrong in a hook is caught and logged, and nothing is ever written to stdout but by `conda fastinstall` and by a health
+check that was asked for.
+
+Source: conda's documentation of its plugin hooks; each is known since 24.7 at the latest, and what an older conda does
+not know is left out.
+"""
+
+import importlib
+import logging
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from conda import plugins
+from conda.plugins import types
+
+_CHANGING = frozenset({"install", "update", "remove", "create", "rename", "env_update", "env_create", "doctor"})
+"""conda's commands after which the stack may be another, as `conda_post_commands` names them."""
+
+_Hook = TypeVar("_Hook", bound=Callable[..., object])
+
+hookimpl: Callable[[_Hook], _Hook] = plugins.hookimpl
+
+
+@hookimpl
+def conda_subcommands() -> Iterable[object]:
+    """`conda fastinstall VERB ...`."""
+    summary = "Build, prove and guard the fast Python image stack: Pillow with SIMD kernels."
+    return _made("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _subcommand})
+
+
+@hookimpl
+def conda_health_checks() -> Iterable[object]:
+    """A part of `conda doctor`, and of `conda doctor --fix` where conda has that."""
+    check = {"name": "fastinstall", "action": _health_check}
+    fixes = {
+        "fixer": _fixer,
+        "summary": "Examine the Pillow that fastinstall has set up",
+        "fix": "Put back what was set up",
+    }
+    return _made("CondaHealthCheck", check, fixes)
+
+
+@hookimpl
+def conda_pre_solves() -> Iterable[object]:
+    """Learn what was asked for."""
+    return _made("CondaPreSolve", {"name": "fastinstall", "action": _before_solve})
+
+
+@hookimpl
+def conda_post_solves() -> Iterable[object]:
+    """Warn before the stack is replaced, or refuse."""
+    return _made("CondaPostSolve", {"name": "fastinstall", "action": _after_solve})
+
+
+@hookimpl
+def conda_post_commands() -> Iterable[object]:
+    """Warn after the stack was replaced."""
+    fields = {"name": "fastinstall", "action": _after_command, "run_for": set(_CHANGING)}
+    return _made("CondaPostCommand", fields)
+
+
+@hookimpl
+def conda_settings() -> Iterable[object]:
+    """`plugins: {fastinstall_block_swaps: true}` in a condarc."""
+    try:
+        from conda.common.configuration import PrimitiveParameter  # noqa: PLC0415 (an older conda may lack it)
+    except ImportError:
+        return ()
+    fields = {
+        "name": "fastinstall_block_swaps",
+        "description": "Refuse what would replace the Pillow that fastinstall has set up.",
+        "parameter": PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
+    }
+    return _made("CondaSetting", fields)
+
+
+def _made(kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None) -> tuple[object, ...]:
+    """A plugin of a kind, with the fields that this conda knows; nothing where it does not know the kind."""
+    make = getattr(types, kind, None)
+    for known in ({**fields, **(further or {})}, fields):
+        try:
+            return (make(**known),) if make is not None else ()
+        except TypeError:
+            continue
+    return ()
+
+
+def _subcommand(words: tuple[str, ...]) -> int:
+    from fastinstall.conda_hooks import run  # noqa: PLC0415 (nothing of ours at each command of conda's)
+
+    return run(words)
+
+
+def _health_check(prefix: str, verbose: object) -> None:
+    # What fails here conda catches, and names.
+    from fastinstall.conda_health import examine  # noqa: PLC0415 (likewise)
+
+    examine(prefix, verbose=bool(verbose))
+
+
+def _fixer(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
+    # What fails here conda catches, and it is told so where a person declines.
+    from fastinstall.conda_health import fix  # noqa: PLC0415 (likewise)
+
+    return fix(prefix, confirm)
+
+
+def _before_solve(coming: Iterable[object], going: Iterable[object]) -> None:
+    _quietly("remember", coming, going)
+
+
+def _after_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
+    refusal = _quietly("foresee", unlinked, linked)
+    if refusal is not None:
+        from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
+
+        raise CondaError(str(refusal).replace("%", "%%"))
+
+
+def _after_command(command: str) -> None:
+    _quietly("look_back", command)
+
+
+def _quietly(hook: str, *arguments: object) -> object:
+    """Do what a hook does; None where it fails, which `conda -vvv` shows."""
+    try:
+        return getattr(importlib.import_module("fastinstall.conda_hooks"), hook)(*arguments)
+    except (Exception, SystemExit):
+        # Whatever is wrong with a plugin, conda goes on.
+        logging.getLogger("conda.fastinstall").debug("the hook %s of fastinstall failed", hook, exc_info=True)
+        return None

@@ -1,0 +1,110 @@
+# Put here by fastinstall: at each activation of this conda environment, says so when its Pillow is not the one that
+# fastinstall put here. For bash, zsh, dash, ksh and other shells of the POSIX family, which read it with `.`.
+#
+# It starts no Python, and one program: stat. Only where size or time differ, it starts sha256sum too. It writes nothing
+# but its warning, to stderr, and leaves neither variables nor a failure behind.
+# Switch it off with FASTINSTALL_GUARD=0; remove it with: fastinstall guard remove --prefix PREFIX
+# Version 1
+
+_fastinstall_look() {
+    [ -z "${ZSH_VERSION-}" ] || emulate -L sh
+    _fastinstall_change=''
+    _fastinstall_state=''
+    for _fastinstall_file in "$CONDA_PREFIX"/lib/python3.*/site-packages/_fastinstall_guard/state; do
+        # conda links python3.1 to the directory of a later Python 3.1x
+        case $_fastinstall_file in */python3.1/*) continue ;; esac
+        [ -r "$_fastinstall_file" ] || continue
+        _fastinstall_state=$_fastinstall_file
+        _fastinstall_compare_state
+        [ -z "$_fastinstall_change" ] || return 0
+    done
+    [ -n "$_fastinstall_state" ] || _fastinstall_compare_record
+}
+
+# What setup has written down: size, time and sha256 of two files.
+_fastinstall_compare_state() {
+    _fastinstall_site=${_fastinstall_state%/_fastinstall_guard/state}
+    _fastinstall_core='' _fastinstall_text='' _fastinstall_stack='' _fastinstall_kind=''
+    while IFS=' ' read -r _fastinstall_key _fastinstall_a _fastinstall_b _fastinstall_c _fastinstall_d; do
+        case $_fastinstall_key in
+            core) _fastinstall_core=$_fastinstall_site/$_fastinstall_a _fastinstall_sha256=$_fastinstall_d
+                _fastinstall_expected="$_fastinstall_b ${_fastinstall_c%?????????}" ;;
+            version) _fastinstall_text=$_fastinstall_site/$_fastinstall_a
+                _fastinstall_expected="$_fastinstall_expected/$_fastinstall_b ${_fastinstall_c%?????????}" ;;
+            stack) _fastinstall_stack=$_fastinstall_a _fastinstall_kind=$_fastinstall_b ;;
+        esac
+    done <"$_fastinstall_state"
+    [ -n "$_fastinstall_core" ] && [ -n "$_fastinstall_text" ] && [ -n "$_fastinstall_kind" ] || return 0
+    _fastinstall_name="the optimised Pillow $_fastinstall_stack"
+    [ "$_fastinstall_kind" != simd ] || _fastinstall_name="Pillow-SIMD $_fastinstall_stack"
+    _fastinstall_repair='doctor --fix'
+    _fastinstall_found=$(command stat -L -c '%s %Y' "$_fastinstall_core" "$_fastinstall_text" 2>/dev/null) || :
+    case $_fastinstall_found in
+        "${_fastinstall_expected%/*}
+${_fastinstall_expected#*/}") ;;
+        *) _fastinstall_look_closely ;;
+    esac
+}
+
+# Other sizes or times: judged by content, because a copied environment has other times and is healthy.
+_fastinstall_look_closely() {
+    [ -d "${_fastinstall_core%/*}" ] || { _fastinstall_change='was removed'; return 0; }
+    _fastinstall_version='?'
+    if [ -r "$_fastinstall_text" ]; then
+        while IFS=' ' read -r _fastinstall_key _fastinstall_a _fastinstall_b || [ -n "$_fastinstall_key" ]; do
+            [ "$_fastinstall_key" != __version__ ] || _fastinstall_version=$_fastinstall_b
+        done <"$_fastinstall_text"
+        _fastinstall_version=${_fastinstall_version#[\"\']}
+        _fastinstall_version=${_fastinstall_version%[\"\']}
+    fi
+    _fastinstall_found=other
+    if [ ! -r "$_fastinstall_core" ]; then
+        _fastinstall_change='is incomplete'
+        case $_fastinstall_version in "$_fastinstall_stack" | '?') return 0 ;; esac
+    else
+        _fastinstall_found=$(command sha256sum <"$_fastinstall_core" 2>/dev/null) || return 0
+    fi
+    case $_fastinstall_found/$_fastinstall_version in
+        "$_fastinstall_sha256"*/"$_fastinstall_stack") ;;
+        "$_fastinstall_sha256"*) _fastinstall_change="is mixed with files of Pillow $_fastinstall_version" ;;
+        */"$_fastinstall_stack") _fastinstall_change='was replaced with another build' ;;
+        *) _fastinstall_change="was replaced with Pillow $_fastinstall_version" ;;
+    esac
+}
+
+# Where conda alone has installed stack and guard: the stack's record, and who wrote the metadata that lies there.
+_fastinstall_compare_record() {
+    _fastinstall_name='the Pillow with SIMD kernels' _fastinstall_repair=doctor _fastinstall_found=''
+    for _fastinstall_file in "$CONDA_PREFIX"/conda-meta/fastinstall-guard-*.json; do
+        [ -r "$_fastinstall_file" ] || return 0
+    done
+    for _fastinstall_file in "$CONDA_PREFIX"/conda-meta/pillow-*-simd_*.json; do
+        [ ! -r "$_fastinstall_file" ] || _fastinstall_found=$_fastinstall_file
+    done
+    [ -n "$_fastinstall_found" ] || { _fastinstall_change='is no longer what conda has on record'; return 0; }
+    for _fastinstall_file in "$CONDA_PREFIX"/lib/python3.*/site-packages/[Pp]illow*.dist-info/INSTALLER; do
+        case $_fastinstall_file in */python3.1/*) continue ;; esac
+        [ -r "$_fastinstall_file" ] || continue
+        IFS= read -r _fastinstall_found <"$_fastinstall_file" || :
+        case $_fastinstall_found in
+            conda | fastinstall | '') ;;
+            *) _fastinstall_change="was replaced by $_fastinstall_found" ;;
+        esac
+    done
+}
+
+if [ "${FASTINSTALL_GUARD-}" != 0 ] && [ -n "${CONDA_PREFIX-}" ]; then
+    _fastinstall_change=''
+    _fastinstall_look 2>/dev/null || :
+    if [ -n "$_fastinstall_change" ]; then
+        _fastinstall_prefix=$CONDA_PREFIX
+        case $_fastinstall_prefix in *[!A-Za-z0-9_./+,:@%-]*) _fastinstall_prefix="'$_fastinstall_prefix'" ;; esac
+        printf '%s\n' "fastinstall: $_fastinstall_name in $CONDA_PREFIX $_fastinstall_change" \
+            "hint: fastinstall $_fastinstall_repair --prefix $_fastinstall_prefix" >&2 || :
+    fi
+fi
+unset -f _fastinstall_look _fastinstall_compare_state _fastinstall_look_closely _fastinstall_compare_record
+unset _fastinstall_change _fastinstall_state _fastinstall_file _fastinstall_site _fastinstall_core _fastinstall_text \
+    _fastinstall_stack _fastinstall_kind _fastinstall_key _fastinstall_a _fastinstall_b _fastinstall_c _fastinstall_d \
+    _fastinstall_sha256 _fastinstall_expected _fastinstall_name _fastinstall_repair _fastinstall_found \
+    _fastinstall_version _fastinstall_prefix || :

@@ -1,0 +1,104 @@
+"""`guard` on environments in conda's format: the guard package and the pin come, are told of, go, and are undone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel
+from conda_environments import builds, rattler_environment
+from conda_swappable import SCRIPTS, STOCK, as_package, stacked, swappable_channel, with_receipt
+from real_conda import RealConda
+from sandbox import NewSandbox, Sandbox
+
+from fastinstall.journal.layout import TRANSACTIONS
+from fastinstall.rules.pins import HOLDS_BACK, PIN, PINNED, pinned_text
+
+pytest_plugins = ("conda_fixtures",)
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def place(channel: CondaChannel, new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, tuple[str, str]]]:
+    """A sandbox with the channel of tiny packages, before the usual one."""
+    with new_sandbox() as sandbox:
+        yield sandbox, (swappable_channel(sandbox.root / "channel"), channel.url)
+
+
+def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
+    place: tuple[Sandbox, tuple[str, str]], unpacked: Path
+) -> None:
+    sandbox, channels = place
+    prefix = stacked(sandbox.root / "pinned", channels, unpacked, "python")
+    pinned = prefix / PINNED
+    pinned.write_text("numpy <2")
+    there = ("--prefix", str(prefix))
+    done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
+    assert (done.exit_code, done.stdout) == (0, f"installed, version 1\npinned: {PIN} ({HOLDS_BACK})\n"), done.text
+    assert pinned.read_text() == f"numpy <2\n{PIN}\n"
+    assert sandbox.cli("guard", "status", "--json", *there).document["pin"] == PIN
+    assert sandbox.cli("guard", "install", "--pin", "--yes", *there).exit_code == 0
+    assert pinned.read_text() == f"numpy <2\n{PIN}\n"
+    removed = sandbox.cli("guard", "remove", "--yes", *there)
+    assert (removed.exit_code, removed.stdout) == (0, "not installed\n"), removed.text
+    assert pinned.read_text() == "numpy <2\n"
+    for identifier, text in zip(_transactions(prefix), (f"numpy <2\n{PIN}\n", "numpy <2"), strict=True):
+        assert sandbox.cli("rollback", "--yes", "--to", identifier, *there).exit_code == 0
+        assert pinned.read_text() == text
+
+
+def _transactions(prefix: Path) -> list[str]:
+    """Those that can be undone, the latest first."""
+    return sorted((path.name for path in (prefix / TRANSACTIONS).iterdir()), reverse=True)
+
+
+def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
+    conda: RealConda, place: tuple[Sandbox, tuple[str, str]], unpacked: Path
+) -> None:
+    sandbox, channels = place
+    prefix = stacked(sandbox.root / "packaged", channels, unpacked, "python", "fastinstall-guard")
+    as_package(prefix, channels[0])
+    there, history = ("--prefix", str(prefix)), prefix / "conda-meta/history"
+    before = history.read_bytes()
+    removed = sandbox.cli("guard", "remove", "--yes", *there)
+    assert (removed.exit_code, removed.stdout) == (0, "not installed\n"), removed.text
+    assert not any((prefix / script).exists() for script in SCRIPTS)
+    assert "fastinstall-guard" not in conda.list(prefix)
+    assert history.read_text().endswith("# remove specs: ['fastinstall-guard']\n")
+    added = sandbox.cli("guard", "install", "--yes", *there)
+    assert (added.exit_code, added.stdout) == (0, "installed, version 1\nin conda: fastinstall-guard-1-0\n"), added.text
+    assert all((prefix / script).exists() for script in SCRIPTS)
+    assert conda.list(prefix)["fastinstall-guard"]["channel"].endswith("channel")
+    assert history.read_text().endswith("# update specs: ['fastinstall-guard']\n")
+    assert sandbox.cli("rollback", "--yes", "--to", _transactions(prefix)[-1], *there).exit_code == 0
+    assert history.read_bytes() == before
+    assert "fastinstall-guard" in builds(prefix)
+
+
+def test_solvers_keep_to_the_pin(conda: RealConda, place: tuple[Sandbox, tuple[str, str]], unpacked: Path) -> None:
+    from rattler import MatchSpec
+
+    sandbox, channels = place
+    prefix = stacked(sandbox.root / "kept", channels, unpacked)
+    (prefix / PINNED).write_text(pinned_text(""))
+    there = conda.at(sandbox.root / "conda", *channels)
+    words = ("install", "--json", "--dry-run", "--prefix", prefix)
+    assert there.run(*words, "puretool").document["success"] is True
+    refused = there.run(*words, "viewer")
+    assert refused.exit_code == 1
+    assert "pillow" in refused.document["message"]
+    assert str(MatchSpec(PIN, strict=True)) == PIN
+
+
+def test_what_conda_does_not_know_is_not_pinned(place: tuple[Sandbox, tuple[str, str]], unpacked: Path) -> None:
+    sandbox, channels = place
+    prefix = sandbox.root / "unpinnable"
+    rattler_environment(channels, prefix, ("python", f"pillow ==12.1.1 {STOCK}"), unpacked)
+    with_receipt(prefix)
+    unasked = sandbox.cli("guard", "install", "--pin", "--prefix", prefix)
+    assert unasked.exit_code == 5
+    assert f"hint: fastinstall guard install --pin --yes --prefix {prefix}\n" in unasked.stderr
+    refused = sandbox.cli("guard", "install", "--pin", "--yes", "--prefix", prefix)
+    assert refused.exit_code == 5
+    assert f"conda's pillow is 12.1.1 {STOCK}, which the pin would forbid" in refused.stderr
+    assert not (prefix / PINNED).exists()

@@ -1,0 +1,171 @@
+"""The plugin inside a real conda: what it says, when, and that conda is none the worse for it."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel
+from conda_swappable import OURS, STACK, STOCK, stacked, swappable_channel
+from real_conda import RealConda, plugged
+from sandbox import NewSandbox, Result, run
+
+from fastinstall import __version__
+from fastinstall.journal.layout import RECEIPT
+
+pytest_plugins = ("conda_fixtures",)
+
+ENTRY_POINT = "fastinstall = fastinstall.conda_plugin"
+DECLINED = """
+import sys
+from fastinstall.conda_health import fix
+
+def confirm(question):
+    print(question)
+    sys.exit("declined")
+
+fix(sys.argv[1], confirm)
+"""
+"""What `conda doctor --fix` does of a later conda, with a person who declines."""
+
+NAME = f"Pillow-SIMD {STACK}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugged:
+    """A conda with the plugin, and environments with a stack of ours.
+
+    Attributes:
+        conda: it; `conda.run` leaves the plugin out.
+        variables: with which conda finds the plugin.
+        make: makes an environment at a path of this name, with further specs.
+    """
+
+    conda: RealConda
+    variables: Mapping[str, str]
+    make: Callable[..., Path]
+
+    def run(self, *words: str | Path, **changes: str) -> Result:
+        """Run conda with the plugin."""
+        return self.conda.run(*words, changes={**self.variables, **changes})
+
+    def on(self, prefix: Path, *words: str, **changes: str) -> Result:
+        """Run a command of conda's on an environment."""
+        return self.run(*words, "--prefix", prefix, **changes)
+
+
+@pytest.fixture(scope="module")
+def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox: NewSandbox) -> Iterator[Plugged]:
+    """conda with the plugin, and the channel of tiny packages before the usual one."""
+    with new_sandbox() as sandbox:
+        urls = (swappable_channel(sandbox.root / "channel"), channel.url)
+        there = conda.at(sandbox.root / "conda", *urls)
+
+        def make(name: str, *specs: str) -> Path:
+            return stacked(sandbox.root / name, urls, unpacked, *specs)
+
+        yield Plugged(conda=there, variables=plugged(there, sandbox.root / "plugin", ENTRY_POINT), make=make)
+
+
+def _lines(result: Result) -> list[str]:
+    """What was said that is ours."""
+    return [line for line in result.stderr.splitlines() if line.startswith(("fastinstall: ", "hint: "))]
+
+
+def test_a_swap_is_told_before_with_its_cause_and_after_with_its_repair_and_json_is_untouched(plugin: Plugged) -> None:
+    prefix = plugin.make("swapped")
+    done = plugin.on(prefix, "install", "--yes", "--json", "viewer", "puretool")
+    assert done.exit_code == 0, done.text
+    assert {record["name"] for record in done.document["actions"]["LINK"]} == {"pillow", "viewer", "puretool"}
+    before, avoid, after, repair = _lines(done)
+    assert before.startswith(f"fastinstall: {NAME} in {prefix} will be replaced with pillow 13.0.0 ({STOCK} of ")
+    assert before.endswith(", because of viewer 2.0, which requires pillow >=13")
+    assert avoid.startswith("hint: to keep it, answer no, and make a conda package of it: conda fastinstall setup ")
+    assert after == f"fastinstall: {NAME} in {prefix} was replaced with pillow 13.0.0 ({STOCK}) by conda install"
+    assert repair == f"hint: conda fastinstall doctor --fix --prefix {prefix}"
+    again = plugin.on(prefix, "remove", "--yes", "puretool")
+    assert _lines(again) == [after.removesuffix(" by conda install"), repair]
+
+
+def test_it_can_refuse_the_swap_and_nothing_happens(plugin: Plugged) -> None:
+    prefix = plugin.make("blocked")
+    words = ("install", "--yes", "--json", "viewer")
+    for name in ("FASTINSTALL_BLOCK_SWAPS", "CONDA_PLUGINS_FASTINSTALL_BLOCK_SWAPS"):
+        refused = plugin.on(prefix, *words, **{name: "true"})
+        assert refused.exit_code == 1
+        assert "fastinstall refuses this: " in refused.document["message"]
+        assert "because of viewer 2.0" in refused.document["message"]
+    assert (prefix / f"conda-meta/pillow-12.1.1-{OURS}.json").is_file()
+    allowed = {"FASTINSTALL_BLOCK_SWAPS": "0", "CONDA_PLUGINS_FASTINSTALL_BLOCK_SWAPS": "true"}
+    assert plugin.on(prefix, *words, "--dry-run", **allowed).document["dry_run"] is True
+
+
+def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_passed_in_silence(plugin: Plugged) -> None:
+    prefix = plugin.make("kept")
+    kept = plugin.on(prefix, "install", "--yes", "--quiet", "puretool", "painter")
+    assert (kept.exit_code, kept.stderr) == (0, "")
+    off = plugin.on(prefix, "install", "--dry-run", "--json", "viewer", FASTINSTALL_GUARD="0")
+    assert off.stderr == ""
+    (prefix / RECEIPT).unlink()
+    foreign = plugin.on(prefix, "install", "--yes", "--json", "viewer")
+    assert (foreign.exit_code, foreign.stderr) == (0, "")
+    assert "pillow" in {record["name"] for record in foreign.document["actions"]["LINK"]}
+
+
+def test_a_hook_that_fails_is_not_noticed(plugin: Plugged) -> None:
+    prefix = plugin.make("broken")
+    (prefix / RECEIPT).write_text('{"schema": "fastinstall.receipt/1"')
+    done = plugin.on(prefix, "install", "--yes", "--json", "viewer")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.document["success"] is True
+    loud = plugin.on(prefix, "install", "-vvv", "--yes", "puretool")
+    assert "the hook look_back of fastinstall failed" in loud.stderr
+
+
+def test_a_listing_is_what_it_is_without_the_plugin(plugin: Plugged) -> None:
+    prefix = plugin.make("listed")
+    plain = plugin.conda.run("list", "--json", "--prefix", prefix)
+    listed = plugin.on(prefix, "list", "--json")
+    assert listed == plain
+    assert json.loads(listed.stdout)[0]["name"] == "pillow"
+
+
+def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
+    prefix = plugin.make("examined", "python")
+    healthy = plugin.on(prefix, "doctor")
+    assert "❌ fastinstall: " in healthy.stdout
+    assert "advisories" in healthy.stdout
+    assert "swapped" not in healthy.stdout
+    core = next(prefix.glob("lib/python3*/site-packages/PIL/_imaging.*.so"))
+    core.write_bytes(b"\x7fELF of somebody else")
+    sick = plugin.on(prefix, "doctor")
+    assert "\n  error swapped: " in sick.stdout
+    assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in sick.stdout
+    declined = run((plugin.conda.python, "-c", DECLINED, prefix), plugin.variables)
+    assert "Put back the Pillow that fastinstall has set up?\n" in declined.stdout
+    assert declined.stderr.endswith("declined\n")
+    assert core.read_bytes() == b"\x7fELF of somebody else"
+    shutil.rmtree(prefix / "share/fastinstall")
+    assert "fastinstall" not in plugin.on(prefix, "doctor").text
+
+
+def test_the_command_line_runs_below_conda_on_the_environment_that_conda_means(plugin: Plugged) -> None:
+    prefix = plugin.make("commanded", "python")
+    version = plugin.run("fastinstall", "--version")
+    assert (version.exit_code, version.stdout) == (0, f"fastinstall {__version__}\n")
+    words = ("fastinstall", "doctor", "swapped", "--quick", "--json")
+    named = plugin.run(*words, "-p", prefix)
+    active = plugin.run(*words, **{**plugin.conda.activated(prefix), **plugin.variables, "CONDA_PREFIX": str(prefix)})
+    for result in (named, active):
+        assert result.exit_code == 0, result.text
+        assert result.document["environment"]["prefix"] == str(prefix)
+    none = plugin.run(*words)
+    assert (none.exit_code, none.document["exit_code"]) == (5, 5)
+
+
+def test_nothing_of_it_is_left_where_it_is_not_installed(plugin: Plugged) -> None:
+    gone = plugin.conda.run("fastinstall", "--version")
+    assert gone.exit_code != 0
+    assert "fastinstall" not in gone.stdout

@@ -1,0 +1,78 @@
+"""How a stack stands at a glance: from a receipt, one file, and the names of records."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from builders import changed, receipt
+
+from fastinstall.conda_standing import standing_of
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.codec import document, dump
+from fastinstall.rules.swaps import Core
+
+CONTENT = b"\x7fELF of ours"
+CORE = "lib/python3.11/site-packages/PIL/_imaging.so"
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """An environment as a setup leaves it, as far as a glance goes."""
+    for name, content in {
+        CORE: CONTENT,
+        "conda-meta/history": b"",
+        "conda-meta/libtiff-4.7.1-h1_0.json": b"{}",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    status = (tmp_path / CORE).stat()
+    core = {"path": "PIL/_imaging.so", "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+    made = changed(receipt(), {"core": {**core, "sha256": hashlib.sha256(CONTENT).hexdigest()}})
+    (tmp_path / RECEIPT).parent.mkdir(parents=True)
+    (tmp_path / RECEIPT).write_text(dump(document("receipt", made)))
+    return tmp_path
+
+
+def _core(prefix: Path) -> Core | None:
+    standing = standing_of(prefix)
+    return standing.core if standing is not None else None
+
+
+def test_what_was_set_up_is_named_and_in_place(prefix: Path) -> None:
+    standing = standing_of(prefix)
+    assert standing is not None
+    assert (standing.name, standing.packaged, standing.core) == ("Pillow-SIMD 12.1.1.post0", False, Core.INTACT)
+    assert standing.records == ()
+
+
+@pytest.mark.parametrize("build", ["simd_v2v3_py311_0", "py311h1234567_0"])
+def test_records_that_provide_pil_are_read_off_their_names(prefix: Path, build: str) -> None:
+    (prefix / f"conda-meta/pillow-13.0.0-{build}.json").touch()
+    standing = standing_of(prefix)
+    assert standing is not None
+    assert [package.dist for package in standing.records] == [f"pillow-13.0.0-{build}"]
+
+
+def test_other_bytes_are_another_core_whatever_their_size(prefix: Path) -> None:
+    (prefix / CORE).write_bytes(CONTENT + b"!")
+    assert _core(prefix) is Core.OTHER
+    (prefix / CORE).write_bytes(CONTENT[::-1])
+    os.utime(prefix / CORE, (1, 1))
+    assert _core(prefix) is Core.OTHER
+
+
+def test_the_same_bytes_with_another_time_are_intact(prefix: Path) -> None:
+    os.utime(prefix / CORE, (1, 1))
+    assert _core(prefix) is Core.INTACT
+
+
+def test_a_core_that_is_not_there_is_gone(prefix: Path) -> None:
+    (prefix / CORE).unlink()
+    assert _core(prefix) is Core.GONE
+
+
+@pytest.mark.parametrize("name", [RECEIPT, "conda-meta/history"])
+def test_what_is_not_ours_or_no_environment_any_more_has_no_standing(prefix: Path, name: str) -> None:
+    (prefix / name).unlink()
+    assert standing_of(prefix) is None
