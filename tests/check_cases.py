@@ -1,7 +1,8 @@
 """The states of tests/cases/checks: facts of an environment, and what doctor must say about it.
 
-Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal); `facts`, `receipt`, `recipe`: changes
-in the form of `builders.changed` (`receipt: null`: there is none; left out: the one of the base, if it has one);
+Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal; conda: with conda's own Pillow,
+conda-of-ours: set up by conda packages, conda-swapped: and replaced by conda's own); `facts`, `receipt`, `recipe`:
+changes in the form of `builders.changed` (`receipt: null`: there is none; left out: the one of the base, if any);
 `hosts`: CPUs of other machines by name, as changes to the one of the base; `today`; `expected`: findings that must be
 there; `example_of`: the check whose page in docs/reference/checks/ shows this case.
 """
@@ -24,6 +25,7 @@ from builders import (
     recipe,
     stock_facts,
 )
+from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
 
 from fastinstall.model.facts import Facts
 from fastinstall.model.isa import Host
@@ -37,8 +39,16 @@ _BASES: dict[str, Callable[[], Facts]] = {
     "stock": stock_facts,
     "empty": empty_facts,
     "minimal": minimal_facts,
+    "conda": conda_facts,
+    "conda-of-ours": ours_in_conda_facts,
+    "conda-swapped": conda_facts,
 }
-_RECEIPTS: dict[str, Callable[[], Receipt]] = {"healthy": receipt, "levelled": levelled_receipt}
+_RECEIPTS: dict[str, Callable[[], Receipt]] = {
+    "healthy": receipt,
+    "levelled": levelled_receipt,
+    "conda-of-ours": ours_in_conda_receipt,
+    "conda-swapped": ours_in_conda_receipt,
+}
 _KEYS = {"describes", "base", "facts", "receipt", "recipe", "hosts", "today", "expected", "example_of"}
 
 

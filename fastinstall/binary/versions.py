@@ -19,7 +19,7 @@ _NEED = struct.Struct("<HHIII")
 _NEEDED_NAME = struct.Struct("<IHHII")
 _DEFINITION = struct.Struct("<HHHHIII")
 _DEFINED_NAME = struct.Struct("<II")
-_FORMAT, _BASE, _INDEX = 1, 1, 0x7FFF
+_FORMAT, _BASE, _WEAK, _INDEX = 1, 1, 2, 0x7FFF
 
 
 @immutable
@@ -40,7 +40,7 @@ class SymbolVersions:
     """The versions of a file's symbols.
 
     Attributes:
-        needed: what it needs, by library, in the file's order.
+        needed: what it cannot do without, by library, in the file's order.
         defined: what it defines, in the file's order, without the base version, which is the file's own name.
     """
 
@@ -56,11 +56,13 @@ class Version:
         index: by which the symbols refer to it.
         name: "LIBJPEG_8.0".
         library: of which it is needed; empty for one that the file defines.
+        weak: it is needed, and may be missing.
     """
 
     index: int
     name: str
     library: str = ""
+    weak: bool = False
 
 
 def read_versions(path: Path) -> SymbolVersions:
@@ -75,7 +77,8 @@ def read_versions(path: Path) -> SymbolVersions:
         names = dynamic_strings(image, values)
         needed: dict[str, list[str]] = {}
         for version in needed_versions(image, values, names):
-            needed.setdefault(version.library, []).append(version.name)
+            if not version.weak:
+                needed.setdefault(version.library, []).append(version.name)
         return SymbolVersions(
             needed=tuple(VersionNeed(library=library, names=tuple(found)) for library, found in needed.items()),
             defined=tuple(version.name for version in defined_versions(image, values, names)),
@@ -91,11 +94,12 @@ def needed_versions(image: ElfImage, values: Mapping[int, int], names: Strings) 
     left = _INDEX
     for address, (_, _, library, first, _) in _entries(image, values.get(VERNEED, 0), _NEED):
         source = names.text(library)
-        for _, (_, _, index, name, _) in _steps(image, address + first, _NEEDED_NAME):
+        for _, (_, flags, index, name, _) in _steps(image, address + first, _NEEDED_NAME):
             left -= 1
             if left < 0:
                 raise ElfError(image.path, "malformed: more symbol versions than symbols can refer to")
-            yield Version(index=index & _INDEX, name=names.text(name), library=source)
+            weak = bool(flags & _WEAK)
+            yield Version(index=index & _INDEX, name=names.text(name), library=source, weak=weak)
 
 
 def defined_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:

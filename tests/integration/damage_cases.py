@@ -183,6 +183,7 @@ CASES = (
         kind="conda",
         damage=library_damages.jpeg_of_ijg,
         says={
+            "conda-records": ("warning", "libjpeg.so.62 of libjpeg-turbo-", "is altered"),
             "jpeg-library": ("warning", "the core loads IJG libjpeg 6b, not libjpeg-turbo"),
             "pillow-importable": ("error", "PIL cannot be imported", "undefined symbol: jpeg12_"),
         },
@@ -259,6 +260,8 @@ CASES = (
                 "(interface 6.2)",
             ),
             "libraries-resolve": ("warning", "libtiff.so", "comes from outside this conda environment"),
+            "conda-records": ("warning", "libtiff.so.6 of libs-1.0-", "is gone"),
+            "pillow-owner": ("error", "2 packages claim PIL's files", "conda's pillow"),
         },
     ),
     Case(

@@ -51,6 +51,15 @@ def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> D
     return None
 
 
+def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
+    """Whether a library that wheels leave to the system is this environment's own.
+
+    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
+    one. Without them the loader would take the system's; either will do.
+    """
+    return path is not None and _stem(name) in _PROMISED and place_of(context, path) is Place.ENVIRONMENT
+
+
 def is_bundled(name: str) -> bool:
     """Whether a library's name is as auditwheel gives it to what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
     stem, dash, digest = _stem(name).rpartition("-")

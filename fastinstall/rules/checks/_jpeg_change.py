@@ -5,6 +5,7 @@ from pathlib import PurePath
 from fastinstall.model.core import Library
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.rules.checks._codecs import called
+from fastinstall.rules.checks._conda import bringer, package_of, told
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._places import Place, place_of
 from fastinstall.rules.checks._stack import describe
@@ -49,12 +50,20 @@ def _author(context: CheckContext, recorded: Library, library: Library) -> tuple
     if place is Place.PACKAGES:
         return _by_record(context, path)
     if place is Place.ENVIRONMENT and context.facts.environment.kind is EnvironmentKind.CONDA:
-        package = "libjpeg-turbo" if library.implementation == "libjpeg-turbo" else "jpeg"
-        records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
-        return (f"clobbered in place, as conda's package {package} does; who did: {records}",)
+        return (_by_conda(context, library, path),)
     if place is Place.SYSTEM:
         return ("replaced in place, as an upgrade of the operating system's packages does",)
     return ("overwritten in place, by something that left no trace",)
+
+
+def _by_conda(context: CheckContext, library: Library, path: PurePath) -> str:
+    """The package of conda's that wrote it, with its command; guessed where conda's records do not tell."""
+    package = package_of(context, path)
+    if package:
+        return f"as it is, it belongs to conda's {package}{told(bringer(context.facts, package))}"
+    likely = "libjpeg-turbo" if library.implementation == "libjpeg-turbo" else "jpeg"
+    records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
+    return f"clobbered in place, as conda's package {likely} does; who did: {records}"
 
 
 def _by_record(context: CheckContext, path: PurePath) -> tuple[str, ...]:

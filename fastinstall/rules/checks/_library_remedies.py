@@ -40,6 +40,15 @@ def packages_with(context: CheckContext, name: str) -> tuple[str, ...]:
     return (f"packages that bring it: {_named(requirement)}",) if requirement is not None else ()
 
 
+def absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
+    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
+    conda, requirement = context.facts.conda, _requirement(context, name)
+    if conda is None or requirement is None:
+        return ()
+    absent = [package for package in requirement.conda if conda.named(package) is None]
+    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
+
+
 def _requirement(context: CheckContext, name: str) -> NativeRequirement | None:
     libraries = context.recipe.libraries.values()
     return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)

@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.model.environment import EnvironmentKind
+from fastinstall.rules.checks._conda import is_unclaimed, package_of
 from fastinstall.rules.checks._context import CheckContext
 
 _SHARED = frozenset(map(PurePath, ("/", "/usr", "/usr/local")))
@@ -36,20 +37,27 @@ def place_of(context: CheckContext, path: PurePath) -> Place:
 
 
 def whose(context: CheckContext, path: PurePath) -> str:
-    """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's"."""
+    """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     place = place_of(context, path)
     if place is Place.PACKAGES:
         return _package(context, path)
     if place is Place.ENVIRONMENT and _is_of_the_base(context, path):
         return "the base interpreter's"
     if place is Place.ENVIRONMENT:
-        conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
-        return f"this {conda}environment's"
+        return _of_environment(context, path)
     return {
         Place.SYSTEM: "the operating system's",
         Place.OTHER_ENVIRONMENT: "another environment's",
         Place.ELSEWHERE: "of a place outside this environment",
     }[place]
+
+
+def _of_environment(context: CheckContext, path: PurePath) -> str:
+    """With the package of conda's, as far as it is known."""
+    conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
+    package = package_of(context, path)
+    unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
+    return f"this {conda}environment's{f' {package}' if package else unclaimed}"
 
 
 def _is_of_the_base(context: CheckContext, path: PurePath) -> bool:

@@ -13,6 +13,7 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 ORDER = (
     "environment",
+    "conda-records",
     "cpu-level",
     "pillow-importable",
     "pillow-owner",

@@ -3,6 +3,7 @@
 import shlex
 
 from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Remedy
 from fastinstall.rules.checks._context import CheckContext
 
@@ -18,24 +19,41 @@ def repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
         return Remedy(text="put back what was set up here", command=command(context, "doctor --fix"))
-    if context.facts.environment.kind is not EnvironmentKind.VENV or context.facts.cpu.architecture != "x86_64":
+    if not may_be_changed(context.facts) or context.facts.cpu.architecture != "x86_64":
         return stock(context)
     return Remedy(text="put a whole stack in its place", command=command(context, "setup"))
 
 
 def setup(context: CheckContext, text: str, *options: str) -> Remedy:
     """Set up the fast stack here, or beside it where this environment is not ours to change."""
-    facts = context.facts
-    if facts.environment.kind is not EnvironmentKind.VENV or facts.interpreter.externally_managed is not None:
+    if not may_be_changed(context.facts):
         return Remedy(text=f"{text}, in an environment of its own", command=_NEW_ENVIRONMENT)
     return Remedy(text=text, command=command(context, "setup", *options))
+
+
+def reinstalled(context: CheckContext, text: str, *names: str) -> Remedy:
+    """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
+    if may_be_changed(context.facts) and not context.core_is_ours:
+        return Remedy(text=text, command=command(context, "doctor --fix"))
+    from fastinstall.rules.conda_names import conda_command  # noqa: PLC0415 (only in conda environments)
+
+    words = conda_command(context.facts, "install", "--force-reinstall", "--no-deps", *names)
+    return Remedy(text=text, command=words)
+
+
+def may_be_changed(facts: Facts) -> bool:
+    """Whether a setup would not be refused for what this environment is: a venv, or a conda environment of a user's."""
+    protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return not protected and not (facts.conda is not None and facts.conda.is_base)
+    return facts.environment.kind is EnvironmentKind.VENV and not protected
 
 
 def stock(context: CheckContext, *, upgrade: bool = False) -> Remedy:
     """Stock Pillow, again or a later one, by whoever manages this environment."""
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return Remedy(text=text, command=shlex.join(_conda(str(facts.environment.prefix), upgrade=upgrade)))
+        return Remedy(text=text, command=_conda(facts, upgrade=upgrade))
     if facts.interpreter.externally_managed is not None:
         return Remedy(text=f"{text}, with the operating system's package manager")
     python = str(facts.environment.python)
@@ -44,10 +62,12 @@ def stock(context: CheckContext, *, upgrade: bool = False) -> Remedy:
     return Remedy(text=text, command=shlex.join(_pip(python, upgrade=upgrade)))
 
 
-def _conda(prefix: str, *, upgrade: bool) -> tuple[str, ...]:
+def _conda(facts: Facts, *, upgrade: bool) -> str:
+    from fastinstall.rules.conda_names import conda_command  # noqa: PLC0415 (only in conda environments)
+
     if upgrade:
-        return ("conda", "update", "--prefix", prefix, "pillow")
-    return ("conda", "install", "--prefix", prefix, "--force-reinstall", "--no-deps", "pillow")
+        return conda_command(facts, "update", "pillow")
+    return conda_command(facts, "install", "--force-reinstall", "--no-deps", "pillow")
 
 
 def _pip(python: str, *, upgrade: bool) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import base64
 import binascii
 
 from fastinstall.model.core import Core
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts, Owner, Stack
 
 
@@ -35,9 +36,10 @@ def is_whole_enough(stack: Stack) -> bool:
 def is_of_the_system(facts: Facts) -> bool:
     """Whether PIL is a package of the operating system.
 
-    Those leave out RECORD, or all metadata, so that pip keeps its hands off (PEP 668).
+    Those leave out RECORD, or all metadata, so that pip keeps its hands off (PEP 668). What conda marks so is conda's.
     """
-    managed = facts.interpreter.externally_managed is not None
+    is_conda = facts.environment.kind is EnvironmentKind.CONDA
+    managed = facts.interpreter.externally_managed is not None and not is_conda
     return managed and is_whole_enough(facts.stack) and not any(owner.has_record for owner in facts.stack.owners)
 
 

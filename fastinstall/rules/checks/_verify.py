@@ -17,6 +17,12 @@ _COMPARE = (
     'd = lambda f: b.urlsafe_b64encode(h.sha256(f.read_binary()).digest()).decode().rstrip("="); '
     'print(*[f for f in m.files("{name}") if f.hash and (not f.locate().exists() or d(f) != f.hash.value)])'
 )
+_COMPARE_WITH_CONDA = (
+    "import hashlib as h, json, pathlib as p, sys; r = p.Path(sys.prefix); "
+    'd = json.load(open({record}))["paths_data"]["paths"]; '
+    'w = [(r / f["_path"], f.get("sha256_in_prefix") or f.get("sha256")) for f in d]; '
+    "print(*[f for f, s in w if s and (not f.exists() or h.sha256(f.read_bytes()).hexdigest() != s)])"
+)
 
 
 def show_digests(*paths: PurePath) -> str:
@@ -95,6 +101,11 @@ def show_owner(context: CheckContext, name: str = "pillow") -> str:
 def compare_with_record(context: CheckContext, name: str) -> str:
     """The files of an installed distribution that are missing or not as its RECORD says (PEP 376)."""
     return run_python(context, _COMPARE.format(name=name))
+
+
+def compare_with_conda(context: CheckContext, record: PurePath) -> str:
+    """The files of an installed package of conda's that are missing or not as its record says."""
+    return run_python(context, _COMPARE_WITH_CONDA.format(record=repr(str(record))))
 
 
 def run_python(context: CheckContext, code: str) -> str:

@@ -1,14 +1,18 @@
 """The environment itself: where it is, who manages it, and whether its Python is still the same.
 
 - error: the Python changed its minor version under the packages that were set up for it.
-- warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either.
-- hint: protected against changes (PEP 668, a global interpreter, conda, `conda-meta/frozen`, fastinstall's own), not
-  writable, or not the environment that is active in the shell.
+- warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either; the Python
+  of a conda environment is none of its own; conda changed the Python under packages that pip had installed, and PIL
+  is gone with them.
+- hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, unreadable records
+  of conda's, fastinstall's own), not writable, or not the environment that is active in the shell; packages of another
+  Python are left.
 
 Why it matters:
 A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
 `pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python
-only: when the base interpreter of a virtual environment is upgraded, they are still there and cannot be imported.
+only: when the base interpreter of a virtual environment is upgraded, or conda installs another Python, they are still
+there and cannot be imported. conda moves its own packages along, and leaves behind what pip had installed.
 
 How to fix it:
 Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,
@@ -18,14 +22,15 @@ it: `fastinstall setup --new-env ./fast-env`.
 
 from collections.abc import Iterator
 
+from fastinstall.model.conda import Conda
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, Remedy
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair, setup
 from fastinstall.rules.checks._stack import minor
-from fastinstall.rules.checks._verify import show_files, show_python, show_variables
-from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.checks._verify import run_python, show_files, show_python, show_variables
+from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "environment"
 SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
@@ -36,12 +41,15 @@ _SAY = Voice(NAME)
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the environment, PIL aside."""
-    problems = (*_changed_python(context), *_protected(context), *_activation(context.facts))
+    judges = (_changed_python, _belonging, _left_behind, _protected, _activation)
+    problems = tuple(finding for judge in judges for finding in judge(context))
     yield from problems or (_well(context),)
 
 
 def _well(context: CheckContext) -> Finding:
-    evidence = (f"interpreter: {_python(context.facts)}",)
+    conda = context.facts.conda
+    managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
+    evidence = (f"interpreter: {_python(context.facts)}", *managed)
     return _SAY.ok(_portrait(context.facts), evidence=evidence, verify=show_python(context))
 
 
@@ -71,7 +79,8 @@ def _protected(context: CheckContext) -> Iterator[Finding]:
     facts = context.facts
     elsewhere = setup(context, "set up the fast stack")
     if (marker := facts.interpreter.externally_managed) is not None:
-        message = "the operating system manages this Python (PEP 668): fastinstall does not change it"
+        manager = "conda" if facts.environment.kind is EnvironmentKind.CONDA else "the operating system"
+        message = f"{manager} manages this Python (PEP 668): fastinstall does not change it"
         yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
     elif facts.environment.kind is EnvironmentKind.SYSTEM:
         message = "this is a global interpreter, no environment of its own: fastinstall does not change it"
@@ -79,9 +88,8 @@ def _protected(context: CheckContext) -> Iterator[Finding]:
     if facts.frozen is not None:
         message = "this conda environment is frozen: fastinstall does not change it"
         yield _SAY.hint(message, evidence=(str(facts.frozen),), remedy=elsewhere)
-    elif facts.environment.kind is EnvironmentKind.CONDA:
-        message = "this is a conda environment: fastinstall examines it, and declines to change it"
-        yield _SAY.hint(message, evidence=(_portrait(facts),), remedy=elsewhere)
+    elif facts.conda is not None:
+        yield from _guarded_by_conda(context, facts.conda)
     if facts.environment.prefix == facts.tool_prefix:
         message = "this is fastinstall's own environment: it does not change itself"
         yield _SAY.hint(message, evidence=(str(facts.tool_prefix),), remedy=elsewhere)
@@ -91,7 +99,57 @@ def _protected(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
 
-def _activation(facts: Facts) -> Iterator[Finding]:
+def _guarded_by_conda(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+    if conda.is_base:
+        message = "this is conda's base environment, in which conda itself is installed: fastinstall does not change it"
+        elsewhere = setup(context, "set up the fast stack")
+        yield _SAY.hint(message, evidence=(_portrait(context.facts),), remedy=elsewhere)
+    if conda.unreadable:
+        message = f"{_count(conda.unreadable)} of conda's cannot be read: fastinstall does not change the environment"
+        evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in conda.unreadable.items()))
+        yield _SAY.hint(message, evidence=evidence)
+
+
+def _count(records: dict[str, str]) -> str:
+    return "1 record" if len(records) == 1 else f"{len(records)} records"
+
+
+def _left_behind(context: CheckContext) -> Iterator[Finding]:
+    """Packages of another Python, which conda left where it found them when it installed this one."""
+    facts = context.facts
+    stale = facts.conda.stale if facts.conda is not None else ()
+    if stale and not any(_changed_python(context)):
+        is_lost = facts.stack.directory is None
+        say = _SAY.warning if is_lost else _SAY.hint
+        where = " and ".join(stale)
+        told = f"{where} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does not see"
+        yield say(
+            f"Python changed to {facts.interpreter.version}: {told}{', and PIL is missing' if is_lost else ''}",
+            evidence=tuple(f"{facts.environment.prefix}/{name}" for name in stale),
+            expected=str(facts.interpreter.site_packages),
+            observed=where,
+            remedy=setup(context, "set up the fast stack for this Python") if is_lost else None,
+            verify=show_files(*(facts.environment.prefix / name for name in stale)),
+        )
+
+
+def _belonging(context: CheckContext) -> Iterator[Finding]:
+    """A conda environment whose `bin/python` leads out of it: what is installed through it lands elsewhere."""
+    facts = context.facts
+    mine, theirs = facts.environment.prefix, facts.interpreter.prefix
+    if facts.conda is not None and theirs != mine and theirs.name != mine.name:
+        yield _SAY.warning(
+            f"the Python of this conda environment says that it belongs to {theirs}: pip would install there",
+            evidence=(f"interpreter: {_python(facts)}", f"site-packages: {facts.interpreter.site_packages}"),
+            expected=str(mine),
+            observed=str(theirs),
+            remedy=Remedy(text="install conda's package `python` in this environment again"),
+            verify=run_python(context, "import sys; print(sys.prefix)"),
+        )
+
+
+def _activation(context: CheckContext) -> Iterator[Finding]:
+    facts = context.facts
     named = tuple(f"{variable}={prefix}" for variable, prefix in facts.active.items())
     prefixes, verify = set(facts.active.values()), show_variables("VIRTUAL_ENV", "CONDA_PREFIX")
     if len(prefixes) > 1:

@@ -1,49 +1,113 @@
-"""The start-up guard, which tells at the next start of Python that something replaced the stack.
+"""What tells of a swap, or keeps it from happening: the start-up guard, and in a conda environment the guard package.
 
-- warning: it is damaged, outdated or not compiled.
-- hint: it is not installed.
+- warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
+  stack, or files of it are.
+- hint: the start-up guard is not installed; the guard package is another one than was set up; the stack is a wheel in a
+  conda environment, so that there is nothing that conda's solver obeys.
 
 Skipped where fastinstall has set up nothing, or where the guard was declined (`--no-guard`).
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
-`pip check` has nothing to say about it. The guard says so once, when Python is started next.
+`pip check` has nothing to say about it. The guard says so once, when Python is started next. conda, mamba and pixi run
+no Python of the environment's; what they obey is the guard package, which allows no Pillow but ours beside it. Its
+scripts in `etc/conda/activate.d` look when the environment is activated.
 
 How to fix it:
-`fastinstall guard install` writes its files again, for the Python and the core that are there. They are plain to read,
-and `FASTINSTALL_GUARD=0` switches them off.
+`fastinstall guard install` writes the start-up guard's files again, for the Python and the core that are there. They
+are plain to read, and `FASTINSTALL_GUARD=0` switches them off. `fastinstall doctor --fix` puts the guard package back;
+`fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
 """
 
 from collections.abc import Iterator
 
+from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import GuardState
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.receipt import Receipt
+from fastinstall.rules.checks._conda import remover, told
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._remedies import command
+from fastinstall.rules.checks._remedies import command, reinstalled, repair, setup
 from fastinstall.rules.checks._verify import show_files
-from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "guards"
-SUMMARY = "Whether the start-up guard is installed, intact, compiled and up to date."
+SUMMARY = "Whether the start-up guard, and conda's guard package, are installed, intact and up to date."
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the guard."""
-    guard, receipt = context.facts.guard, context.receipt
+    """Judge the guards."""
+    receipt = context.receipt
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here to be guarded")
-    elif guard.problems:
-        yield _damaged(context, guard)
-    elif guard.installed:
-        yield _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
-    elif not receipt.wish.guard:
-        yield _SAY.skipped("the guard was declined at the setup")
-    else:
-        message = "no guard is installed: nothing tells when another installation replaces this stack"
-        yield _SAY.hint(message, expected="installed", observed="not installed", remedy=_install(context))
+        return
+    yield _at_start(context, receipt)
+    yield from _of_conda(context, receipt)
+
+
+def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
+    guard = context.facts.guard
+    if guard.problems:
+        return _damaged(context, guard)
+    if guard.installed:
+        return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
+    if not receipt.wish.guard:
+        return _SAY.skipped("the guard was declined at the setup")
+    message = "no guard is installed: nothing tells when another installation replaces this stack"
+    return _SAY.hint(message, expected="installed", observed="not installed", remedy=_install(context))
+
+
+def _of_conda(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+    conda = context.facts.conda
+    if conda is None:
+        return
+    if receipt.conda is None:
+        yield from _without_package(context)
+    elif (guard := receipt.conda.guard) is not None:
+        yield _guard_package(context, conda, guard)
+
+
+def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> Finding:
+    found, verify = conda.named(guard.name), show_files(context.facts.environment.prefix / "conda-meta")
+    lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
+    if found is None:
+        return _SAY.warning(
+            f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
+            evidence=(f"conda-meta/{guard.record} is gone", *_removal(context, guard)),
+            expected=guard.dist,
+            observed="not installed",
+            remedy=repair(context),
+            verify=verify,
+        )
+    if lost:
+        message = f"files of the guard package are gone or altered: {lost[0]}"
+        remedy = reinstalled(context, "install the guard package again", guard.name)
+        return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
+    if found.dist != guard.dist:
+        message = f"the guard package is {found.dist}, and {guard.dist} was set up"
+        return _SAY.hint(message, evidence=found.constrains, expected=guard.dist, observed=found.dist, verify=verify)
+    kept = tuple(f"as long as it is installed, conda takes {spec} alone" for spec in found.constrains)
+    return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
+
+
+def _removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
+    removal = told(remover(context.facts, guard.dist))
+    return (f"removed{removal}",) if removal else ()
+
+
+def _without_package(context: CheckContext) -> Iterator[Finding]:
+    if context.core_is_ours:
+        yield _SAY.hint(
+            "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "
+            "as soon as a package requires one",
+            expected="a package that conda's solver keeps",
+            observed="a wheel",
+            remedy=setup(context, "have it as a conda package", "--engine", "auto"),
+            verify=show_files(context.facts.environment.prefix / "conda-meta"),
+        )
 
 
 def _damaged(context: CheckContext, guard: GuardState) -> Finding:

@@ -1,35 +1,40 @@
 """What an interrupted installation left behind, fastinstall's or another tool's.
 
 - error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
-  what it removes (`PIL` to `~IL`) and does not put it back when it is killed.
+  what it removes (`PIL` to `~IL`) and does not put it back when it is killed; conda was stopped while packages that
+  matter to PIL were half there.
+- warning: conda left files behind that it had moved out of the way; the packages that matter to PIL are whole.
 
 Why it matters:
 An installer that is stopped midway leaves PIL missing, or mixed of two versions: 39 of 66 interruptions of pip did
 (measured 2026-11-21). What begins with `~` is what it had moved aside; later runs of pip warn of it and leave it there.
+conda undoes a transaction that fails, and none that is killed.
 
 How to fix it:
 `fastinstall doctor --fix` finishes or undoes a transaction of fastinstall, and puts the stack back that was set up.
-Elsewhere install Pillow again; what begins with `~` can then be removed by hand.
+Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda has to finish:
+`conda list --revisions` tells what it did last; run that again, and remove what it left. Until then a setup refuses.
 """
 
 from collections.abc import Iterator
 
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, Remedy
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._verify import show_files, show_text
 from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "interrupted"
-SUMMARY = "Left-overs of an interrupted installation, pip's or fastinstall's own."
+SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
+_SHOWN = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge left-overs."""
-    problems = (*_ours(context), *_foreign(context))
+    problems = (*_ours(context), *_foreign(context), *_of_conda(context))
     packages = show_files(context.facts.interpreter.site_packages)
     yield from problems or (_SAY.ok("no installation was interrupted here", verify=packages),)
 
@@ -59,3 +64,26 @@ def _foreign(context: CheckContext) -> Iterator[Finding]:
             remedy=repair(context),
             verify=show_files(*(context.facts.interpreter.site_packages / name for name in debris)),
         )
+
+
+def _of_conda(context: CheckContext) -> Iterator[Finding]:
+    conda, prefix = context.facts.conda, context.facts.environment.prefix
+    if conda is not None and conda.debris:
+        halves = tuple(claim.dist for claim in conda.claims if claim.missing)
+        say, but = (_SAY.error, f" while {halves[0]} was half there") if halves else (_SAY.warning, "")
+        first, more = conda.debris[0], f" and {len(conda.debris) - 1} more" if len(conda.debris) > 1 else ""
+        yield say(
+            f"a transaction of conda's was interrupted{but}, and left {first}{more}",
+            evidence=listing(tuple(f"{prefix}/{name}" for name in conda.debris)),
+            expected="what conda moves out of the way is gone when it has finished",
+            observed=", ".join(conda.debris[:_SHOWN]),
+            remedy=_finish(context),
+            verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),
+        )
+
+
+def _finish(context: CheckContext) -> Remedy:
+    from fastinstall.rules.conda_names import conda_command  # noqa: PLC0415 (only in conda environments)
+
+    told = conda_command(context.facts, "list", "--revisions")
+    return Remedy(text="run again what conda did last, then remove by hand what it left", command=told)

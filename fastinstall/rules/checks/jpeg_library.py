@@ -4,7 +4,8 @@
   JPEG fails; or the JPEG support that was set up is gone.
 - warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD; not
   the file that the setup recorded; outside this environment although the libraries were bundled; another one than
-  this is mapped in a running process; no JPEG at all.
+  this is mapped in a running process; no JPEG at all; in a conda environment another package has written its headers
+  and `libjpeg.so` over those of libjpeg-turbo.
 - hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
@@ -16,6 +17,8 @@ libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpe
 which one has taken the other's place works, or seems to, and is slow. `PIL.features` cannot tell: it says what the core
 was compiled with, "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails.
 libjpeg-turbo decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
+conda's packages `jpeg` and `libjpeg-turbo` bring headers of the same names; what is built where those of `jpeg` were
+installed last is compiled for, and linked to, the IJG's library, whatever else is there.
 
 How to fix it:
 Where fastinstall has set up the stack, `fastinstall doctor --fix` puts the library back that belongs to it. Elsewhere
@@ -38,7 +41,7 @@ from fastinstall.rules.checks._jpeg_fit import claims_and_failures, misfit
 from fastinstall.rules.checks._jpeg_found import Jpeg, jpeg_of_core, missing_jpeg, portray
 from fastinstall.rules.checks._lacking import show_lacking
 from fastinstall.rules.checks._places import whose
-from fastinstall.rules.checks._remedies import repair
+from fastinstall.rules.checks._remedies import reinstalled, repair
 from fastinstall.rules.checks._stack import readable_core, why_no_core
 from fastinstall.rules.checks._verify import (
     FEATURES,
@@ -63,6 +66,11 @@ _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
+    yield from _of_core(context)
+    yield from _headers(context)
+
+
+def _of_core(context: CheckContext) -> Iterator[Finding]:
     core = readable_core(context.facts.stack)
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
@@ -82,6 +90,25 @@ def _well(context: CheckContext, jpeg: Jpeg) -> Finding:
     traits = ("with SIMD code",) if jpeg.library.simd else ()
     message = f"the core {how} {called(jpeg.library)} ({', '.join((*traits, whose(context, jpeg.path)))})"
     return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+
+
+def _headers(context: CheckContext) -> Iterator[Finding]:
+    """What the next build in this conda environment would compile for."""
+    if context.facts.conda is None:
+        return
+    from fastinstall.rules.checks._jpeg_clash import taken_from_turbo  # noqa: PLC0415 (only in conda environments)
+
+    clash = taken_from_turbo(context)
+    if clash is not None:
+        yield _SAY.warning(
+            f"{clash.files} {clash.verb} {clash.holder}, though {clash.loser} claims them too: what is built here next "
+            "is linked to another libjpeg, without SIMD code",
+            evidence=clash.evidence,
+            expected=f"those of {clash.loser}",
+            observed=clash.holder,
+            remedy=reinstalled(context, "install libjpeg-turbo again, so that its files win", _TURBO),
+            verify=clash.verify,
+        )
 
 
 def _unlinked(context: CheckContext, core: Core) -> Finding:

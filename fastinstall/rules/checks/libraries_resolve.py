@@ -7,13 +7,14 @@
 
 The files of every module are followed through, directly needed or not, by the loader's rules (`man ld.so`), as for a
 fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are the
-libraries that the interpreter itself brings.
+libraries that the interpreter itself brings; its own libz may serve a wheel that leaves libz to the system.
 
 Why it matters:
 A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library that
 is found at a place where it was not meant to be is another version, or goes away with the environment it belongs to:
 the RUNPATH that conda's compilers write is absolute, so that a wheel that was built in one environment loads that
-one's libraries in another.
+one's libraries in another. A build in a conda environment without libtiff finds the system's, and with it the
+system's libjpeg.
 
 How to fix it:
 Install the library that is missing, or put the stack back by `fastinstall doctor --fix`. Where the place is wrong,
@@ -30,9 +31,9 @@ from fastinstall.model.linkage import Linkage, LoadedFile, MissingLibrary
 from fastinstall.rules.agreement import Disagreement, disagreements
 from fastinstall.rules.checks._codecs import no_simulation, simulation
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._displaced import displacement, is_by_variable
+from fastinstall.rules.checks._displaced import displacement, is_by_variable, is_of_the_interpreter
 from fastinstall.rules.checks._lacking import lacking, show_lacking
-from fastinstall.rules.checks._library_remedies import bring, packages_with, unset_variables
+from fastinstall.rules.checks._library_remedies import absent_packages, bring, packages_with, unset_variables
 from fastinstall.rules.checks._mapped import mapped_files
 from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
@@ -131,7 +132,12 @@ def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
         more = f", and {len(along)} more that it brings along" if along else ""
         yield _SAY.warning(
             f"{_name(file)} {problem.message}{more}",
-            evidence=(*_story(file), f"it is {whose(context, file.path)}", *listing(tuple(_stories(along)))),
+            evidence=(
+                *_story(file),
+                f"it is {whose(context, file.path)}",
+                *listing(tuple(_stories(along))),
+                *absent_packages(context, _name(file)),
+            ),
             expected=problem.expected,
             observed=str(file.path),
             remedy=unset_variables() if is_by_variable(file) else repair(context),
@@ -169,7 +175,8 @@ def _redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
 
 def _disagreeing(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     process = context.facts.process
-    found = disagreements(linkage, mapped_files(context))
+    differences = disagreements(linkage, mapped_files(context))
+    found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
     if found:
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
         maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""

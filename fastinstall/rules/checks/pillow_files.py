@@ -1,11 +1,12 @@
-"""PIL's files on disk against what its distribution recorded.
+"""PIL's files on disk against what its distribution, or its package of conda's, recorded.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
   module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or a stray module lies there (PIL imports fine
   with all of that); recorded files are missing.
 - warning: other files altered, or claimed by nobody; modules of another Python beside the right ones.
 
-With several owners, the files are held against the one that they fit best.
+With several owners, the files are held against the one that they fit best; a package of conda's is held against
+conda's record.
 
 Why it matters:
 PIL imports with files of two versions mixed, as long as the core and `_version.py` agree: a `_webp` of another build is
@@ -22,13 +23,13 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.model.facts import Owner, Stack
 from fastinstall.model.finding import Finding, Status
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import loaded_file
+from fastinstall.rules.checks._recorded import recorded, unclaimed
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._stack import version_conflict, why_no_stack
-from fastinstall.rules.checks._verify import compare_with_record, show_files, show_strings
+from fastinstall.rules.checks._verify import show_files, show_strings
 from fastinstall.rules.checks._voice import Details, Voice, listing
 
 NAME = "pillow-files"
@@ -53,12 +54,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _intact(context: CheckContext) -> Finding:
-    owner = _best_fit(context.facts.stack)
-    if owner is None:
+    record = recorded(context)
+    if record is None:
         return _SAY.skipped("there is no RECORD to compare PIL's files with")
-    name = owner.distribution.name
-    message = f"all {owner.files} files are as {name} {owner.distribution.version} recorded them"
-    return _SAY.ok(message, evidence=(owner.distribution.metadata,), verify=compare_with_record(context, name))
+    message = f"all {record.files} files are as {record.title} recorded them"
+    return _SAY.ok(message, evidence=(record.place,), verify=record.verify)
 
 
 def _core(context: CheckContext) -> Iterator[Finding]:
@@ -87,17 +87,16 @@ def _versions(context: CheckContext) -> Iterator[Finding]:
 
 
 def _recorded(context: CheckContext) -> Iterator[Finding]:
-    owner = _best_fit(context.facts.stack)
-    if owner is None:
+    record = recorded(context)
+    if record is None:
         return
-    name, verify = owner.distribution.name, compare_with_record(context, owner.distribution.name)
-    whose = f"{name} {owner.distribution.version}"
-    modules, libraries, other = _divide(owner.mismatched)
+    whose, verify = record.title, record.verify
+    modules, libraries, other = _divide(record.altered)
     stated = (
         (modules, Status.ERROR, f"extension modules are not those of {whose}: {_names(modules)}"),
         (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_names(libraries)}"),
         (other, Status.WARNING, f"{len(other)} files differ from those of {whose}"),
-        (owner.missing, Status.ERROR, f"{len(owner.missing)} files of {whose} are missing"),
+        (record.missing, Status.ERROR, f"{len(record.missing)} files of {whose} are missing"),
     )
     for files, status, message in stated:
         if files:
@@ -105,10 +104,10 @@ def _recorded(context: CheckContext) -> Iterator[Finding]:
 
 
 def _stray(context: CheckContext) -> Iterator[Finding]:
-    if _best_fit(context.facts.stack) is None:
+    if recorded(context) is None:
         return
     foreign = (*_of_another_python(context), *context.facts.stack.foreign_cores)
-    modules, libraries, files = _divide(tuple(name for name in context.facts.stack.unclaimed if name not in foreign))
+    modules, libraries, files = _divide(tuple(name for name in unclaimed(context) if name not in foreign))
     other = (*libraries, *files)
     if modules:
         message = f"stray extension modules that no distribution claims: {_names(modules)}"
@@ -132,7 +131,7 @@ def _foreign(context: CheckContext) -> Iterator[Finding]:
 
 def _of_another_python(context: CheckContext) -> tuple[str, ...]:
     suffix = context.facts.interpreter.extension_suffix
-    tagged = (name for name in context.facts.stack.unclaimed if _TAGGED.search(name))
+    tagged = (name for name in unclaimed(context) if _TAGGED.search(name))
     return tuple(name for name in tagged if not name.endswith(suffix))
 
 
@@ -148,11 +147,6 @@ def _problem(context: CheckContext, status: Status, message: str, told: Details)
 
 def _directory(context: CheckContext) -> PurePath:
     return context.facts.interpreter.site_packages / "PIL"
-
-
-def _best_fit(stack: Stack) -> Owner | None:
-    recorded = (owner for owner in stack.owners if owner.has_record)
-    return min(recorded, key=lambda owner: len(owner.mismatched) + len(owner.missing), default=None)
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -1,15 +1,21 @@
-"""Which distributions claim PIL's files; there should be one.
+"""Which distributions and packages of conda's claim PIL's files; there should be one.
 
 - error: several claim them, and uninstalling one deletes the other's files (neither `pip list` nor `pip check` says
-  so); a distribution is left without its files; files are left without a distribution, as an interrupted
-  installation leaves them.
-- warning: the RECORD is missing, and pip and uv refuse to uninstall.
-- hint: the only owner is not called `pillow`, so that any package that requires pillow brings stock Pillow back.
+  so, nor does conda); a distribution, or a package of conda's, is left without its files; files are left without a
+  distribution, as an interrupted installation leaves them.
+- warning: the RECORD is missing, and pip and uv refuse to uninstall; a wheel of ours took the place of a package whose
+  record conda keeps (`--engine pip`).
+- hint: the only owner is not called `pillow`, so that any package that requires pillow brings stock Pillow back; or
+  pip put it into a conda environment, and conda does not know it.
+
+A package of conda's and the metadata that it brings along are one owner.
 
 Why it matters:
 `pip install pillow-simd` beside a Pillow leaves two owners of the same files. Whichever was installed last has
 overwritten the other's; `pip uninstall pillow` then deletes PIL, while `pip list` shows pillow-simd, and `pip check` is
-content. Every one of 19 usual commands of pip, uv and poetry brought stock Pillow back (measured 2026-11-21).
+content. Every one of 19 usual commands of pip, uv and poetry brought stock Pillow back (measured 2026-11-21). conda and
+pip keep books of their own: conda writes its Pillow over pip's, pip over conda's, and `conda remove` deletes by its
+book, whoever's files those are by now.
 
 How to fix it:
 Have one owner, called `pillow`: `fastinstall setup` builds the SIMD stack under that name, takes the others out, and
@@ -19,88 +25,105 @@ keeps what it takes out for `fastinstall rollback`.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.model.facts import Owner, Stack
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Stack
 from fastinstall.model.finding import Finding
+from fastinstall.rules.checks._claim_words import missing_files, own_metadata, portrayed, show_claim, show_claims
+from fastinstall.rules.checks._claimants import Claimant, claimants
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair, setup
-from fastinstall.rules.checks._stack import brought, describe, is_of_the_system, is_whole_enough, why_no_stack
-from fastinstall.rules.checks._verify import show_files, show_lines, show_owner
+from fastinstall.rules.checks._stack import describe, is_of_the_system, is_whole_enough, why_no_stack
+from fastinstall.rules.checks._verify import show_files, show_owner
 from fastinstall.rules.checks._voice import Voice
+from fastinstall.rules.messages import listing as joined
 
 NAME = "pillow-owner"
-SUMMARY = "Which distributions own PIL's files: two, dangling ones, ones without a RECORD."
+SUMMARY = "Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD."
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
+_Claimants = tuple[Claimant, ...]
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge who owns PIL."""
-    stack = context.facts.stack
-    if not stack.owners and stack.directory is None:
+    stack, found = context.facts.stack, claimants(context.facts)
+    if not found and stack.directory is None:
         yield _SAY.skipped(why_no_stack(context.facts))
         return
     if is_of_the_system(context.facts):
         message = "PIL is the operating system's: its package manager keeps account of the files"
         yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*_directory(stack)))
         return
-    states = (_contested, _dangling, _unowned, _unrecorded, _exposed)
-    problems = tuple(finding for state in states for finding in state(context))
-    yield from problems or (_single(context, stack.owners[0]),)
+    states = (_contested, _outlived, _dangling, _unowned, _unrecorded, _exposed, _unknown_to_conda)
+    problems = tuple(finding for state in states for finding in state(context, found))
+    yield from problems or (_single(context, found[0]),)
 
 
 def _directory(stack: Stack) -> tuple[PurePath, ...]:
     return (stack.directory,) if stack.directory is not None else ()
 
 
-def _single(context: CheckContext, owner: Owner) -> Finding:
-    verify = show_owner(context, owner.distribution.name)
-    return _SAY.ok(f"PIL belongs to {describe(owner)}", evidence=(owner.distribution.metadata,), verify=verify)
+def _single(context: CheckContext, claimant: Claimant) -> Finding:
+    message = f"PIL belongs to {claimant.description}"
+    return _SAY.ok(message, evidence=(claimant.place, *own_metadata(claimant)), verify=show_claim(context, claimant))
 
 
-def _contested(context: CheckContext) -> Iterator[Finding]:
-    stack = context.facts.stack
-    if len(stack.owners) > 1:
-        names = " and ".join(f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners)
+def _contested(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    if len(found) > 1 and not _is_outlived(context, found):
+        what = "packages" if any(claimant.package for claimant in found) else "distributions"
+        names = " and ".join(claimant.title for claimant in found)
         yield _SAY.error(
-            f"{len(stack.owners)} distributions claim PIL's files: {names}; uninstalling one breaks the other",
-            evidence=tuple(_claim(owner, stack) for owner in stack.owners),
+            f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other",
+            evidence=tuple(portrayed(claimant, context.facts) for claimant in found),
             expected="one owner",
-            observed=f"{len(stack.owners)} owners",
+            observed=f"{len(found)} owners",
             remedy=repair(context),
-            verify=_show_claims(context),
+            verify=show_claims(context, found),
         )
 
 
-def _show_claims(context: CheckContext) -> str:
-    """The line of each RECORD that lists the core, with its hash."""
-    owners = [owner.distribution.metadata for owner in context.facts.stack.owners if owner.has_record]
-    packages = context.facts.interpreter.site_packages
-    return show_lines("^PIL/_imaging[.]", *(packages / name / "RECORD" for name in owners))
+def _outlived(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    """A wheel of ours that took the place of a package of conda's, whose record stays."""
+    if _is_outlived(context, found):
+        packages = tuple(claimant for claimant in found if claimant.package is not None)
+        titles = joined(claimant.title for claimant in packages)
+        yield _SAY.warning(
+            f"the record of {titles} is still there, whose place this wheel took: conda deletes or overwrites "
+            "the files when it changes that package",
+            evidence=tuple(portrayed(claimant, context.facts) for claimant in found),
+            expected="one owner",
+            observed=f"{len(found)} owners",
+            remedy=setup(context, "have one conda package in the place of both", "--engine", "auto"),
+            verify=show_claims(context, found),
+        )
 
 
-def _claim(owner: Owner, stack: Stack) -> str:
-    whose = "the core on disk is its own" if brought(owner, stack.core) else "the core on disk is not its own"
-    return f"{owner.distribution.metadata}: {describe(owner)}; {whose}"
+def _is_outlived(context: CheckContext, found: _Claimants) -> bool:
+    """Whether all but our own distribution, in place as a wheel, are records of conda's that lost their files."""
+    receipt = context.receipt
+    if receipt is None or receipt.conda is not None or not context.core_is_ours:
+        return False
+    owners = [claimant.place for claimant in found if claimant.owner is not None]
+    return owners == [receipt.metadata] and len(found) > 1
 
 
-def _dangling(context: CheckContext) -> Iterator[Finding]:
-    stack = context.facts.stack
-    if is_whole_enough(stack):
+def _dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    if is_whole_enough(context.facts.stack):
         return
-    for owner in stack.owners:
+    for claimant in found:
         yield _SAY.error(
-            f"{owner.distribution.name} {owner.distribution.version} is listed as installed, but PIL's files are gone",
-            evidence=(f"{owner.distribution.metadata}: {describe(owner)}; {len(owner.missing)} files missing",),
+            f"{claimant.title} is listed as installed, but PIL's files are gone",
+            evidence=(f"{claimant.place}: {claimant.description}; {missing_files(claimant)} files missing",),
             expected="metadata with files, or neither",
-            observed="a dangling dist-info",
+            observed="a dangling dist-info" if claimant.package is None else "a record of conda's without its files",
             remedy=repair(context),
-            verify=show_owner(context, owner.distribution.name),
+            verify=show_claim(context, claimant),
         )
 
 
-def _unowned(context: CheckContext) -> Iterator[Finding]:
-    if not context.facts.stack.owners:
+def _unowned(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    if not found:
         yield _SAY.error(
             "no distribution claims PIL's files: an interrupted installation leaves this, or a copy by hand",
             evidence=(str(context.facts.stack.directory),),
@@ -111,12 +134,12 @@ def _unowned(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _unrecorded(context: CheckContext) -> Iterator[Finding]:
-    for owner in context.facts.stack.owners:
-        if not owner.has_record:
-            name = f"{owner.distribution.name} {owner.distribution.version}"
+def _unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    for claimant in found:
+        owner = claimant.owner
+        if owner is not None and claimant.package is None and not owner.has_record:
             yield _SAY.warning(
-                f"{name} has no RECORD: pip and uv refuse to uninstall it",
+                f"{claimant.title} has no RECORD: pip and uv refuse to uninstall it",
                 evidence=(owner.distribution.metadata, describe(owner)),
                 expected="RECORD",
                 observed="missing",
@@ -125,12 +148,27 @@ def _unrecorded(context: CheckContext) -> Iterator[Finding]:
             )
 
 
-def _exposed(context: CheckContext) -> Iterator[Finding]:
-    names = [owner.distribution.name for owner in context.facts.stack.owners]
+def _exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    names = [claimant.name for claimant in found]
     if len(names) == 1 and names[0] != "pillow":
         yield _SAY.hint(
             f"PIL belongs to {names[0]} alone: any package that requires pillow brings stock Pillow back",
             evidence=tuple(f"{one.name} requires {one.requirement}" for one in context.facts.stack.dependants),
             remedy=setup(context, "set it up under the name that dependants ask for", "--dist-name", "pillow"),
             verify=show_owner(context, names[0]),
+        )
+
+
+def _unknown_to_conda(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+    """A wheel in a conda environment that is not ours; ours is told of by the check of the guards."""
+    conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
+    if not is_conda or conda is None or conda.unreadable or context.core_is_ours:
+        return
+    if len(found) == 1 and found[0].package is None and found[0].name == "pillow":
+        yield _SAY.hint(
+            f"conda does not know {found[0].description}: the next package of conda's that requires pillow brings "
+            "another one, and writes it over this",
+            evidence=(found[0].place, "no record in conda-meta claims PIL's files"),
+            remedy=setup(context, "set it up as a conda package"),
+            verify=show_owner(context),
         )

@@ -4,7 +4,8 @@
   uninstalled, altered in place, replaced by half, or that the Python changed under it.
 
 The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`. Where
-the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD.
+the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD. In a conda
+environment the installed package is compared too, and conda's history tells the command that replaced it.
 Skipped where fastinstall has set up nothing.
 
 Why it matters:
@@ -14,7 +15,8 @@ requires Pillow, or any transaction of conda's that touches Pillow.
 
 How to fix it:
 `fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. `fastinstall guard install` brings
-the guard, which tells of the next swap at the next start of Python.
+the guard, which tells of the next swap at the next start of Python. In a conda environment the guard package keeps
+conda's solver from the next one.
 """
 
 from collections.abc import Iterator
@@ -23,9 +25,17 @@ from pathlib import PurePath
 from fastinstall.model.facts import Facts, Owner, Stack
 from fastinstall.model.finding import Finding
 from fastinstall.model.receipt import Receipt
+from fastinstall.rules.checks._claimants import claimant_of, claimants, holds_core
+from fastinstall.rules.checks._conda_swap import (
+    other_package,
+    package_differences,
+    removed_by,
+    replacement,
+    unguarded,
+)
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair
-from fastinstall.rules.checks._stack import brought, describe, minor
+from fastinstall.rules.checks._stack import minor
 from fastinstall.rules.checks._verify import show_digests, show_files
 from fastinstall.rules.checks._voice import Voice
 
@@ -42,15 +52,15 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here")
         return
-    differences = tuple(_differences(context.facts, receipt))
+    differences = (*_differences(context.facts, receipt), *package_differences(context.facts, receipt))
     if not differences:
         message, evidence = f"{_ours(receipt)} is in place as it was set up", (f"set up: {receipt.created_at}",)
         yield _SAY.ok(message, evidence=evidence, verify=_show(context.facts))
         return
-    owners = tuple(f"{owner.distribution.metadata}: {describe(owner)}" for owner in context.facts.stack.owners)
+    owners = tuple(f"{claimant.place}: {claimant.description}" for claimant in claimants(context.facts))
     yield _SAY.error(
         _story(context.facts, receipt),
-        evidence=(*differences, *owners, f"set up: {receipt.created_at}"),
+        evidence=(*differences, *owners, *unguarded(context.facts, receipt), f"set up: {receipt.created_at}"),
         expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
         observed=_observed(context.facts.stack, receipt),
         remedy=repair(context),
@@ -87,9 +97,11 @@ def _story(facts: Facts, receipt: Receipt) -> str:
     if _python_changed(facts, receipt):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
-        return f"{ours} was uninstalled, and PIL is gone"
-    if (owner := _replacement(stack, receipt)) is not None:
-        return f"{ours} was replaced by {describe(owner)}"
+        return f"{ours} was uninstalled{removed_by(facts, receipt)}, and PIL is gone"
+    if (owner := _replacement(facts, receipt)) is not None:
+        return f"{ours} was replaced by {replacement(facts, owner)}"
+    if (package := other_package(facts, receipt)) is not None:
+        return f"{ours} was replaced by {package}"
     return _without_author(stack, receipt)
 
 
@@ -103,6 +115,8 @@ def _without_author(stack: Stack, receipt: Receipt) -> str:
         return f"the metadata of {ours} is gone, its files are still there"
     if copies := _changed_copies(stack, receipt):
         return f"the code of {ours} was replaced behind its core, in {len(copies)} of its copies"
+    if stack.version == receipt.stack_version:
+        return f"conda's record of {ours} is gone, its files are still there"
     return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
 
 
@@ -114,10 +128,11 @@ def _changed_copies(stack: Stack, receipt: Receipt) -> tuple[str, ...]:
     return tuple(path for path in wrong if PurePath(path).name in names)
 
 
-def _replacement(stack: Stack, receipt: Receipt) -> Owner | None:
-    """Who brought what is there: the one whose RECORD lists this core, else the latest that is not ours."""
+def _replacement(facts: Facts, receipt: Receipt) -> Owner | None:
+    """Who brought what is there: the one whose record lists this core, else the latest that is not ours."""
+    stack = facts.stack
     if stack.core is not None and stack.core.sha256 != receipt.core.sha256:
-        bringers = [owner for owner in stack.owners if brought(owner, stack.core)]
+        bringers = [owner for owner in stack.owners if holds_core(claimant_of(facts, owner), facts)]
         if bringers:
             return bringers[0]
     others = [owner for owner in stack.owners if owner.distribution.metadata != receipt.metadata]

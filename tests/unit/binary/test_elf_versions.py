@@ -28,6 +28,15 @@ def test_versions_are_read_in_the_files_order(tmp_path: Path) -> None:
     )
 
 
+def test_a_version_that_may_be_missing_is_not_needed(tmp_path: Path) -> None:
+    content = bytearray(VERSIONED.content())
+    table = value_of(content, NEEDED)
+    (first,) = struct.unpack_from("<I", content, table + 8)  # Elf64_Verneed: vn_aux
+    struct.pack_into("<H", content, table + first + 4, 2)  # Elf64_Vernaux: vna_flags, VER_FLG_WEAK
+    needed = read_versions(written(tmp_path, content)).needed
+    assert needed[0] == VersionNeed(library="libc.so.6", names=("GLIBC_2.14",))
+
+
 @pytest.mark.parametrize("elf", [Elf(), Elf(exported={"one": PLAIN}, imported=("malloc",))], ids=["empty", "plain"])
 def test_a_file_without_versions_has_none(tmp_path: Path, elf: Elf) -> None:
     assert read_versions(elf.write(tmp_path / "lib.so")) == SymbolVersions()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
+from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
 from pasted import assert_can_be_pasted
 
 from fastinstall.model.facts import Facts
@@ -24,8 +25,8 @@ from fastinstall.rules.checks import (
 from fastinstall.rules.checks._reference import check_page, render_reference
 
 PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
-UNNAMED = {"live-process": Status.SKIPPED}
-"""What has nothing to say where no running process was named."""
+UNNAMED = {"live-process": Status.SKIPPED, "conda-records": Status.SKIPPED}
+"""What has nothing to say where no running process was named, and conda manages nothing."""
 SITUATIONS = {
     "healthy": (healthy_facts, receipt()),
     "swapped": (stock_facts, receipt()),
@@ -34,6 +35,10 @@ SITUATIONS = {
     "uninstalled": (empty_facts, receipt()),
     "minimal": (minimal_facts, None),
     "minimal with a receipt": (minimal_facts, receipt()),
+    "conda": (conda_facts, None),
+    "conda with our packages": (ours_in_conda_facts, ours_in_conda_receipt()),
+    "conda with our packages replaced": (conda_facts, ours_in_conda_receipt()),
+    "conda with a wheel of ours": (conda_facts, receipt()),
 }
 
 
@@ -109,6 +114,13 @@ def test_all_is_well_where_a_setup_left_it() -> None:
     findings = run_checks(context(healthy_facts(), receipt()))
     assert {finding.check: finding.status for finding in findings} == dict.fromkeys(check_names(), Status.OK) | UNNAMED
     assert [finding.check for finding in findings] == list(check_names())
+
+
+def test_all_is_well_in_a_conda_environment_that_has_our_packages() -> None:
+    findings = run_checks(context(ours_in_conda_facts(), ours_in_conda_receipt()))
+    silent = UNNAMED.keys() - {"conda-records"}
+    assert {finding.check for finding in findings if finding.status is not Status.OK} == silent
+    assert {finding.check for finding in findings if not finding.verify} == silent
 
 
 def test_what_is_well_can_be_verified_too() -> None:

@@ -55,7 +55,7 @@ def test_an_unknown_check_is_a_usage_error_with_what_was_meant() -> None:
 def test_a_name_like_no_other_gets_the_list_alone() -> None:
     with pytest.raises(UsageError) as caught:
         check_names(("zzz",))
-    assert (caught.value.hint or "").startswith("the checks are: environment, cpu-level")
+    assert (caught.value.hint or "").startswith("the checks are: environment, conda-records")
 
 
 def test_what_checks_share_is_no_check() -> None:

@@ -51,6 +51,7 @@ def test_a_path_stays_one_word(show: Callable[[PurePosixPath], str]) -> None:
         verify.show_python,
         lambda context: verify.run_python(context, verify.FEATURES),
         lambda context: verify.compare_with_record(context, "pillow"),
+        lambda context: verify.compare_with_conda(context, ODD),
         lambda context: verify.trace_search(context, "libjpeg.so.62"),
         lambda context: verify.trace_bindings(context, "jpeg_CreateDecompress"),
     ],
@@ -62,8 +63,15 @@ def test_an_interpreter_stays_one_word(show: Callable[[CheckContext], str]) -> N
     assert str(context.facts.environment.python) in shlex.split(command)
 
 
-def test_the_comparison_with_a_record_is_python_in_one_line() -> None:
-    code = shlex.split(verify.compare_with_record(odd_context(), "pillow"))[2]
+@pytest.mark.parametrize(
+    "command",
+    [
+        verify.compare_with_record(odd_context(), "pillow"),
+        verify.compare_with_conda(odd_context(), ODD),
+    ],
+)
+def test_the_comparison_with_a_record_is_python_in_one_line(command: str) -> None:
+    code = shlex.split(command)[2]
     assert "\n" not in code
     assert ast.parse(code).body
 

@@ -1,0 +1,132 @@
+"""Doctor in real conda environments: silent on healthy ones, and on the classic recipe it names what that broke.
+
+Needs a package index and a C compiler for the local channel; what is fetched and made is kept in
+FASTINSTALL_TEST_CACHE where that is set.
+"""
+
+from collections.abc import Iterator
+from ctypes.util import find_library
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conda_channel import CondaChannel
+from conda_environments import USUAL, NewEnvironment, classic_recipe, rattler_environment, simd_wheel
+from needs import require_system
+from packed_stack import labelled_wheel, packed_stack
+from real_conda import RealConda
+from sandbox import NewSandbox, Sandbox, Venv
+from verdicts import Finding, alarms, examined, messages
+
+pytest_plugins = ("conda_fixtures",)
+
+OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")
+"""An environment of the days when Pillow was linked to the IJG's libjpeg, with a tool that takes any Pillow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An environment, and what doctor says of it."""
+
+    prefix: Path
+    findings: tuple[Finding, ...]
+
+    def said(self, check: str, status: str) -> Finding:
+        """The one finding of a check at this gravity."""
+        (found,) = (each for each in self.findings if (each["check"], each["status"]) == (check, status))
+        return found
+
+
+@pytest.fixture(scope="module")
+def classic(
+    conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, new_sandbox: NewSandbox
+) -> Iterator[Examined]:
+    """An old environment after the classic recipe."""
+    with new_sandbox() as sandbox:
+        prefix = conda_environment(sandbox.root / "old", *OLD)
+        classic_recipe(conda, prefix, simd_wheel(channel.wheel, sandbox.root))
+        yield Examined(prefix=prefix, findings=examined(sandbox, "--prefix", prefix))
+
+
+def beside_conda(prefix: Path, sandbox: Sandbox) -> Venv:
+    """The environment as pip and uv see it."""
+    return Venv(prefix=prefix, variables=sandbox.variables())
+
+
+def lines(finding: Finding) -> str:
+    return "\n".join(finding["evidence"])
+
+
+@pytest.mark.parametrize("maker", ["conda_environment", "new_environment"])
+def test_a_fresh_environment_gives_no_alarm(request: pytest.FixtureRequest, sandbox: Sandbox, maker: str) -> None:
+    make: Any = request.getfixturevalue(maker)
+    prefix = make(sandbox.root / "env", *USUAL)
+    findings = examined(sandbox, "--prefix", prefix)
+    assert alarms(findings) == {}
+    (owner,) = messages(findings, "pillow-owner", "ok")
+    assert owner.startswith("PIL belongs to conda's pillow 12.1.1 (")
+    (jpeg,) = messages(findings, "jpeg-library", "ok")
+    assert "this conda environment's libjpeg-turbo-3." in jpeg
+    assert messages(findings, "conda-records", "ok")
+
+
+def test_a_fresh_environment_with_our_packages_gives_no_alarm(
+    channel: CondaChannel, unpacked: Path, sandbox: Sandbox
+) -> None:
+    ours = packed_stack(labelled_wheel(channel.wheel, sandbox.root), sandbox.root / "ours", "x86-64-v2", "x86-64-v3")
+    specs = ("python", "pip", "pillow", "fastinstall-guard", "imgtool")
+    prefix = rattler_environment([ours.url, channel.url], sandbox.root / "env", specs, unpacked)
+    findings = examined(sandbox, "--prefix", prefix)
+    assert set(alarms(findings)) == {"simd-active"}, "the core is a stand-in: Pillow's own"
+    (owner,) = messages(findings, "pillow-owner", "ok")
+    assert owner.startswith(f"PIL belongs to conda's pillow 12.1.1 ({ours.package.build} of ")
+    (libraries,) = messages(findings, "pillow-files", "ok")
+    assert "recorded them" in libraries
+
+
+def test_the_recipe_leaves_two_owners_as_its_last_line_writes_conda_s_pillow_over_pips(classic: Examined) -> None:
+    owner = classic.said("pillow-owner", "error")
+    assert "conda's pillow 9.5.0 and pillow-simd 12.1.1" in owner["message"]
+    of_conda, of_pip = owner["evidence"]
+    assert ", by `conda install --yes" in of_conda
+    assert " jpeg libtiff` at " in of_conda
+    assert of_conda.endswith("the core on disk is its own")
+    assert of_pip.endswith("the core on disk is not its own")
+    assert owner["remedy"]["command"] == f"fastinstall setup --prefix {classic.prefix}"
+
+
+def test_the_recipe_leaves_the_headers_and_the_name_of_libjpeg_to_the_ijg(classic: Examined) -> None:
+    loaded, headers = (found for found in classic.findings if found["check"] == "jpeg-library")
+    assert loaded["message"].startswith("the core loads IJG libjpeg 9e, not libjpeg-turbo")
+    assert "it is this conda environment's jpeg-9e-" in lines(loaded)
+    assert headers["message"].startswith("libjpeg.so and jpeglib.h are those of jpeg-9e-")
+    assert "include/jpeglib.h: claimed by jpeg-9e-" in lines(headers)
+    assert headers["remedy"]["command"] == f"fastinstall doctor --fix --prefix {classic.prefix}"
+    assert (classic.prefix / "lib/libjpeg.so").readlink() == Path("libjpeg.so.9")
+
+
+def test_a_libtiff_of_the_systems_is_named_where_conda_s_was_removed(
+    conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox
+) -> None:
+    require_system(find_library("tiff") == "libtiff.so.6", "libtiff.so.6")
+    prefix = conda_environment(sandbox.root / "env", *USUAL)
+    conda.remove(prefix, "--force", "libtiff")
+    tiff = Examined(prefix=prefix, findings=examined(sandbox, "--prefix", prefix)).said("libraries-resolve", "warning")
+    assert tiff["message"].startswith("libtiff.so.6 comes from outside this conda environment")
+    assert "conda's libtiff is not installed: a build finds the system's instead" in lines(tiff)
+
+
+def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
+    conda_environment: NewEnvironment, channel: CondaChannel, sandbox: Sandbox
+) -> None:
+    prefix = conda_environment(sandbox.root / "env", *USUAL)
+    venv = beside_conda(prefix, sandbox)
+    assert venv.pip("install", "--no-deps", "--no-index", "--force-reinstall", str(channel.wheel)).exit_code == 0
+    contested = Examined(prefix=prefix, findings=examined(sandbox, "--quick", "--prefix", prefix))
+    message = contested.said("pillow-owner", "error")["message"]
+    assert "2 packages claim PIL's files: pillow 12.1.1 and conda's pillow 12.1.1" in message
+    assert venv.pip("uninstall", "--yes", "pillow").exit_code == 0
+    dangling = Examined(prefix=prefix, findings=examined(sandbox, "--quick", "--prefix", prefix))
+    message = dangling.said("pillow-owner", "error")["message"]
+    assert message == "conda's pillow 12.1.1 is listed as installed, but PIL's files are gone"
