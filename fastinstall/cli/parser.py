@@ -176,6 +176,8 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
 
 def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("install", "status", "remove"))
+    pin = "install: also pin the stack in a conda environment; holds back security updates of Pillow too"
+    parser.add_argument("--pin", action="store_true", help=pin)
     _target(parser)
     _consent(parser)
 
@@ -183,7 +185,9 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 def _build(parser: argparse.ArgumentParser) -> None:
     _target(parser)
     add_wishes(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel goes")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
+    conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
+    parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
     parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
 
 
@@ -239,7 +243,7 @@ _VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "apply": ("carry out a saved plan, unless the facts have changed", _apply),
     "doctor": ("check an environment", _doctor),
     "rollback": ("the state before a setup, offline, to the byte", _rollback),
-    "guard": ("the start-up hook that notices a swap", _guard),
+    "guard": ("the start-up hook that notices a swap; in conda, what keeps it from one", _guard),
     "build": ("the wheel alone", _build),
     "bench": ("measure the stack in place against the newest official wheel", _bench),
     "inspect": ("the facts, for a bug report", _inspect),

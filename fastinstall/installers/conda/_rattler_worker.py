@@ -1,0 +1,283 @@
+"""py-rattler at work, in a process of its own: a request as JSON in, an answer as JSON out.
+
+Run by its path: nothing of fastinstall is imported here.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+from rattler import (
+    Channel,
+    Gateway,
+    InstallerReporter,
+    MatchSpec,
+    PrefixRecord,
+    RepoDataRecord,
+    SourceConfig,
+    VirtualPackage,
+    VirtualPackageOverrides,
+    install,
+    solve,
+)
+from rattler.exceptions import SolverError
+from rattler.networking import Client
+from rattler.package_streaming import PackageArchive, download_to_path
+
+Request = dict[str, Any]
+
+
+async def preview(request: Request) -> Request:
+    """What installing specs would change, everything else staying if it can."""
+    present = _installed(request)
+    found = await _solved_gently(request, present)
+    before = {_identity(each): each for each in present}
+    after = {_identity(each): each for each in found}
+    return {
+        "linked": [_document(each) for key, each in after.items() if key not in before],
+        "unlinked": [_document(each) for key, each in before.items() if key not in after],
+    }
+
+
+async def _solved_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
+    """The solution that changes least: nothing else, other versions, other packages that somebody needed.
+
+    A pin that is in the way is told apart from other reasons.
+    """
+    others = [each for each in present if each.name.normalized not in request["replaced"]]
+    specs = [*request["specs"], *_names(others)]
+    wanted = [*request["specs"], *_names(_wanted(others))]
+    for tried, bound in ((specs, {"kept": others}), (specs, {"locked": present}), (wanted, {"locked": present})):
+        try:
+            return await _solve(request, tried, **bound)
+        except SolverError as error:
+            reason = str(error)
+    pins = _pins(request)
+    if not pins:
+        raise SolverError(reason)
+    await _solve({**request, "unpinned": True}, wanted, locked=present)
+    raise PinnedError("\n".join(["pinned:", *pins, reason]))
+
+
+def _wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
+    """Those that were asked for, and those that no other needs."""
+    needed = {line.split()[0] for each in records for line in each.depends}
+    return [
+        each for each in records if each.requested_specs or each.requested_spec or each.name.normalized not in needed
+    ]
+
+
+def _names(records: Iterable[PrefixRecord]) -> list[str]:
+    return [each.name.normalized for each in records]
+
+
+class PinnedError(Exception):
+    """There would be a solution without the pins of the environment."""
+
+
+async def link(request: Request) -> Request:
+    """Install packages into an empty directory, as if it were the prefix."""
+    records = [await _record(request, package) for package in request["packages"]]
+    await install(
+        records,
+        request["scratch"],
+        cache_dir=_packages(request),
+        installed_packages=[],
+        show_progress=False,
+        alternative_target_prefix=request["prefix"],
+    )
+    return {}
+
+
+async def change(request: Request) -> Request:
+    """Remove packages without their dependants, and install others; the same one in both comes again."""
+    present = _installed(request)
+    coming = {package["name"]: await _record(request, package) for package in request["packages"]}
+    going = {*request["removed"], *coming}
+    kept: list[RepoDataRecord] = [each for each in present if each.name.normalized not in going]
+    await install(
+        [*kept, *coming.values()],
+        request["prefix"],
+        cache_dir=_packages(request),
+        installed_packages=present,
+        reinstall_packages=set(coming),
+        reporter=cast("InstallerReporter", _Reporter()),
+        show_progress=False,
+    )
+    return {}
+
+
+async def contents(request: Request) -> Request:
+    """What a package says of its files."""
+    (package,) = request["packages"]
+    archive = await PackageArchive.from_path(await _file(request, package))
+    found = await archive.read_files(["info/paths.json", "info/link.json"])
+    return {name: (found.get(f"info/{name}") or b"").decode() for name in ("paths.json", "link.json")}
+
+
+async def create(request: Request) -> Request:
+    """Make an environment."""
+    records = await _solve(request, request["specs"])
+    await install(
+        records,
+        request["prefix"],
+        cache_dir=_packages(request),
+        installed_packages=[],
+        requested_specs=[MatchSpec(spec)._match_spec for spec in request["specs"]],  # noqa: SLF001 (what it wants)
+        reporter=cast("InstallerReporter", _Reporter()),
+        show_progress=False,
+    )
+    return {}
+
+
+class _Reporter:
+    """Tells how far an installation is."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._done = 0
+
+    def on_transaction_start(self, total_operations: int) -> None:
+        self._total = total_operations
+
+    def on_transaction_operation_complete(self, _operation: int) -> None:
+        self._done += 1
+        _say({"progress": [self._done, self._total]})
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        if not name.startswith("on_"):
+            raise AttributeError(name)
+        return lambda *_arguments: 0
+
+
+async def _solve(
+    request: Request, specs: Iterable[str], *, locked: Sequence[PrefixRecord] = (), kept: Sequence[PrefixRecord] = ()
+) -> list[RepoDataRecord]:
+    """Solve; packages that are `locked` are preferred, those that are `kept` cannot change."""
+    gateway = Gateway(
+        cache_dir=Path(request["cache"], "repodata"),
+        default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
+        show_progress=False,
+    )
+    overrides = VirtualPackageOverrides.from_env()
+    return await solve(
+        [Channel(channel) for channel in request["channels"]],
+        list(specs),
+        gateway=gateway,
+        platforms=["linux-64", "noarch"],
+        virtual_packages=[each.into_generic() for each in VirtualPackage.detect(overrides=overrides)],
+        constraints=_pins(request),
+        locked_packages=locked,
+        pinned_packages=kept,
+    )
+
+
+def _pins(request: Request) -> list[str]:
+    """What the environment's keeper has pinned."""
+    if request.get("unpinned"):
+        return []
+    file = Path(request["prefix"], "conda-meta", "pinned")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _installed(request: Request) -> list[PrefixRecord]:
+    return [_read(path) for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json"))]
+
+
+def _read(path: Path) -> PrefixRecord:
+    try:
+        return PrefixRecord.from_path(path)
+    except Exception as error:
+        raise InvalidRecordError(f"{path}: {error}") from error
+
+
+class InvalidRecordError(Exception):
+    """A record of an installed package cannot be read."""
+
+
+async def _record(request: Request, package: Request) -> RepoDataRecord:
+    """A package by its file, with what the channel's index says of it."""
+    file = await _file(request, package)
+    record = await RepoDataRecord.from_package_archive(file)
+    record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()
+    record.depends = list(package["depends"]) or record.depends
+    record.constrains = list(package["constrains"]) or record.constrains
+    record.channel = package["channel"]
+    record.url = package["url"]
+    return record
+
+
+async def _file(request: Request, package: Request) -> Path:
+    """Where a package is on this machine; fetched if it is not there yet."""
+    url = str(package["url"])
+    if url.startswith("file:"):
+        file = Path(unquote(urlsplit(url).path))
+        _verify(file, package["sha256"])
+        return file
+    name = hashlib.sha256(url.encode()).hexdigest()[:16]
+    file = Path(request["cache"], "files", name, url.rpartition("/")[2])
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_name(f".{file.name}")
+        await _download(url, partial)
+        _verify(partial, package["sha256"])
+        os.replace(partial, file)
+    return file
+
+
+async def _download(url: str, file: Path) -> None:
+    try:
+        await download_to_path(Client.default_client(), url, file)
+    except Exception as error:
+        raise DownloadError(f"{url}: {error}") from error
+
+
+class DownloadError(Exception):
+    """A file of a channel cannot be had."""
+
+
+def _verify(file: Path, expected: str) -> None:
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    if expected and digest != expected:
+        raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
+
+
+def _packages(request: Request) -> Path:
+    """The cache of unpacked packages."""
+    return Path(request.get("unpacked") or Path(request["cache"], "pkgs"))
+
+
+def _identity(record: RepoDataRecord) -> tuple[str, ...]:
+    return record.name.normalized, str(record.version), str(record.build), record.subdir
+
+
+def _document(record: RepoDataRecord) -> Request:
+    document = json.loads(record.to_json())
+    return {key: document.get(key) for key in _KEPT}
+
+
+_KEPT = ("name", "version", "build", "build_number", "subdir", "channel", "url", "sha256", "depends", "constrains")
+_OPERATIONS = {work.__name__: work for work in (preview, link, change, contents, create)}
+
+
+def _answer(request: Request) -> Request:
+    try:
+        return asyncio.run(_OPERATIONS[request["operation"]](request))
+    except Exception as error:  # noqa: BLE001 (told to the process that waits)
+        return {"error": type(error).__name__, "message": str(error)}
+
+
+def _say(document: Request) -> None:
+    print(json.dumps(document), flush=True)  # noqa: T201 (this is how it answers)
+
+
+if __name__ == "__main__":
+    _say({"answer": _answer(json.loads(sys.argv[1]))})
+    os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

@@ -1,0 +1,155 @@
+"""Why an engine could not, in its own words, with what to do about it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastinstall.errors import FailedError, FastinstallError, RefusedError
+from fastinstall.installers.conda.history import spec_name
+from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import quote
+from fastinstall.system.process import CommandError, Completed
+
+_NO_SOLUTION = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError", "SolverError")
+_PINNED = ("SpecsConfigurationConflictError", "PinnedError")
+_MISSING = (
+    "PackagesNotFoundError",
+    "PackagesNotFoundInChannelsError",
+    "ResolvePackageNotFound",
+    "NoChannelsConfiguredError",
+)
+_UNREACHABLE = (
+    "UnavailableInvalidChannel",
+    "CondaHTTPError",
+    "CondaSSLError",
+    "ProxyError",
+    "OfflineError",
+    "ChannelError",
+    "ChannelNotAllowed",
+    "AuthenticationError",
+    "ConnectionFailedError",
+    "GatewayError",
+    "FetchRepoDataError",
+    "DownloadError",
+)
+_FROZEN = ("EnvironmentIsFrozenError",)
+_NOT_WRITABLE = ("EnvironmentNotWritableError", "NotWritableError", "NoWritableEnvsDirError", "NoWritablePkgsDirError")
+_LOCKED = ("LockError",)
+_CORRUPT = ("CorruptedEnvironmentError", "InvalidRecordError")
+_FULL = ("NoSpaceLeftError",)
+_LINES = 24
+_PIN = re.compile(r"\bpin(ned|-\d)")
+_ITEM = re.compile(r"^\s*- (\S+)", re.MULTILINE)
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
+
+_FROZEN_HINT = "an environment is frozen by its keeper, in conda-meta/frozen: choose another one (--prefix, --new-env)"
+
+
+@immutable
+class Kind:
+    """A kind of failure.
+
+    Attributes:
+        what: for people, with the environment's prefix in it.
+        hint: likewise.
+        error: the class of its exception.
+    """
+
+    what: str
+    hint: str
+    error: Callable[..., FastinstallError] = FailedError
+
+
+_KINDS = {
+    _NO_SOLUTION: Kind(
+        what="{engine} finds no way to have this in {prefix}",
+        hint="ask for another version (--version), or have the wheel without conda's knowledge: --engine pip",
+    ),
+    _PINNED: Kind(
+        what="{engine} finds it at odds with what is pinned for {prefix}",
+        hint="ask for a version that the pin allows (--version), or change the pin in {prefix}/conda-meta/pinned",
+    ),
+    _MISSING: Kind(
+        what="{engine} finds no such package for {prefix}",
+        hint="name a channel that has it: --channel conda-forge",
+    ),
+    _UNREACHABLE: Kind(
+        what="{engine} cannot reach a channel",
+        hint="try again with a network, name another channel (--channel), or work with what is cached: --offline",
+    ),
+    _FROZEN: Kind(what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
+    _NOT_WRITABLE: Kind(
+        what="{engine} may not write to {prefix}",
+        hint="run it as the user that owns {prefix}, or make an environment of your own: --new-env DIR",
+        error=RefusedError,
+    ),
+    _LOCKED: Kind(
+        what="another command of {engine} is at work on {prefix}",
+        hint="wait for it to end, and run this again",
+        error=RefusedError,
+    ),
+    _CORRUPT: Kind(
+        what="{prefix} has records that {engine} cannot read",
+        hint="fastinstall doctor environment --prefix {prefix}",
+    ),
+    _FULL: Kind(what="no space is left for {engine}", hint="df -h {prefix}"),
+}
+
+
+def refuse_frozen(prefix: Path) -> None:
+    """Leave alone what its keeper has frozen, whether or not the engine would. Source: CEP 22.
+
+    Raises:
+        RefusedError: it is frozen.
+    """
+    if (prefix / "conda-meta" / "frozen").exists():
+        raise RefusedError(f"{prefix} is frozen", hint=_FROZEN_HINT)
+
+
+def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
+    """The error for what an engine says.
+
+    Args:
+        name: the engine's name of the error.
+        text: its message.
+        engine: who says so: "conda", "py-rattler".
+        prefix: of the environment it is about.
+    """
+    lines = tuple(line.rstrip() for line in _CREDENTIALS.sub("", text).splitlines() if line.strip())
+    kind = _kind(name)
+    if kind is None:
+        first = lines[0] if lines else "no message"
+        return FailedError(f"{engine}: {name}: {first}", details=lines[1 : _LINES + 1])
+    names = {"engine": engine, "prefix": quote(prefix)}
+    return kind.error(kind.what.format(**names), hint=kind.hint.format(**names), details=lines[:_LINES])
+
+
+def conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
+    """The error for what conda tells of a failure in JSON."""
+    several = [each for each in document.get("errors") or () if isinstance(each, dict)]
+    told = several[0] if several else document
+    text = str(told.get("message") or told.get("error") or "")
+    cause = str(told.get("caused_by") or "")
+    name = str(told.get("exception_name") or "error")
+    if name in (*_NO_SOLUTION, *_MISSING) and _names_a_pin(text, prefix):
+        name = _PINNED[0]
+    return failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
+
+
+def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
+    """The error for an engine that failed and did not say why in JSON."""
+    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed)
+
+
+def _names_a_pin(text: str, prefix: Path) -> bool:
+    """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
+    file = prefix / "conda-meta" / "pinned"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    pinned = {spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+    missing = {spec_name(each) for each in _ITEM.findall(text)}
+    return bool(pinned) and bool(_PIN.search(text) or pinned & missing)
+
+
+def _kind(name: str) -> Kind | None:
+    return next((kind for names, kind in _KINDS.items() if name in names), None)

@@ -1,0 +1,139 @@
+"""The embedded engine: py-rattler, in a process of its own.
+
+A process costs a tenth of a second, and keeps py-rattler's import, event loop, threads and crashes out of ours; what
+is interrupted is killed with it.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fastinstall.installers.conda.answers import documents_in
+from fastinstall.installers.conda.clobbers import give_places, record_texts
+from fastinstall.installers.conda.contents import linked_paths
+from fastinstall.installers.conda.failures import failure, refuse_frozen, wordless_failure
+from fastinstall.installers.conda.history import history_revision
+from fastinstall.installers.conda.means import Means
+from fastinstall.installers.conda.offered import offered_channel
+from fastinstall.installers.conda.records import package_of, records_of, settle_changed, settle_linked
+from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.event import Progressed
+from fastinstall.system.files import discard, temporary_directory, write_bytes
+from fastinstall.system.process import run
+
+_WORKER = Path(__file__).with_name("_rattler_worker.py")
+_SECONDS = 1800.0
+_TAG = "CACHEDIR.TAG"  # py-rattler leaves it in every environment that it works on
+
+
+class Rattler:
+    """py-rattler.
+
+    Args:
+        means: what it works with.
+    """
+
+    name = Engine.RATTLER
+
+    def __init__(self, *, means: Means) -> None:
+        self._means = means
+
+    @property
+    def description(self) -> str:
+        """Its version."""
+        return f"py-rattler {version('py-rattler')}"
+
+    def preview(self, request: CondaRequest) -> CondaChange:
+        """Solve for what is installed and what is asked for."""
+        prefix = Path(request.prefix)
+        refuse_frozen(prefix)
+        ours = {each.dist: each for each in request.ours}
+        answer = self._ask(
+            "preview",
+            prefix,
+            channels=[offered_channel(request.ours, self._means.cache), *request.channels],
+            specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
+            replaced=[each.name for each in request.ours],
+            offline=request.offline or self._means.offline,
+        )
+        linked = [package_of(each) for each in answer["linked"]]
+        return CondaChange(
+            linked=tuple(ours.get(each.dist, each) for each in linked),
+            unlinked=tuple(package_of(each) for each in answer["unlinked"]),
+        )
+
+    def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
+        """Install into the directory with the environment's path for its own; unpacked beside it for the time being."""
+        with temporary_directory("packages", within=scratch.parent) as cache:
+            words = {"scratch": str(scratch), "unpacked": str(cache)}
+            self._ask("link", prefix, packages=[asdict(each) for each in packages], **words)
+        discard(scratch / _TAG)
+        settle_linked(scratch, prefix, packages)
+
+    def change(self, prefix: Path, change: CondaChange) -> None:
+        """Install what is there, less what goes, with what comes."""
+        refuse_frozen(prefix)
+        before = records_of(prefix)
+        texts = record_texts(prefix)
+        names = [each.name for each in change.unlinked]
+        tagged = (prefix / _TAG).exists()
+        self._ask("change", prefix, packages=[asdict(each) for each in change.linked], removed=names)
+        if not tagged:
+            discard(prefix / _TAG)
+        give_places(prefix, [each.record for each in change.linked], texts)
+        settle_changed(prefix, change, before)
+        present = tuple(package_of(before[name]) for name in names if name in before)
+        _record(prefix, CondaChange(linked=change.linked, unlinked=present))
+
+    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+        """Fetch it into fastinstall's cache, and read what it has."""
+        answer = self._ask("contents", Path(), packages=[asdict(package)])
+        return linked_paths(answer["paths.json"], answer["link.json"], python)
+
+    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
+        """Solve and install into a directory that is not there yet."""
+        try:
+            self._ask(
+                "create", prefix, specs=list(specs), channels=list(channels), offline=offline or self._means.offline
+            )
+        except BaseException:
+            discard(prefix)
+            raise
+
+    def _ask(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+        """Have the worker do it.
+
+        Raises:
+            FailedError: in py-rattler's words, or it died.
+        """
+        cache = str(self._means.cache / "conda")
+        words = json.dumps({"operation": operation, "prefix": str(prefix), "cache": cache, **request})
+        argv = (sys.executable, "-P", "-s", _WORKER, words)
+        environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
+        completed = run(argv, environment=environment, check=False, timeout=_SECONDS, on_line=self._hear)
+        answers = [each for each in documents_in(completed.stdout) if "answer" in each]
+        if not answers:
+            raise wordless_failure(completed, "py-rattler")
+        answer = answers[-1]["answer"]
+        if "error" in answer:
+            raise failure(answer["error"], answer["message"], "py-rattler", prefix)
+        return dict(answer)
+
+    def _hear(self, line: str) -> None:
+        if line.startswith('{"progress"'):
+            done, total = json.loads(line)["progress"]
+            self._means.emit(Progressed(stage="conda", done=done, total=total))
+
+
+def _record(prefix: Path, change: CondaChange) -> None:
+    """Write into the history what conda would have written."""
+    history = prefix / "conda-meta" / "history"
+    existing = history.read_text(encoding="utf-8", errors="surrogateescape") if history.is_file() else ""
+    at = datetime.now()  # noqa: DTZ005 (conda writes local time)
+    text = history_revision(existing, at, "fastinstall", change)
+    write_bytes(history, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,141 @@
+"""Records in `conda-meta`: reading those that are installed, and setting right those that an engine just wrote."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastinstall.errors import FailedError
+from fastinstall.installers.conda.history import requested_spec
+from fastinstall.installers.urls import local_path
+from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.system.files import write_text
+
+Record = dict[str, Any]
+_HARD_LINKED = 1
+
+
+def records_of(prefix: Path) -> dict[str, Record]:
+    """What the records of an environment say, by the packages' names; those that cannot be read are left out."""
+    documents = (_read(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
+    return {str(document["name"]): document for document in documents if document.get("name")}
+
+
+def package_of(document: Mapping[str, Any]) -> CondaPackage:
+    """The package of a record, or of an entry in a channel's index."""
+    return CondaPackage(
+        name=str(document.get("name", "")),
+        version=str(document.get("version", "")),
+        build=str(document.get("build") or document.get("build_string") or ""),
+        build_number=_number(document.get("build_number")),
+        subdir=str(document.get("subdir") or ""),
+        channel=_channel(document),
+        url=str(document.get("url") or ""),
+        sha256=str(document.get("sha256") or ""),
+        depends=tuple(map(str, document.get("depends") or ())),
+        constrains=tuple(map(str, document.get("constrains") or ())),
+    )
+
+
+def settle_linked(scratch: Path, prefix: Path, packages: Iterable[CondaPackage]) -> None:
+    """Make records of packages that were linked beside an environment those of the environment.
+
+    Raises:
+        FailedError: a record is missing, or a linked file names the scratch directory.
+    """
+    for package in packages:
+        path = scratch / "conda-meta" / package.record
+        document = _read(path)
+        if not document:
+            raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
+        _refuse_traces(scratch, document)
+        spec = requested_spec(package)
+        own = {**_origin(package), **_source(package), **_requested([spec] if spec else [])}
+        _write(path, _renamed({**document, **own}, scratch, prefix))
+
+
+def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
+    """Record as the user's requests what was one before an engine's explicit work, and see that all came and went.
+
+    Raises:
+        FailedError: the environment is not what was asked for.
+    """
+    now = records_of(prefix)
+    for package in change.linked:
+        document = now.get(package.name, {})
+        if package_of(document).dist != package.dist or _differs(document, package):
+            raise FailedError(f"{prefix}: {package.dist} was to be installed, and is not")
+        specs = _requests(before.get(package.name, {}))
+        _write(prefix / "conda-meta" / package.record, {**document, **_origin(package), **_requested(specs)})
+    left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
+    for name in sorted(left & now.keys()):
+        raise FailedError(f"{prefix}: {name} was to be removed, and is there")
+
+
+def _read(path: Path) -> Record:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _write(path: Path, document: Record) -> None:
+    write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
+
+
+def _number(value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        return 0
+
+
+def _channel(document: Mapping[str, Any]) -> str:
+    channel = str(document.get("channel") or "").rstrip("/")
+    return channel.removesuffix(f"/{document.get('subdir')}")
+
+
+def _origin(package: CondaPackage) -> Record:
+    """Channel with subdirectory, as conda writes it, and URL."""
+    channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
+    return {**channel, **({"url": package.url} if package.url else {})}
+
+
+def _source(package: CondaPackage) -> Record:
+    """Where its file lies, and where it would be unpacked: what the engine unpacked for the time being is gone."""
+    file = local_path(package.url)
+    if file is None:
+        return {}
+    unpacked = str(file.with_name(package.dist))
+    link = {"source": unpacked, "type": _HARD_LINKED}
+    return {"package_tarball_full_path": str(file), "extracted_package_dir": unpacked, "link": link}
+
+
+def _requests(document: Mapping[str, Any]) -> list[str]:
+    one = document.get("requested_spec")
+    return list(document.get("requested_specs") or ([one] if one else []))
+
+
+def _requested(specs: list[str]) -> Record:
+    return {"requested_spec": specs[0] if specs else "", "requested_specs": specs}
+
+
+def _differs(document: Mapping[str, Any], package: CondaPackage) -> bool:
+    return bool(package.sha256 and document.get("sha256") and document["sha256"] != package.sha256)
+
+
+def _refuse_traces(scratch: Path, document: Mapping[str, Any]) -> None:
+    """Files in which the prefix was written must name the environment."""
+    paths = document.get("paths_data", {}).get("paths", ())
+    for entry in paths:
+        if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
+            raise FailedError(f"{entry['_path']}: names {scratch}, where it was only linked for the time being")
+
+
+def _renamed(value: Any, scratch: Path, prefix: Path) -> Any:  # noqa: ANN401 (any JSON)
+    if isinstance(value, dict):
+        return {key: _renamed(item, scratch, prefix) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, scratch, prefix) for item in value]
+    return value.replace(str(scratch), str(prefix)) if isinstance(value, str) else value
