@@ -12,13 +12,17 @@ from typing import TypeVar
 
 from fastinstall import __version__
 from fastinstall.actions.build import bring_headers, make_wheel
+from fastinstall.actions.conda_changes import change_conda_packages
+from fastinstall.actions.conda_history import record_pin, record_revision
+from fastinstall.actions.conda_stage import LinkedPackages, link_packages, stage_registration
+from fastinstall.actions.conda_swap import claimed_entries, conda_moves
 from fastinstall.actions.create_environment import create_environment, undo_creation
 from fastinstall.actions.measure import measured
 from fastinstall.actions.origin import Origin, origin_of
 from fastinstall.actions.prove import Subject, prove, refuse_lost_features, unpacked
 from fastinstall.actions.proven import Ground, make_proven
 from fastinstall.actions.stage import describe_core, stack_version, stage_wheel
-from fastinstall.actions.swap import swap_moves
+from fastinstall.actions.swap import Exchange, swap_moves
 from fastinstall.actions.verify import refuse_errors
 from fastinstall.actions.workshop import Workshop
 from fastinstall.bench.measure import Contender
@@ -27,15 +31,28 @@ from fastinstall.errors import FailedError
 from fastinstall.guard.install import guard_target, stage_guard
 from fastinstall.journal.stamp import Stamp, fresh_stamp
 from fastinstall.journal.store import Store
-from fastinstall.journal.transaction import begin
+from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.codec import document, kind_of
+from fastinstall.model.conda import Conda, Engine
 from fastinstall.model.core import Library
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Build, CreateEnvironment, InstallGuard, Plan, Prove, Step, Verify
-from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
+from fastinstall.model.plan import (
+    Build,
+    ChangeCondaPackages,
+    CreateEnvironment,
+    InstallGuard,
+    MakeCondaPackages,
+    Pin,
+    Plan,
+    Prove,
+    Step,
+    Swap,
+    Verify,
+)
+from fastinstall.model.receipt import BuiltCore, Move, Receipt, SpeedTable
 from fastinstall.model.wish import Risk
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.messages import quote
@@ -71,8 +88,17 @@ class Done:
 
 
 @immutable
-class _Staged:
+class _Tree:
+    """What comes in, laid out: as site-packages alone, or as conda packages, linked."""
+
+    site_packages: Path
     metadata: str
+    linked: LinkedPackages | None = None
+
+
+@immutable
+class _Staged:
+    tree: _Tree
     built: BuildResult
     runtime: Runtime
     core: BuiltCore
@@ -101,14 +127,20 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
 
 def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     interpreter = observe_interpreter(Path(plan.environment.python))
-    built = _built(plan, interpreter, workshop)
+    built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
     store, stamp = Store(Path(plan.environment.prefix)), fresh_stamp()
     before = observers.facts()
     with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
-        staged = _stage(plan, built, transaction.stage, before, workshop)
-        site_packages = Path(interpreter.site_packages)
+        if built is None:
+            _change_others(plan, transaction, workshop)
+            built = _built(plan, interpreter, workshop)
+            staged = _stage(plan, built, transaction, before, workshop)
+        else:
+            staged = _stage(plan, built, transaction, before, workshop)
+            _change_others(plan, transaction, workshop)
         workshop.emit(Started(stage="swap", message="swapping it in"))
-        transaction.perform(swap_moves(store.prefix, site_packages, transaction.stage, before.stack))
+        transaction.perform(_moves(plan, staged.tree, store.prefix, before))
+        _write_down(plan, staged.tree, transaction, before.conda, workshop)
         workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
         after = observers.facts()
         receipt = replace(_receipt(plan, staged, before, stamp), jpeg=_jpeg(after))
@@ -117,11 +149,53 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     return Done(receipt=receipt, window_ns=transaction.window_ns)
 
 
+def _moves(plan: Plan, tree: _Tree, prefix: Path, before: Facts) -> tuple[Move, ...]:
+    """Every rename of the swap, those that Python notices first."""
+    swap, site_packages = _only(plan, Swap), Path(before.interpreter.site_packages)
+    site = site_packages.relative_to(prefix)
+    if tree.linked is None or before.conda is None:
+        return swap_moves(Exchange(prefix=prefix, site_packages=site_packages, staged=tree.site_packages), before.stack)
+    exchange = Exchange(
+        prefix=prefix,
+        site_packages=site_packages,
+        staged=tree.site_packages,
+        kept=f"stage/prefix/{site}",
+        leaving=claimed_entries(site, before.conda, swap),
+    )
+    beside = conda_moves(prefix, site_packages, tree.linked.root, before.conda, swap)
+    return (*swap_moves(exchange, before.stack), *beside)
+
+
+def _builds_upon_changes(plan: Plan) -> bool:
+    """Whether other packages come first, because the build links them (`--link env`)."""
+    kinds = [type(step) for step in plan.steps]
+    changes = ChangeCondaPackages in kinds and Build in kinds
+    return changes and kinds.index(ChangeCondaPackages) < kinds.index(Build)
+
+
+def _change_others(plan: Plan, transaction: Transaction, workshop: Workshop) -> None:
+    step = _maybe(plan, ChangeCondaPackages)
+    if step is None:
+        return
+    if workshop.engine is None:
+        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
+    change_conda_packages(step, workshop.engine, transaction, Path(plan.environment.prefix), workshop.emit)
+
+
+def _write_down(plan: Plan, tree: _Tree, transaction: Transaction, conda: Conda | None, workshop: Workshop) -> None:
+    """Tell conda's history what came and went, and pin it where that is wished."""
+    if tree.linked is not None and conda is not None:
+        record_revision(tree.linked.stack, _only(plan, Swap), conda, workshop.now, transaction)
+    pin = _maybe(plan, Pin)
+    if pin is not None:
+        record_pin(pin, Path(plan.environment.prefix), transaction)
+
+
 def _built(plan: Plan, interpreter: Interpreter, workshop: Workshop) -> BuildResult:
-    includes = bring_headers(plan, workshop)
+    brought = bring_headers(plan, workshop)
     ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=_only(plan, Prove).reference)
     return make_proven(
-        _only(plan, Build), lambda step: make_wheel(step, interpreter, includes, workshop), ground, workshop
+        _only(plan, Build), lambda step: make_wheel(step, interpreter, brought, workshop), ground, workshop
     )
 
 
@@ -152,10 +226,23 @@ def _created(plan: Plan) -> Iterator[None]:
         raise
 
 
-def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: Workshop) -> _Staged:
+def _tree(plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: Workshop) -> _Tree:
+    """Unpack the wheel, or have it linked as conda packages."""
+    making = _maybe(plan, MakeCondaPackages)
+    if making is None:
+        workshop.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
+        metadata = stage_wheel(built.wheel, transaction.stage, before.interpreter)
+        return _Tree(site_packages=transaction.stage, metadata=metadata)
+    linked = link_packages(making, built, before.interpreter, transaction, workshop)
+    if before.conda is not None:
+        stage_registration(linked.root, Path(plan.environment.prefix), before.conda)
+    return _Tree(site_packages=linked.site_packages, metadata=linked.metadata, linked=linked)
+
+
+def _stage(plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: Workshop) -> _Staged:
     interpreter = before.interpreter
-    workshop.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
-    metadata = stage_wheel(built.wheel, stage, interpreter)
+    tree = _tree(plan, built, transaction, before, workshop)
+    stage = tree.site_packages
     core = describe_core(stage, interpreter, workshop.recipe.expect.symbols)
     proof = _only(plan, Prove)
     runtime = prove(stage, _subject(proof, built, before), Path(interpreter.executable), workshop)
@@ -167,13 +254,13 @@ def _stage(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
     if _maybe(plan, InstallGuard) is not None:
         stage_guard(stage, guard_target(stage, core, version), Path(interpreter.executable))
     return _Staged(
-        metadata=metadata,
+        tree=tree,
         built=built,
         runtime=runtime,
         core=core,
         stack_version=version,
         speed=speed,
-        origin=origin_of(stage, metadata),
+        origin=origin_of(stage, tree.metadata),
     )
 
 
@@ -219,7 +306,7 @@ def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receip
         source_version=artefact.version if artefact is not None else "",
         distribution=step.distribution,
         version=step.version,
-        metadata=staged.metadata,
+        metadata=staged.tree.metadata,
         levels=step.levels,
         kernels=staged.origin.kernels,
         left_out=staged.origin.left_out,
@@ -232,7 +319,14 @@ def _receipt(plan: Plan, staged: _Staged, before: Facts, stamp: Stamp) -> Receip
         features=staged.runtime.features,
         speed=staged.speed,
         previous=", ".join(owners),
+        engine=_engine(plan),
+        conda=staged.tree.linked.stack if staged.tree.linked is not None else None,
     )
+
+
+def _engine(plan: Plan) -> Engine:
+    making = _maybe(plan, MakeCondaPackages)
+    return making.engine if making is not None else Engine.PIP
 
 
 def _jpeg(facts: Facts) -> Library | None:

@@ -1,7 +1,10 @@
 """Bring what a build needs, and make the wheel, or take it from the cache or the wheelhouse."""
 
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 
+from fastinstall.actions.toolchain import private_toolchain
 from fastinstall.actions.workshop import Workshop
 from fastinstall.build.pipeline import build_wheel
 from fastinstall.build.request import BuildRequest, BuildResult
@@ -12,20 +15,35 @@ from fastinstall.installers.system_packages import install_packages
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import Build, Plan, PrivateHeaders, SystemPackages
+from fastinstall.model.immutable import immutable
+from fastinstall.model.plan import Build, CondaToolchain, Plan, PrivateHeaders, SystemPackages
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.rules.flags import probed_flags
 from fastinstall.system import files
 
 
-def bring_headers(plan: Plan, workshop: Workshop) -> tuple[Path, ...]:
-    """Install system packages and unpack private headers, as the plan says.
+@immutable
+class Brought:
+    """What was brought for a build.
 
-    Returns:
-        Include directories to look in first.
+    Attributes:
+        includes: include directories to look in first.
+        variables: environment variables that name the compiler, where it is not the system's.
+    """
+
+    includes: tuple[Path, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def bring_headers(plan: Plan, workshop: Workshop) -> Brought:
+    """Install system packages, unpack private headers and make a private toolchain, as the plan says.
+
+    Raises:
+        FailedError: something could not be brought; nothing of the target is touched.
     """
     found: list[Path] = []
+    variables: dict[str, str] = {}
     for step in plan.steps:
         if isinstance(step, SystemPackages):
             workshop.emit(Started(stage="packages", message=f"installing {' '.join(step.packages)}"))
@@ -34,10 +52,14 @@ def bring_headers(plan: Plan, workshop: Workshop) -> tuple[Path, ...]:
             workshop.emit(Started(stage="headers", message=f"fetching headers: {' '.join(step.packages)}"))
             root = unpack_headers(step.manager, step.packages, workshop.cache, workshop.emit)
             found += include_directories(root)
-    return tuple(found)
+        elif isinstance(step, CondaToolchain):
+            private = private_toolchain(step, workshop)
+            found += private.includes
+            variables |= private.variables
+    return Brought(includes=tuple(found), variables=variables)
 
 
-def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...], workshop: Workshop) -> BuildResult:
+def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop: Workshop) -> BuildResult:
     """The wheel of a plan.
 
     Raises:
@@ -46,10 +68,10 @@ def make_wheel(step: Build, interpreter: Interpreter, includes: tuple[Path, ...]
     """
     if step.prebuilt is not None:
         return taken(step.prebuilt, workshop)
-    return build_wheel(request_for(step, interpreter, includes, workshop))
+    return build_wheel(request_for(step, interpreter, brought, workshop))
 
 
-def request_for(step: Build, interpreter: Interpreter, includes: tuple[Path, ...], workshop: Workshop) -> BuildRequest:
+def request_for(step: Build, interpreter: Interpreter, brought: Brought, workshop: Workshop) -> BuildRequest:
     """Fetch what a step names, by its hashes, and say how it is built.
 
     Raises:
@@ -60,7 +82,8 @@ def request_for(step: Build, interpreter: Interpreter, includes: tuple[Path, ...
         raise RefusedError(
             "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
         )
-    compiler = observe_compiler(probed_flags(workshop.recipe), workshop.variables)
+    variables = {**workshop.variables, **brought.variables}
+    compiler = observe_compiler(probed_flags(workshop.recipe), variables)
     if compiler is None:
         raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
     workshop.emit(Started(stage="download", message=f"fetching {step.source.filename}"))
@@ -74,12 +97,12 @@ def request_for(step: Build, interpreter: Interpreter, includes: tuple[Path, ...
         base=fetch(step.base, workshop.cache, workshop.emit) if step.base else None,
         statics={name: fetch(each, workshop.cache, workshop.emit) for name, each in step.statics.items()},
         chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
-        include_directories=includes,
+        include_directories=brought.includes,
         library_prefix=Path(interpreter.prefix) if step.link is LinkMode.ENV else None,
         compiler=compiler,
         cache=workshop.cache,
         pip=argv_for(interpreter),
-        variables=pip_environment(workshop.variables),
+        variables=pip_environment(variables),
         emit=workshop.emit,
         offline=workshop.index.offline,
         wheelhouse=workshop.index.wheelhouse,

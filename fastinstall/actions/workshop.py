@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from fastinstall.installers.conda.engine import CondaEngine
 from fastinstall.installers.index import PackageIndex
 from fastinstall.model.event import Emit
 from fastinstall.model.immutable import immutable
@@ -23,6 +24,7 @@ class Workshop:
         emit: listens to events.
         now: when this run began, UTC.
         cpu: of this machine.
+        engine: installs conda packages; None where none are.
     """
 
     recipe: Recipe
@@ -32,3 +34,4 @@ class Workshop:
     emit: Emit
     now: datetime
     cpu: Cpu
+    engine: CondaEngine | None = None

@@ -13,10 +13,18 @@ from fastinstall.errors import RefusedError, UndeterminedError
 from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
+from fastinstall.model.conda import Engine
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.plan import Build, CreateEnvironment, Plan, PrivateHeaders, SystemPackages
+from fastinstall.model.plan import (
+    Build,
+    CondaToolchain,
+    CreateEnvironment,
+    Plan,
+    PrivateHeaders,
+    SystemPackages,
+)
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
@@ -27,6 +35,7 @@ from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.messages import listing
 from fastinstall.rules.planner import make_plan, nothing_to_do
+from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.wishes import refuse_unknown
 
@@ -63,9 +72,10 @@ def plan_restoring(session: Session, environment: Environment, receipt: Receipt,
     """Decide how to put back what a receipt says, at its very version."""
     recipe = recipe_named(session, receipt.recipe)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=True))
-    return make_plan(
-        Situation(facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True)
+    situation = Situation(
+        facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
+    return make_plan(_with_preview(session, situation))
 
 
 def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Interpreter]:
@@ -74,6 +84,7 @@ def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Inte
     Returns:
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
+    wish = replace(wish, engine=Engine.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipe_named(session, wish.recipe)
     refuse_unknown(recipe, wish)
     python = target.python or _python_of(session, target)
@@ -81,7 +92,8 @@ def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Inte
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     made = _plan_new(session, recipe, wish, (create, relocated(interpreter, elsewhere)))
-    steps = tuple(step for step in made.steps if isinstance(step, SystemPackages | PrivateHeaders | Build))
+    needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
+    steps = tuple(step for step in made.steps if isinstance(step, needed))
     environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
     return replace(made, steps=steps, environment=environment), interpreter
 
@@ -149,7 +161,17 @@ def _plan_existing(
     index = _index_soon(session, recipe, wish, Path(environment.python))
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     releases = index.releases(recipe, facts.interpreter)
-    return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt))
+    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
+    return make_plan(_with_preview(session, situation))
+
+
+def _with_preview(session: Session, situation: Situation) -> Situation:
+    if situation.facts.environment.kind is not EnvironmentKind.CONDA:
+        return situation
+    refuse_if_protected(situation.facts)
+    from fastinstall.api.previewing import previewed  # noqa: PLC0415 (only in conda environments)
+
+    return previewed(session, situation)
 
 
 def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter]) -> Plan:

@@ -50,9 +50,9 @@ def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Pro
         raise RefusedError(
             f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
         )
-    includes = bring_headers(plan, workshop)
-    built = make_wheel(step, interpreter, includes, workshop)
-    request = request_for(step, interpreter, includes, workshop)
+    brought = bring_headers(plan, workshop)
+    built = make_wheel(step, interpreter, brought, workshop)
+    request = request_for(step, interpreter, brought, workshop)
     return _proven(built, request, interpreter, workshop)
 
 

@@ -10,12 +10,13 @@ from fastinstall.api.target import Target
 from fastinstall.api.undo import recover_interrupted
 from fastinstall.build.cache import find_wheel
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.environment import Environment
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Noted
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.rules.conda_reinstall import with_reinstalls
 from fastinstall.rules.planner import nothing_to_do
 
 
@@ -25,15 +26,12 @@ def plan_repair(session: Session, environment: Environment) -> Plan:
     Where a setup is on record, exactly its build comes back, from the cache if it is there; where
     none is, it is a setup.
     """
-    receipt = receipt_of(environment)
-    if receipt is None:
-        return plan(session, Target(prefix=Path(environment.prefix)), Wish())
-    recipe = recipe_named(session, receipt.recipe)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = nothing_to_do(facts, recipe, receipt.wish, receipt)
-    if done is not None:
-        return done
-    return plan_restoring(session, environment, receipt, _releases(session, receipt, environment))
+    planned = _planned(session, environment)
+    if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
+        return planned
+    request = ObservationRequest(recipe=recipe_named(session, planned.wish.recipe))
+    conda = facts_of(session, environment, request).conda
+    return with_reinstalls(planned, conda) if conda is not None else planned
 
 
 def repair(session: Session, planned: Plan) -> Outcome:
@@ -47,6 +45,18 @@ def undo_interruption(session: Session, environment: Environment) -> bool:
     if sentence is not None:
         session.emit(Noted(message=sentence))
     return sentence is not None
+
+
+def _planned(session: Session, environment: Environment) -> Plan:
+    receipt = receipt_of(environment)
+    if receipt is None:
+        return plan(session, Target(prefix=Path(environment.prefix)), Wish())
+    recipe = recipe_named(session, receipt.recipe)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    done = nothing_to_do(facts, recipe, receipt.wish, receipt)
+    if done is not None:
+        return done
+    return plan_restoring(session, environment, receipt, _releases(session, receipt, environment))
 
 
 def _releases(session: Session, receipt: Receipt, environment: Environment) -> Releases:

@@ -12,11 +12,12 @@ from fastinstall.api.session import Session
 from fastinstall.api.target import Target, find
 from fastinstall.api.undo import recover_interrupted
 from fastinstall.errors import RefusedError
+from fastinstall.installers.conda.engine import CondaEngine
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import CreateEnvironment, Plan
+from fastinstall.model.plan import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.cpu import observe_cpu
@@ -78,7 +79,21 @@ def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
         cpu=observe_cpu(
             allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
         ),
+        engine=_engine(session, plan),
     )
+
+
+def _engine(session: Session, plan: Plan) -> CondaEngine | None:
+    """Who installs conda packages, where the plan has any."""
+    steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
+    named = next((step.engine for step in steps), None)
+    if named is None:
+        return None
+    from fastinstall.api.previewing import engine_of  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.probes.conda_tool import find_conda  # noqa: PLC0415 (likewise)
+
+    tool = find_conda(session.variables, Path(plan.environment.prefix))
+    return engine_of(session, named, tool, offline=plan.wish.offline)
 
 
 def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:

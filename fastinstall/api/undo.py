@@ -8,8 +8,10 @@ from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.recover import RolledBack, recover, rollback
 from fastinstall.journal.store import Store
+from fastinstall.model.conda import Conda
 from fastinstall.model.environment import Environment
 from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.system.lock import locked
 
@@ -78,14 +80,26 @@ def recover_interrupted(environment: Environment) -> str | None:
 
 
 def _intruders(session: Session, environment: Environment, receipt: Receipt) -> tuple[str, ...]:
-    """Metadata of distributions that have taken PIL over since: it would contradict what comes back."""
+    """Metadata of what has taken PIL over since, pip's and conda's: it would contradict what comes back."""
+    recipe = recipe_named(session, receipt.recipe)
     try:
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
+        facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     except UndeterminedError:
         return ()  # its interpreter is gone; the files can come back all the same
     site_packages = facts.interpreter.site_packages.relative_to(environment.prefix)
     metadata = (owner.distribution.metadata for owner in facts.stack.owners)
-    return tuple(str(site_packages / name) for name in metadata if name != receipt.metadata)
+    distributions = (str(site_packages / name) for name in metadata if name != receipt.metadata)
+    return (*distributions, *_other_records(facts.conda, recipe, receipt))
+
+
+def _other_records(conda: Conda | None, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
+    """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
+    if conda is None or receipt.conda is None:
+        return
+    names = {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
+    for package in conda.packages:
+        if package.name in names and package.dist != receipt.conda.package.dist:
+            yield f"conda-meta/{package.record}"
 
 
 def _sentences(done: RolledBack) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def _open(
     if photo is not None:
         options += ["--photo", photo]
     variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
-    return process.conversation((contender.python, "-I", _WORKER, *options), environment=variables)
+    return process.conversation((contender.python, "-I", "-B", _WORKER, *options), environment=variables)
 
 
 def _greet(worker: process.Conversation, contender: Contender) -> None:

@@ -149,11 +149,12 @@ def _conda(
     if environment.kind is not EnvironmentKind.CONDA:
         return None
     from fastinstall.probes.conda import observe_conda
+    from fastinstall.rules.conda_stack import GUARD
 
     return observe_conda(
         Path(environment.prefix),
         interpreter,
-        _replaced(request.recipe),
+        (*_replaced(request.recipe), GUARD),
         variables,
         tool=request.toolchain,
         thorough=request.thorough,

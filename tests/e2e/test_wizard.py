@@ -139,14 +139,15 @@ def test_proceed_carries_the_plan_out_and_ends_with_the_flags_that_ask_for_the_s
     assert stock.run("-c", "import PIL; assert '.post' in PIL.__version__, PIL.__version__").exit_code == 0
 
 
-def test_a_conda_environment_is_recognised_and_declined_before_any_question(sandbox: Sandbox, empty: Venv) -> None:
+def test_a_frozen_conda_environment_is_declined_before_any_question(sandbox: Sandbox, empty: Venv) -> None:
     (empty.prefix / "conda-meta").mkdir()
     (empty.prefix / "conda-meta" / "history").touch()
+    (empty.prefix / "conda-meta" / "frozen").touch()
     before = tree_hash(empty.prefix)
     with terminal("setup", "--prefix", empty.prefix, variables=sandbox.variables(), directory=sandbox.root) as shown:
         assert shown.end() == 5
         assert f"environment {empty.prefix} (conda)" in shown.words
-        assert "is a conda environment: recognised, but" in shown.words
+        assert "is frozen" in shown.words
         assert MENU not in shown.words
     assert tree_hash(empty.prefix) == before
 

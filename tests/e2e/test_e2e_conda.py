@@ -1,0 +1,134 @@
+"""setup in a conda environment, on both engines: made, kept by solvers, refused in words, and taken back.
+
+Needs a package index and a C compiler. conda is a real one (24.7.1), and so are Python, Pillow and the image
+libraries of the local channel.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel, local_channel
+from conda_environments import NewEnvironment, builds
+from conda_packages import CondaPackage
+from real_conda import RealConda
+from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
+
+pytest_plugins = ("conda_fixtures",)
+
+ENGINES = ("conda", "rattler")
+TODAY = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")
+OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")
+"""As `defaults` once were: Pillow and libtiff on IJG's libjpeg."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A conda environment, and the ways into it."""
+
+    sandbox: Sandbox
+    conda: RealConda
+    prefix: Path
+    engine: str
+
+    def cli(self, verb: str, *words: str | Path, offline: bool = False) -> Result:
+        """fastinstall, on this environment."""
+        network = UNREACHABLE if offline else {}
+        return self.sandbox.cli(verb, "--prefix", self.prefix, *words, env={**self.conda.variables, **network})
+
+    def setup(self, *words: str) -> Result:
+        """Set it up by this engine."""
+        return self.cli("setup", "--yes", "--engine", self.engine, *words)
+
+    def conda_does(self, command: str, *words: str) -> Result:
+        """A command of conda's."""
+        return self.conda.run(command, "--yes", "--quiet", "--prefix", self.prefix, *words)
+
+    @property
+    def pillow(self) -> str:
+        """What conda has as Pillow."""
+        return builds(self.prefix)["pillow"]
+
+
+NewPlace = Callable[..., Place]
+
+
+@pytest.fixture
+def new_place(conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox) -> NewPlace:
+    def make(engine: str, *specs: str) -> Place:
+        prefix = conda_environment(sandbox.root / "env", *specs)
+        return Place(sandbox=sandbox, conda=conda, prefix=prefix, engine=engine)
+
+    return make
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("specs", [TODAY, OLD], ids=["today", "old"])
+def test_a_conda_environment_gets_the_stack_and_gives_it_back(
+    new_place: NewPlace, specs: tuple[str, ...], engine: str
+) -> None:
+    place = new_place(engine, *specs)
+    before = tree_hash(place.prefix)
+    done = place.setup("--allow", "feature-loss")
+    assert done.exit_code == 0, done.text
+    assert place.pillow.startswith("13.0.0 simd_v2v3_")
+    assert "fastinstall-guard" in builds(place.prefix)
+    assert place.cli("doctor").exit_code == 0, place.cli("doctor").text
+    checked = run((place.prefix / "bin/python", "-B", "-m", "pip", "check"), place.conda.variables)
+    assert checked.exit_code == 0, checked.text
+    again = place.setup()
+    assert again.exit_code == 0, again.text
+    assert "nothing to do" in again.stdout
+    undone = place.cli("rollback", "--yes", offline=True)
+    assert undone.exit_code == 0, undone.text
+    assert tree_hash(place.prefix) == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_conda_keeps_the_stack_or_refuses_in_words(
+    new_place: NewPlace, channel: CondaChannel, sandbox: Sandbox, engine: str
+) -> None:
+    place = new_place(engine, *TODAY)
+    before = place.pillow
+    done = place.setup()
+    assert done.exit_code == 0, done.text
+    ours = place.pillow
+    newer = local_channel(sandbox.root / "newer", CondaPackage(name="pillow", version="99.0", build="h0_0"))
+    place.conda.configured(newer, channel.url)
+    for command in (("install", "puretool=1.1"), ("update", "--all"), ("remove", "puretool")):
+        kept = place.conda_does(*command)
+        assert kept.exit_code == 0, kept.text
+        assert place.pillow == ours, command
+    refused = place.conda_does("install", "pillow=99.0")
+    assert refused.exit_code != 0
+    assert "fastinstall-guard" in refused.text
+    assert place.pillow == ours
+    assert place.cli("doctor").exit_code == 0
+    undone = place.cli("rollback", "--yes", offline=True)
+    assert undone.exit_code == 0, undone.text
+    assert place.pillow == before
+    assert "fastinstall-guard" not in builds(place.prefix)
+
+
+def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channel: CondaChannel) -> None:
+    place = new_place("conda", *TODAY)
+    assert place.setup().exit_code == 0
+    ours = place.pillow
+    place.conda.configured(channel.url)
+    swapped = place.conda_does("remove", "--force", "fastinstall-guard")
+    assert swapped.exit_code == 0, swapped.text
+    swapped = place.conda_does("install", "pillow=12.1.1=py*")
+    assert swapped.exit_code == 0, swapped.text
+    assert place.pillow != ours
+    told = place.cli("doctor", "--json")
+    assert told.exit_code == 3
+    (finding,) = [
+        each for each in told.document["findings"] if each["check"] == "swapped" and each["status"] == "error"
+    ]
+    assert "conda" in json.dumps(finding)
+    repaired = place.cli("doctor", "--fix", "--yes", offline=True)
+    assert repaired.exit_code == 0, repaired.text
+    assert place.pillow == ours
+    assert place.cli("doctor").exit_code == 0

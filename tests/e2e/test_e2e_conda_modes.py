@@ -1,0 +1,123 @@
+"""Other ways than the usual one in a conda environment: a wheel, no guard, a pin, a saved plan, other beginnings.
+
+Needs a package index and a C compiler.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from conda_channel import CondaChannel, local_channel
+from conda_environments import USUAL, NewEnvironment, builds
+from conda_packages import CondaPackage
+from conda_scene import REFUSED, Scene
+from real_conda import RealConda
+from sandbox import Sandbox, run, tree_hash
+
+pytest_plugins = ("conda_fixtures",)
+
+OURS = "13.0.0 simd_v2v3_"
+NewScene = Callable[..., Scene]
+
+
+@pytest.fixture
+def new_scene(conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox) -> NewScene:
+    def make(*specs: str, name: str = "env") -> Scene:
+        return Scene(sandbox=sandbox, conda=conda, prefix=conda_environment(sandbox.root / name, *specs))
+
+    return make
+
+
+def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
+    new_scene: NewScene, channel: CondaChannel
+) -> None:
+    scene = new_scene(*USUAL, name="an env with spaces")
+    made = scene.done("setup", "--yes", "--engine", "pip")
+    assert "warning: --engine pip: conda does not know of what is put in" in made.stderr
+    assert scene.pillow.startswith(channel.pillow)
+    assert scene.findings("error") == {}
+    weak = scene.findings("hint")["guards"]
+    assert "this stack is a wheel in a conda environment" in weak["message"]
+    assert weak["remedy"]["command"] == f"fastinstall setup --prefix '{scene.prefix}' --engine auto"
+    updated = scene.conda.run("update", "--yes", "--quiet", "--all", "--prefix", scene.prefix)
+    assert updated.exit_code == 0, updated.text
+    swapped = scene.findings("error")["swapped"]
+    assert f"was replaced by conda's pillow {channel.newer_pillow}" in swapped["message"]
+    assert f"conda update --yes --quiet --all --prefix {scene.prefix}" in swapped["message"]
+    before = tree_hash(scene.prefix)
+    scene.done("doctor", "--fix", "--yes")
+    assert scene.findings("error") == {}
+    scene.done("rollback", "--yes")
+    assert tree_hash(scene.prefix) == before
+
+
+def test_without_its_guard_package_conda_swaps_the_stack_and_doctor_says_so(
+    new_scene: NewScene, channel: CondaChannel
+) -> None:
+    scene = new_scene(*USUAL)
+    made = scene.done("setup", "--yes", "--engine", "rattler", "--no-guard")
+    assert "its solver may replace it, as no guard is wished" in made.stderr
+    assert scene.pillow.startswith(OURS)
+    assert "fastinstall-guard" not in builds(scene.prefix)
+    assert scene.cli("doctor").exit_code == 0
+    scene.conda.configured(channel.url)
+    scene.conda.install(scene.prefix, f"pillow={channel.newer_pillow}=py*")
+    assert not scene.pillow.startswith(OURS)
+    swapped = scene.findings("error")["swapped"]
+    assert f"was replaced by conda's pillow {channel.newer_pillow}" in swapped["message"]
+    assert "conda install" in swapped["message"]
+    assert swapped["remedy"]["command"] == f"fastinstall doctor --fix --prefix {scene.prefix}"
+
+
+def test_pips_pillow_over_condas_makes_room_with_it_and_a_pin_is_written(
+    new_scene: NewScene, channel: CondaChannel
+) -> None:
+    scene = new_scene(*USUAL)
+    over = ("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", channel.wheel)
+    installed = run((scene.prefix / "bin/python", "-m", "pip", *over), scene.conda.variables)
+    assert installed.exit_code == 0, installed.text
+    before = tree_hash(scene.prefix)
+    assert "2 packages claim PIL's files" in scene.findings("error")["pillow-owner"]["message"]
+    scene.done("setup", "--yes", "--engine", "conda", "--pin")
+    assert scene.pillow.startswith(OURS)
+    (metadata,) = scene.prefix.glob("lib/python3*/site-packages/pillow-*.dist-info")
+    assert metadata.name == "pillow-13.0.0+simd.v2.v3.dist-info"
+    assert (scene.prefix / "conda-meta/pinned").read_text() == "pillow * simd_*\n"
+    assert scene.cli("doctor").exit_code == 0
+    scene.done("rollback", "--yes")
+    assert tree_hash(scene.prefix) == before
+
+
+def test_a_saved_plan_is_for_the_environment_that_it_was_made_for(new_scene: NewScene) -> None:
+    scene = new_scene("python", "pip", "puretool=1.0")
+    saved = scene.sandbox.root / "plan.json"
+    scene.done("plan", "--engine", "rattler", "-o", saved)
+    scene.conda.install(scene.prefix, "puretool=1.1")
+    before = tree_hash(scene.prefix)
+    stale = scene.run("apply", "--yes", saved)
+    assert stale.exit_code == REFUSED
+    assert f"the plan is stale: {scene.prefix} has changed since it was made" in stale.stderr
+    assert "hint: make it again: fastinstall plan -o " in stale.stderr
+    assert tree_hash(scene.prefix) == before
+    scene.done("plan", "--engine", "rattler", "-o", saved)
+    applied = scene.run("apply", "--yes", saved)
+    assert applied.exit_code == 0, applied.text
+    assert scene.pillow.startswith(OURS)
+    assert scene.cli("doctor").exit_code == 0
+    scene.done("rollback", "--yes")
+    assert tree_hash(scene.prefix) == before
+
+
+@pytest.mark.parametrize("engine", ["rattler"])
+def test_what_would_touch_python_is_shown_and_refused_until_it_is_allowed_by_name(
+    new_scene: NewScene, channel: CondaChannel, engine: str
+) -> None:
+    scene = new_scene(f"python={channel.earlier_python}", "pip", "pillow=12.1.1")
+    wants_another = CondaPackage(
+        name="zlib", version="1.3.1", build="h0_9", build_number=9, depends=(f"python >{channel.earlier_python}",)
+    )
+    other = local_channel(scene.sandbox.root / "other", wants_another)
+    linked = ("--link", "env", "--channel", f"{other},{channel.url}", "--allow", "feature-loss")
+    error = scene.refuses("--engine", engine, *linked)
+    assert "the solver would change what everything else depends on: python" in error
+    assert f"python: {channel.earlier_python} -> {channel.python}" in error
+    assert "hint: accept it by name: --allow feature-loss,protected-packages" in error

@@ -1,0 +1,102 @@
+"""A compiler and headers of conda packages, in a private prefix: made once, used by the build, nobody's environment.
+
+The channel's compiler package wraps the compiler of this machine, since no other can be had here; everything
+else is as in earnest.
+"""
+
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel, local_channel
+from conda_packages import CondaPackage, Entry
+from sandbox import Sandbox
+
+from fastinstall.actions.toolchain import private_toolchain
+from fastinstall.actions.workshop import Workshop
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.session import open_session
+from fastinstall.errors import FailedError
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import PipSettings
+from fastinstall.model.event import Event, Noted
+from fastinstall.model.plan import CondaToolchain
+from fastinstall.probes.compiler import observe_compiler
+from fastinstall.probes.cpu import observe_cpu
+
+pytest_plugins = ("conda_fixtures",)
+
+_PROGRAM = """\
+#include <stdio.h>
+#include <jpeglib.h>
+int turbo = LIBJPEG_TURBO_VERSION_NUMBER;
+"""
+
+
+@pytest.fixture
+def compilers(sandbox: Sandbox) -> str:
+    wrapper = f'#!/bin/sh\nexec "{shutil.which("gcc")}" "$@"\n'.encode()
+    name = "bin/x86_64-conda-linux-gnu-cc"
+    package = CondaPackage(
+        name="c-compiler", version="1.9.0", build="h1234567_0", files={name: Entry(data=wrapper, mode=0o755)}
+    )
+    return local_channel(sandbox.root / "compilers", package)
+
+
+def _workshop(sandbox: Sandbox, heard: list[Event]) -> Workshop:
+    variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
+    session = open_session(variables)
+    return Workshop(
+        recipe=recipe_named(session, "pillow-merged"),
+        index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
+        cache=session.directories.cache,
+        variables=variables,
+        emit=heard.append,
+        now=datetime.now(UTC),
+        cpu=observe_cpu(allowed_cores=1, tunables=""),
+    )
+
+
+def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
+    sandbox: Sandbox, channel: CondaChannel, compilers: str
+) -> None:
+    heard: list[Event] = []
+    workshop = _workshop(sandbox, heard)
+    step = CondaToolchain(
+        channels=(compilers, channel.url),
+        packages=("c-compiler", "libjpeg-turbo", "libtiff"),
+        libraries=("jpeg", "tiff"),
+        reason="of the test",
+    )
+    made = private_toolchain(step, workshop)
+    compiler = observe_compiler((), {**workshop.variables, **made.variables})
+    assert compiler is not None
+    assert Path(compiler.command[0]).is_relative_to(workshop.cache / "toolchains")
+    source = sandbox.root / "uses.c"
+    source.write_text(_PROGRAM)
+    includes = [f"-I{directory}" for directory in made.includes]
+    subprocess.run((*compiler.command, *includes, "-c", "-o", sandbox.root / "uses.o", source), check=True)
+    again = private_toolchain(step, workshop)
+    assert again == made
+    assert [event.message for event in heard if isinstance(event, Noted) and "used again" in event.message]
+
+
+def test_packages_without_a_compiler_are_refused_by_name(sandbox: Sandbox, channel: CondaChannel) -> None:
+    step = CondaToolchain(
+        channels=(channel.url,), packages=("libjpeg-turbo",), libraries=("jpeg",), reason="of the test"
+    )
+    with pytest.raises(FailedError, match="no C compiler"):
+        private_toolchain(step, _workshop(sandbox, []))
+
+
+def test_what_was_left_half_made_is_made_again(sandbox: Sandbox, channel: CondaChannel, compilers: str) -> None:
+    workshop = _workshop(sandbox, [])
+    step = CondaToolchain(
+        channels=(compilers, channel.url), packages=("c-compiler",), libraries=(), reason="of the test"
+    )
+    (toolchain,) = (Path(private_toolchain(step, workshop).variables["CC"]).parents[1],)
+    (toolchain / ".fastinstall-complete").unlink()
+    shutil.rmtree(toolchain / "bin")
+    assert Path(private_toolchain(step, workshop).variables["CC"]).is_file()
