@@ -20,13 +20,13 @@ from fastinstall.rules.conda_reinstall import with_reinstalls
 from fastinstall.rules.planner import nothing_to_do
 
 
-def plan_repair(session: Session, environment: Environment) -> Plan:
+def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
     """Decide what makes an environment healthy again.
 
     Where a setup is on record, exactly its build comes back, from the cache if it is there; where
-    none is, it is a setup.
+    none is, it is a setup as `wish` has it.
     """
-    planned = _planned(session, environment)
+    planned = _planned(session, environment, wish)
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
         return planned
     request = ObservationRequest(recipe=recipe_named(session, planned.wish.recipe))
@@ -47,10 +47,10 @@ def undo_interruption(session: Session, environment: Environment) -> bool:
     return sentence is not None
 
 
-def _planned(session: Session, environment: Environment) -> Plan:
+def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return plan(session, Target(prefix=Path(environment.prefix)), Wish())
+        return plan(session, Target(prefix=Path(environment.prefix)), wish)
     recipe = recipe_named(session, receipt.recipe)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = nothing_to_do(facts, recipe, receipt.wish, receipt)

@@ -151,7 +151,7 @@ def _is_repairable(report: Report) -> bool:
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.api.repair import plan_repair, repair, undo_interruption  # noqa: PLC0415 (only with --fix)
-    from fastinstall.cli.common import progress_for  # noqa: PLC0415
+    from fastinstall.cli.common import progress_for, wish_of  # noqa: PLC0415
     from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415
     from fastinstall.rules.messages import fix_command  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
     command = f"{fix_command(environment.prefix)} --yes"
     refuse_without_yes(arguments, context.console, command)
     undo_interruption(working, environment)
-    planned = plan_repair(working, environment)
+    planned = plan_repair(working, environment, wish_of(arguments, context))
     if planned.steps:
         repair(working, consent(planned, arguments, context, command))
 
