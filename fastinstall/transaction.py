@@ -47,6 +47,8 @@ from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.messages import quote
 from fastinstall.system.lock import locked
 
+_AGAIN = "make it again: fastinstall plan"
+
 
 @immutable
 class Observers:
@@ -141,12 +143,12 @@ def _builds_upon_changes(plan: Plan) -> bool:
 
 
 def _change_others(plan: Plan, transaction: Transaction, workshop: Workshop) -> None:
-    step = step_of(plan, ChangeCondaPackages)
-    if step is None:
-        return
-    if workshop.engine is None:
-        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
-    change_conda_packages(step, workshop.engine, transaction, Path(plan.environment.prefix), workshop.emit)
+    """Have other packages changed, step by step: the order decides who has a file that several claim."""
+    for step in plan.steps:
+        if isinstance(step, ChangeCondaPackages):
+            if workshop.engine is None:
+                raise FailedError("the plan names no engine for conda packages", hint=_AGAIN)
+            change_conda_packages(step, workshop.engine, transaction, Path(plan.environment.prefix), workshop.emit)
 
 
 def _write_down(

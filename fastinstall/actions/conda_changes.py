@@ -19,7 +19,7 @@ from fastinstall.model.plan import ChangeCondaPackages
 from fastinstall.rules.messages import quote
 
 _GROUNDS = (
-    *(".condatmp", "__clobbers__", "conda-meta/history.c~"),
+    *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),
     *(".tmp.index.json.*", ".refprobe-*", "symtest_*-*-*-*-*", "conda-meta/prefix_record_*"),
     *("conda-meta/.history.*", "conda-meta/.*.json.*"),
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
 from fastinstall.model.plan import ChangeCondaPackages, MakeCondaPackages, Plan, Step
+from fastinstall.rules.conda_names import TURBO
 from fastinstall.rules.conda_repair import clobbered_to_reinstall
 from fastinstall.rules.messages import listing
 
@@ -18,30 +19,32 @@ def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
     making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
     if not packages or making is None:
         return plan
-    planned = next((step for step in plan.steps if isinstance(step, ChangeCondaPackages)), None)
-    step = _change(making, planned, packages)
-    steps = (each for each in plan.steps if not isinstance(each, ChangeCondaPackages))
-    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages")
-    return replace(plan, steps=tuple(_with(steps, step)), skipped=skipped)
+    planned = [package for step in plan.steps if isinstance(step, ChangeCondaPackages) for package in _touched(step)]
+    again = [package for package in packages if package.name not in {each.name for each in planned}]
+    first = [package for package in again if package.name != TURBO]
+    last = [package for package in again if package.name == TURBO]
+    changes = [_reinstallation(making, tuple(each)) for each in (first, last) if each]
+    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
+    return replace(plan, steps=tuple(_with(plan.steps, changes)), skipped=skipped)
 
 
-def _change(
-    making: MakeCondaPackages, planned: ChangeCondaPackages | None, packages: tuple[CondaPackage, ...]
-) -> ChangeCondaPackages:
-    change = planned.change if planned is not None else CondaChange()
-    touched = {package.name for package in (*change.linked, *change.unlinked)}
-    again = tuple(package for package in packages if package.name not in touched)
+def _touched(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
+    return (*step.change.linked, *step.change.unlinked)
+
+
+def _reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
+    """A step of its own, because within one transaction the order is the engine's, and the last one has the files."""
     names = listing(package.name for package in packages)
-    reason = f"{names} lost files to others, and get them back; libjpeg-turbo last, so that its headers win"
+    last = ", last of all, so that its headers win" if packages[-1].name == TURBO else ""
     return ChangeCondaPackages(
         engine=making.engine,
-        change=CondaChange(linked=(*change.linked, *again), unlinked=(*change.unlinked, *again)),
-        reason=f"{planned.reason}; {reason}" if planned is not None else reason,
+        change=CondaChange(linked=packages, unlinked=packages),
+        reason=f"files of {names} were taken or lost: installed again{last}",
     )
 
 
-def _with(steps: Iterable[Step], change: ChangeCondaPackages) -> Iterator[Step]:
+def _with(steps: Iterable[Step], changes: Iterable[ChangeCondaPackages]) -> Iterator[Step]:
     for step in steps:
         if isinstance(step, MakeCondaPackages):
-            yield change
+            yield from changes
         yield step

@@ -51,7 +51,7 @@ class Scene:
         assert tree_hash(self.prefix) == before
         return error
 
-    def findings(self, status: str) -> dict[str, Mapping[str, Any]]:
-        """What doctor finds of this status, by check; the last one of each."""
+    def errors(self) -> dict[str, Mapping[str, Any]]:
+        """What doctor calls an error, by check; the last one of each."""
         document = self.cli("doctor", "--json").document
-        return {each["check"]: each for each in document["findings"] if each["status"] == status}
+        return {each["check"]: each for each in document["findings"] if each["status"] == "error"}

@@ -2,7 +2,9 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -39,6 +41,26 @@ def usual(place: Sandbox, conda_environment: NewEnvironment) -> Path:
 
 
 @pytest.fixture(scope="module")
+def spare(place: Sandbox, conda_environment: NewEnvironment) -> Path:
+    """One in which a test may write one file, see `holding`."""
+    return conda_environment(place.root / "spare", *USUAL)
+
+
+@contextmanager
+def holding(file: Path, text: str) -> Iterator[None]:
+    """Have this in a file while the block lasts."""
+    before = file.read_bytes() if file.exists() else None
+    file.unlink(missing_ok=True)
+    file.write_text(text)
+    try:
+        yield
+    finally:
+        file.unlink()
+        if before is not None:
+            file.write_bytes(before)
+
+
+@pytest.fixture(scope="module")
 def ours(place: Sandbox) -> Ours:
     """A stack and its guard."""
     return ours_in(place.root / "ours")
@@ -60,8 +82,8 @@ def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Call
 
     @cache
     def link(kind: Engine) -> Linked:
-        scratch = place.root / "linked" / kind / "scratch"
-        scratch.mkdir(parents=True)
+        scratch = Path(tempfile.mkdtemp(dir=place.root)) / "scratch"
+        scratch.mkdir()
         before = tree_hash(usual)
         engine_of(kind, conda, place).link(ours.both, scratch, prefix=usual)
         return Linked(ours=ours, scratch=scratch, before=before, after=tree_hash(usual))
@@ -109,15 +131,12 @@ def test_what_a_preview_shows_is_what_a_change_does(
 
 
 @both
-def test_a_pin_of_somebody_else_is_named(
-    engine: CondaEngine, sandbox: Sandbox, conda_environment: NewEnvironment, ours: Ours
-) -> None:
-    prefix = conda_environment(sandbox.root / "env", *USUAL)
-    (prefix / "conda-meta/pinned").write_text("# by hand\npillow 12.*\n")
-    with pytest.raises(FailedError) as caught:
-        engine.preview(CondaRequest(prefix=prefix, ours=ours.both))
+def test_a_pin_of_somebody_else_is_named(engine: CondaEngine, spare: Path, ours: Ours) -> None:
+    pinned = spare / "conda-meta/pinned"
+    with holding(pinned, "# by hand\npillow 12.*\n"), pytest.raises(FailedError) as caught:
+        engine.preview(CondaRequest(prefix=spare, ours=ours.both))
     assert "pillow" in "".join(caught.value.details)
-    assert f"{prefix}/conda-meta/pinned" in (caught.value.hint or "")
+    assert str(pinned) in (caught.value.hint or "")
 
 
 @both
@@ -138,26 +157,19 @@ def test_a_channel_that_is_not_there_is_named(engine: CondaEngine, usual: Path, 
 
 
 @both
-def test_a_frozen_environment_is_left_alone(
-    engine: CondaEngine, sandbox: Sandbox, conda_environment: NewEnvironment
-) -> None:
-    prefix = conda_environment(sandbox.root / "env", "python", "pip")
-    (prefix / "conda-meta/frozen").write_text("{}")
-    before = tree_hash(prefix)
-    with pytest.raises(RefusedError, match="frozen"):
-        engine.change(prefix, CondaChange(unlinked=(present(prefix, "pip"),)))
-    assert tree_hash(prefix) == before
+def test_a_frozen_environment_is_left_alone(engine: CondaEngine, spare: Path) -> None:
+    with holding(spare / "conda-meta/frozen", "{}"):
+        before = tree_hash(spare)
+        with pytest.raises(RefusedError, match="frozen"):
+            engine.change(spare, CondaChange(unlinked=(present(spare, "pip"),)))
+        assert tree_hash(spare) == before
 
 
 @both
-def test_a_record_that_cannot_be_read_is_named(
-    engine: CondaEngine, sandbox: Sandbox, conda_environment: NewEnvironment, ours: Ours
-) -> None:
-    prefix = conda_environment(sandbox.root / "env", "python", "pip", "puretool=1.0")
-    (record,) = prefix.glob("conda-meta/puretool-*.json")
-    record.write_text('{"name": "puretool"')
-    with pytest.raises(FailedError, match=r"records that .* cannot read") as caught:
-        engine.preview(CondaRequest(prefix=prefix, ours=ours.both))
+def test_a_record_that_cannot_be_read_is_named(engine: CondaEngine, spare: Path, ours: Ours) -> None:
+    (record,) = spare.glob("conda-meta/puretool-*.json")
+    with holding(record, '{"name": "puretool"'), pytest.raises(FailedError, match=r"records that .* cannot") as caught:
+        engine.preview(CondaRequest(prefix=spare, ours=ours.both))
     assert record.name in "".join(caught.value.details)
 
 
@@ -300,7 +312,11 @@ def test_a_private_environment_is_made_or_not_there(
     with pytest.raises(FailedError):
         engine.create(sandbox.root / "other", ["no-such-package"], [channel.url], offline=True)
     assert not (sandbox.root / "other").exists()
-    assert all(isinstance(event, Progressed) for event in heard)
+    with pytest.raises(FailedError, match="is there already"):
+        engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
+    assert list(builds(prefix)) == ["jpeg"]
+    told = [(event.done, event.total) for event in heard if isinstance(event, Progressed)]
+    assert told == ([(1, 1)] if kind is Engine.RATTLER else []), "conda tells nothing on the way"
     assert not _listed(prefix, conda)
 
 

@@ -224,6 +224,8 @@ async def _file(request: Request, package: Request) -> Path:
     name = hashlib.sha256(url.encode()).hexdigest()[:16]
     file = Path(request["cache"], "files", name, url.rpartition("/")[2])
     if not file.is_file():
+        if request["offline"]:
+            raise DownloadError(f"{url}: offline, and it was not fetched before")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}")
         await _download(url, partial)

@@ -9,7 +9,7 @@ from pathlib import Path
 from fastinstall.errors import FailedError, FastinstallError
 from fastinstall.installers.conda.answers import Actions, actions_in, documents_in
 from fastinstall.installers.conda.contents import linked_paths
-from fastinstall.installers.conda.failures import refuse_frozen
+from fastinstall.installers.conda.failures import refuse_existing, refuse_frozen, refuse_protected
 from fastinstall.installers.conda.history import without_requests
 from fastinstall.installers.conda.invocation import Invocation, information, invoke, specified
 from fastinstall.installers.conda.means import Means
@@ -77,7 +77,7 @@ class CondaCommand:
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Remove without dependants, then install by URL."""
-        refuse_frozen(prefix)
+        refuse_protected(prefix)
         before = records_of(prefix)
         history = prefix / "conda-meta" / "history"
         said = _text(history)
@@ -104,6 +104,7 @@ class CondaCommand:
         """Solve and install into a directory that is not there yet."""
         words = ("--no-default-packages", *_channel_words(channels), *specs)
         invocation = Invocation(verb="create", prefix=prefix, words=words, seconds=_CHANGING, unlisted=True)
+        refuse_existing(prefix)
         try:
             invoke(self._tool, invocation, self._means, offline=offline)
         except BaseException:

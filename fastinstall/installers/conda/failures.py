@@ -1,5 +1,6 @@
 """Why an engine could not, in its own words, with what to do about it."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,27 @@ def refuse_frozen(prefix: Path) -> None:
     """
     if (prefix / "conda-meta" / "frozen").exists():
         raise RefusedError(f"{prefix} is frozen", hint=_FROZEN_HINT)
+
+
+def refuse_protected(prefix: Path) -> None:
+    """Change nothing where that is not wanted, or not allowed.
+
+    Raises:
+        RefusedError: it is frozen, or this user may not write to it.
+    """
+    refuse_frozen(prefix)
+    if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
+        raise failure(_NOT_WRITABLE[0], f"{prefix / 'conda-meta'} is not writable for this user", "fastinstall", prefix)
+
+
+def refuse_existing(prefix: Path) -> None:
+    """Make environments where nothing is: what fails is taken away again.
+
+    Raises:
+        FailedError: something is there.
+    """
+    if os.path.lexists(prefix):
+        raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
 
 
 def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:

@@ -14,7 +14,7 @@ class Means:
 
     Attributes:
         variables: the caller's environment variables.
-        cache: fastinstall's cache directory.
+        cache: a directory of fastinstall's cache that is the engines' own.
         emit: hears of progress.
         offline: ask no channel of the network; what is cached has to do.
     """

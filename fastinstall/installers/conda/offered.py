@@ -24,7 +24,7 @@ def offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     """
     indices = {subdir: _index(subdir, packages) for subdir in _SUBDIRS}
     content = json.dumps(indices, sort_keys=True)
-    channel = cache / "conda" / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
+    channel = cache / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
     for subdir, index in indices.items():
         write_text(channel / subdir / "repodata.json", json.dumps(index), durable=False)
     return channel.absolute().as_uri()

@@ -16,7 +16,13 @@ from typing import Any
 from fastinstall.installers.conda.answers import documents_in
 from fastinstall.installers.conda.clobbers import give_places, record_texts
 from fastinstall.installers.conda.contents import linked_paths
-from fastinstall.installers.conda.failures import failure, refuse_frozen, wordless_failure
+from fastinstall.installers.conda.failures import (
+    failure,
+    refuse_existing,
+    refuse_frozen,
+    refuse_protected,
+    wordless_failure,
+)
 from fastinstall.installers.conda.history import history_revision
 from fastinstall.installers.conda.means import Means
 from fastinstall.installers.conda.offered import offered_channel
@@ -77,7 +83,7 @@ class Rattler:
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Install what is there, less what goes, with what comes."""
-        refuse_frozen(prefix)
+        refuse_protected(prefix)
         before = records_of(prefix)
         texts = record_texts(prefix)
         names = [each.name for each in change.unlinked]
@@ -97,6 +103,7 @@ class Rattler:
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
+        refuse_existing(prefix)
         try:
             self._ask(
                 "create", prefix, specs=list(specs), channels=list(channels), offline=offline or self._means.offline
@@ -111,8 +118,9 @@ class Rattler:
         Raises:
             FailedError: in py-rattler's words, or it died.
         """
-        cache = str(self._means.cache / "conda")
-        words = json.dumps({"operation": operation, "prefix": str(prefix), "cache": cache, **request})
+        cache = str(self._means.cache)
+        common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}
+        words = json.dumps({**common, **request})
         argv = (sys.executable, "-P", "-s", _WORKER, words)
         environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
         completed = run(argv, environment=environment, check=False, timeout=_SECONDS, on_line=self._hear)

@@ -50,8 +50,8 @@ def settle_linked(scratch: Path, prefix: Path, packages: Iterable[CondaPackage])
             raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
         _refuse_traces(scratch, document)
         spec = requested_spec(package)
-        own = {**_origin(package), **_source(package), **_requested([spec] if spec else [])}
-        _write(path, _renamed({**document, **own}, scratch, prefix))
+        settled = _requested({**document, **_origin(package), **_source(package)}, [spec] if spec else [])
+        _write(path, _renamed(settled, scratch, prefix))
 
 
 def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
@@ -65,8 +65,8 @@ def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Recor
         document = now.get(package.name, {})
         if package_of(document).dist != package.dist or _differs(document, package):
             raise FailedError(f"{prefix}: {package.dist} was to be installed, and is not")
-        specs = _requests(before.get(package.name, {}))
-        _write(prefix / "conda-meta" / package.record, {**document, **_origin(package), **_requested(specs)})
+        settled = _requested({**document, **_origin(package)}, _requests(before.get(package.name, {})))
+        _write(prefix / "conda-meta" / package.record, settled)
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
         raise FailedError(f"{prefix}: {name} was to be removed, and is there")
@@ -117,8 +117,10 @@ def _requests(document: Mapping[str, Any]) -> list[str]:
     return list(document.get("requested_specs") or ([one] if one else []))
 
 
-def _requested(specs: list[str]) -> Record:
-    return {"requested_spec": specs[0] if specs else "", "requested_specs": specs}
+def _requested(document: Record, specs: list[str]) -> Record:
+    """The record with these as what the user asked for."""
+    others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
+    return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others
 
 
 def _differs(document: Mapping[str, Any], package: CondaPackage) -> bool:

@@ -13,7 +13,7 @@ from fastinstall.model.conda import CondaTool, Engine
 from fastinstall.model.event import ignore
 
 MEANS = Means(variables={}, cache=Path("/cache"), emit=ignore)
-TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/root"), solver="classic", found_by="PATH")
+TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/opt/conda"), solver="classic", found_by="PATH")
 
 
 def test_engines_say_what_they_are() -> None:

@@ -42,13 +42,19 @@ def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
     assert [each.step for each in made.skipped] == ["pin"]
 
 
-def test_it_joins_what_a_solver_wants_changed_anyway() -> None:
-    other = CondaPackage(name="libtiff", version="4.7.0", build="h0_0")
+def test_libjpeg_turbo_comes_after_what_a_solver_wants_changed_and_after_all_others() -> None:
+    other, tiff = (CondaPackage(name=name, version="4.7.0", build="h0_0") for name in ("zlib", "libtiff"))
     planned = ChangeCondaPackages(engine=Engine.RATTLER, change=CondaChange(linked=(other,)), reason="the solver's")
-    made = with_reinstalls(_plan(planned, MAKING), CLOBBERED)
-    (step,) = [step for step in made.steps if isinstance(step, ChangeCondaPackages)]
-    assert step.change == CondaChange(linked=(other, TURBO), unlinked=(TURBO,))
-    assert step.reason.startswith("the solver's; ")
+    library = "lib/libtiff.so.6"
+    lost = CondaClaim(dist=tiff.dist, files=(library,), missing=(library,))
+    conda = replace(CLOBBERED, packages=(*CLOBBERED.packages, tiff), claims=(*CLOBBERED.claims, lost))
+    made = with_reinstalls(_plan(planned, MAKING), conda)
+    changes = [step.change for step in made.steps if isinstance(step, ChangeCondaPackages)]
+    assert [[package.name for package in change.linked] for change in changes] == [
+        ["zlib"],
+        ["libtiff"],
+        ["libjpeg-turbo"],
+    ]
 
 
 def test_what_the_solver_replaces_is_not_reinstalled_beside_it() -> None:
@@ -56,8 +62,7 @@ def test_what_the_solver_replaces_is_not_reinstalled_beside_it() -> None:
     change = CondaChange(linked=(newer,), unlinked=(TURBO,))
     planned = ChangeCondaPackages(engine=Engine.RATTLER, change=change, reason="the solver's")
     made = with_reinstalls(_plan(planned, MAKING), CLOBBERED)
-    (step,) = [step for step in made.steps if isinstance(step, ChangeCondaPackages)]
-    assert step.change == change
+    assert [step.change for step in made.steps if isinstance(step, ChangeCondaPackages)] == [change]
 
 
 def test_without_an_engine_at_work_or_anything_lost_the_plan_stays() -> None:

@@ -1,0 +1,57 @@
+"""Condas that behave badly: shell scripts in the place of one, because no real conda does so at will."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fastinstall.errors import FailedError
+from fastinstall.installers.conda.choose import engine_for
+from fastinstall.installers.conda.means import Means
+from fastinstall.model.conda import CondaChange, CondaRequest, CondaTool, Engine
+from fastinstall.model.event import ignore
+
+
+def preview_of(script: str, directory: Path) -> CondaChange:
+    """What the engine makes of a conda that does this."""
+    conda = directory / "conda"
+    conda.write_text(f"#!/bin/sh\n{script}\n")
+    conda.chmod(0o755)
+    tool = CondaTool(command=(str(conda),), version="", root=directory, solver="", found_by="PATH")
+    engine = engine_for(Engine.CONDA, tool, Means(variables=os.environ, cache=directory / "cache", emit=ignore))
+    return engine.preview(CondaRequest(prefix=directory, ours=(), specs=("puretool",)))
+
+
+def test_a_conda_that_talks_around_its_answer_is_understood(tmp_path: Path) -> None:
+    answer = '{"actions": {"LINK": ["conda-forge/noarch::puretool-1.0-pyh_0"]}, "success": true}'
+    script = f"""\
+        echo 'WARNING conda.x: {{odd}}'
+        printf '{{"fetch": "puretool", "progress": 0.5}}\\0'
+        echo {shlex.quote(answer)}
+        echo done
+        echo 'DeprecationWarning: x' >&2"""
+    (package,) = preview_of(script, tmp_path).linked
+    assert package.dist == "puretool-1.0-pyh_0"
+
+
+def test_a_conda_that_says_nothing_changes_nothing(tmp_path: Path) -> None:
+    assert preview_of("exit 0", tmp_path) == CondaChange()
+
+
+def test_a_conda_that_fails_in_words_alone_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="exit code 3") as caught:
+        preview_of("echo 'bad interpreter' >&2; exit 3", tmp_path)
+    assert "bad interpreter" in "".join(caught.value.details)
+
+
+def test_a_conda_that_asks_is_answered_with_the_end_of_its_input(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="exit code 7"):
+        preview_of('read -r answer || exit 7; echo "{}"', tmp_path)
+
+
+def test_a_conda_that_is_gone_is_named(tmp_path: Path) -> None:
+    tool = CondaTool(command=(str(tmp_path / "conda"),), version="", root=tmp_path, solver="", found_by="CONDA_EXE")
+    engine = engine_for(Engine.CONDA, tool, Means(variables=os.environ, cache=tmp_path / "cache", emit=ignore))
+    with pytest.raises(FailedError, match="conda: cannot be started"):
+        engine.preview(CondaRequest(prefix=tmp_path, ours=()))
