@@ -9,10 +9,12 @@ from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.recover import RolledBack, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.conda import Conda
-from fastinstall.model.environment import Environment
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.rules.conda_unmet import unmet_sentences
 from fastinstall.system.lock import locked
 
 
@@ -48,7 +50,8 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt = store.read_receipt()
         if receipt is None:
             raise RefusedError(f"{prefix}: nothing to undo: fastinstall has set up nothing here")
-        return tuple(_roll_back(session, environment, to or receipt.id, force=force))
+        done = tuple(_roll_back(session, environment, to or receipt.id, force=force))
+        return (*done, *_unmet(prefix, _names(recipe_named(session, receipt.recipe))))
 
 
 def _roll_back(session: Session, environment: Environment, to: str, *, force: bool) -> Iterator[str]:
@@ -96,10 +99,23 @@ def _other_records(conda: Conda | None, recipe: Recipe, receipt: Receipt) -> Ite
     """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
     if conda is None or receipt.conda is None:
         return
-    names = {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
     for package in conda.packages:
-        if package.name in names and package.dist != receipt.conda.package.dist:
+        if package.name in _names(recipe) and package.dist != receipt.conda.package.dist:
             yield f"conda-meta/{package.record}"
+
+
+def _names(recipe: Recipe) -> set[str]:
+    """Of distributions, and of conda packages, that provide what is set up."""
+    return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
+
+
+def _unmet(prefix: Path, names: set[str]) -> Iterator[str]:
+    """What a conda package that came back has to have, and has no longer."""
+    if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
+        return
+    from fastinstall.probes.conda_records import read_records  # noqa: PLC0415 (only in conda environments)
+
+    yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
 def _sentences(done: RolledBack) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
     members = {f"etc/conda/activate.d/{path.name}": Member(content=path.read_bytes()) for path in scripts}
-    content = json.dumps([package.constrains, {name: member.content.hex() for name, member in members.items()}])
+    content = json.dumps(
+        [package.constrains, package.depends, {name: member.content.hex() for name, member in members.items()}]
+    )
     digest = hashlib.sha256(content.encode()).hexdigest()[:7]
     number = _number_of(package, digest, channel)
     final = replace(package, build=f"h{digest}_{number}", build_number=number)

@@ -10,6 +10,7 @@ from fastinstall.api.session import Session
 from fastinstall.api.setup import recover_first
 from fastinstall.api.target import Target
 from fastinstall.cli.ask import Asker, asker_for
+from fastinstall.cli.ask_engine import ask_engine
 from fastinstall.cli.ask_levels import ask_levels
 from fastinstall.cli.consent import with_risks_accepted
 from fastinstall.cli.console import Console
@@ -18,10 +19,13 @@ from fastinstall.cli.render_facts import facts_text
 from fastinstall.cli.render_offers import offer_answers, offers_text
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError, UsageError
+from fastinstall.model.conda import Engine
+from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
 from fastinstall.model.wish import LinkMode, Wish
 from fastinstall.probes.environment import active_prefixes
+from fastinstall.rules.conda_engine import is_conda
 
 _PROCEED, _CUSTOMIZE, _CANCEL = "Proceed", "Customize", "Cancel"
 _LINKS = {
@@ -33,10 +37,11 @@ _LINKS = {
 
 @immutable
 class _Talk:
-    """Who is talked to, and about which target."""
+    """Who is talked to, and about which target; the facts are those that were shown."""
 
     session: Session
     target: Target
+    facts: Facts
     asker: Asker
     console: Console
     offers: list[Offer] = field(default_factory=list)
@@ -44,8 +49,7 @@ class _Talk:
     def compared(self, wish: Wish) -> list[Offer]:
         """The recipes side by side; looked up and shown when they are first asked for."""
         if not self.offers:
-            facts = facts_for(self.session, self.target, recipe_named(self.session, wish.recipe))
-            self.offers.extend(compare_recipes(self.session, self.target, facts, wish))
+            self.offers.extend(compare_recipes(self.session, self.target, self.facts, wish))
             self.console.talk(offers_text(self.offers, self.console.err))
         return self.offers
 
@@ -58,11 +62,12 @@ def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console)
         KeyboardInterrupt: they interrupted a question; nothing was changed.
     """
     asker = asker_for(console)
-    talk = _Talk(session=session, target=_target(session, target, asker), asker=asker, console=console)
-    recover_first(session, talk.target)
-    facts = facts_for(session, talk.target, recipe_named(session, wish.recipe))
+    meant = _target(session, target, asker)
+    recover_first(session, meant)
+    facts = facts_for(session, meant, recipe_named(session, wish.recipe))
     console.talk(facts_text(facts, console.err))
-    made, shown = plan(session, talk.target, wish), None
+    talk = _Talk(session=session, target=meant, facts=facts, asker=asker, console=console)
+    made, shown = plan(session, meant, wish), None
     while made.steps:
         if made is not shown:
             console.talk(plan_text(made, console.err))
@@ -118,5 +123,12 @@ def _other_wish(talk: _Talk, wish: Wish) -> Wish:
         link=LinkMode(
             asker.chosen("Which libraries?", {str(mode): text for mode, text in _LINKS.items()}, default=wish.link)
         ),
-        guard=asker.confirmed("Install the start-up guard, which notices a swap?", default=wish.guard),
+        engine=(engine := ask_engine(asker, talk.facts, wish)),
+        guard=asker.confirmed(_guard_question(talk.facts, engine), default=wish.guard),
     )
+
+
+def _guard_question(facts: Facts, engine: Engine) -> str:
+    if is_conda(facts) and engine is not Engine.PIP:
+        return "Install the guards, which have conda keep it and notice a swap?"
+    return "Install the start-up guard, which notices a swap?"

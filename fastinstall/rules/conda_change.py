@@ -57,13 +57,15 @@ def package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 
 def change_hazards(change: CondaChange) -> tuple[Hazard, ...]:
-    """The named risks of a change: packages that much depends on, and any that become older."""
+    """The named risks of a change: packages that much depends on, any that become older, and any that just go."""
     changes = package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.before and each.after and _is_downgrade(each.before, each.after)]
+    gone = [each for each in changes if each.after is None and each not in protected]
     found = (
         _hazard(Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected),
         _hazard(Risk.DOWNGRADE, "the solver would put older versions in place", older),
+        _hazard(Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
     )
     return tuple(hazard for hazard in found if hazard is not None)
 

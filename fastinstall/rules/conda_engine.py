@@ -24,7 +24,7 @@ def chosen_engine(wish: Wish, facts: Facts) -> Engine:
     """
     if not is_conda(facts) or wish.engine is Engine.PIP:
         return Engine.PIP
-    there = _available(facts)
+    there = available_engines(facts)
     if wish.engine is Engine.AUTO and there:
         return there[0]
     if wish.engine not in there:
@@ -43,7 +43,7 @@ def planned_engine(situation: Situation) -> Engine:
         return chosen_engine(wish, facts)
     if receipt.engine is Engine.PIP:
         return Engine.PIP
-    there = _available(facts)
+    there = available_engines(facts)
     if not there:
         raise _lacking(Engine.AUTO, facts)
     return receipt.engine if receipt.engine in there else there[0]
@@ -81,7 +81,7 @@ def is_conda(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
-def _available(facts: Facts) -> tuple[Engine, ...]:
+def available_engines(facts: Facts) -> tuple[Engine, ...]:
     """The engines that are there, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler

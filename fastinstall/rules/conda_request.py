@@ -5,8 +5,9 @@ from fastinstall.model.plan import Build
 from fastinstall.rules.build_step import build_step
 from fastinstall.rules.conda_engine import is_conda, planned_engine, refuse_unsuited_engine
 from fastinstall.rules.conda_libraries import channels_for, missing_packages
-from fastinstall.rules.conda_names import replaced_packages
+from fastinstall.rules.conda_names import providers, replaced_packages
 from fastinstall.rules.conda_pins import refuse_contrary_pins
+from fastinstall.rules.conda_specs import name_of
 from fastinstall.rules.conda_stack import is_ours, planned_guard, planned_stack
 from fastinstall.rules.conda_view import as_conda_has_it
 from fastinstall.rules.decision import decide
@@ -59,7 +60,21 @@ def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, Co
         libraries=situation.recipe.libraries,
     )
     refuse_contrary_pins(facts, stack, situation.wish)
-    return stack, planned_guard(stack, facts.environment.prefix) if situation.wish.guard else None
+    guard = planned_guard(stack, facts.environment.prefix, _kept(situation)) if situation.wish.guard else None
+    return stack, guard
+
+
+def _kept(situation: Situation) -> tuple[str, ...]:
+    """Installed packages that the Pillow which makes room depends on, or that an earlier guard kept."""
+    conda, receipt = situation.facts.conda, situation.receipt
+    if conda is None:
+        return ()
+    earlier = list(replaced_packages(conda, situation.recipe))
+    if receipt is not None and receipt.conda is not None and receipt.conda.guard is not None:
+        earlier.append(receipt.conda.guard)
+    wanted = {name_of(spec) for package in earlier for spec in package.depends}
+    installed = {package.name for package in conda.packages}
+    return tuple(sorted((wanted & installed) - {"python", "python_abi", *providers(situation.recipe)}))
 
 
 def _number(situation: Situation, build: Build) -> int:

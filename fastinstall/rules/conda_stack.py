@@ -70,12 +70,14 @@ def planned_stack(
     )
 
 
-def planned_guard(stack: CondaPackage, prefix: PurePath) -> CondaPackage:
+def planned_guard(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
     """The package that keeps solvers from replacing the stack by another build; the final one bears a digest.
 
     Args:
         stack: what it keeps.
         prefix: the environment.
+        keeps: packages that the replaced Pillow depended on. Nothing may need them now, and a solver that tidied them
+            away would leave a rollback with a Pillow that lacks its libraries.
     """
     return CondaPackage(
         name=GUARD,
@@ -83,6 +85,7 @@ def planned_guard(stack: CondaPackage, prefix: PurePath) -> CondaPackage:
         build="0",
         subdir="noarch",
         channel=_channel(prefix),
+        depends=keeps,
         constrains=(f"{stack.name} * {stack.build.partition('_')[0]}_*",),
     )
 

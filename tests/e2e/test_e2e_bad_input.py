@@ -251,10 +251,18 @@ REFUSED = (
         says=("{unmanaged} is not a virtual environment", "never changed", "--new-env"),
     ),
     Case(
-        name="conda",
-        arguments=("setup", "--yes", "--prefix", "{conda}"),
+        name="engine of conda's where there is no conda",
+        arguments=(*SETUP, "--engine", "conda"),
+        exit_code=2,
+        says=("--engine conda: {env} is no conda environment", "leave it out, or name a conda environment"),
+        variables=UNREACHABLE,
+    ),
+    Case(
+        name="pin where there is no conda",
+        arguments=(*SETUP, "--pin"),
         exit_code=5,
-        says=("{conda} is a conda environment", "swap the result back", "--new-env"),
+        says=("--pin: {env} is no conda environment", "constraints"),
+        variables=UNREACHABLE,
     ),
     Case(
         name="fastinstall's own environment",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conda_channel import CondaChannel, local_channel
-from conda_environments import NewEnvironment, builds
+from conda_environments import NewEnvironment, builds, classic_recipe, simd_wheel
 from conda_packages import CondaPackage
 from real_conda import RealConda
 from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
@@ -108,6 +108,8 @@ def test_conda_keeps_the_stack_or_refuses_in_words(
     assert place.cli("doctor").exit_code == 0
     undone = place.cli("rollback", "--yes", offline=True)
     assert undone.exit_code == 0, undone.text
+    assert "which conda has removed" not in undone.stdout
+    assert {"libjpeg-turbo", "libtiff", "openjpeg"} <= set(builds(place.prefix))
     assert place.pillow == before
     assert "fastinstall-guard" not in builds(place.prefix)
 
@@ -132,3 +134,22 @@ def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channe
     assert repaired.exit_code == 0, repaired.text
     assert place.pillow == ours
     assert place.cli("doctor").exit_code == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_classic_recipe_leaves_behind_is_repaired_and_the_repair_undone(
+    new_place: NewPlace, channel: CondaChannel, engine: str
+) -> None:
+    place = new_place(engine, *OLD)
+    classic_recipe(place.conda, place.prefix, simd_wheel(channel.wheel, place.sandbox.root))
+    before = tree_hash(place.prefix)
+    assert place.cli("doctor").exit_code == 3
+    variables = {**place.conda.variables, "FASTINSTALL_ENGINE": engine, "FASTINSTALL_ALLOW": "feature-loss,downgrade"}
+    repaired = place.sandbox.cli("doctor", "--fix", "--yes", "--json", "--prefix", place.prefix, env=variables)
+    assert repaired.exit_code == 0, repaired.text
+    assert {each["status"] for each in repaired.document["findings"]} <= {"ok", "hint", "skipped"}, repaired.text
+    assert (place.prefix / "lib/libjpeg.so").resolve().name.startswith("libjpeg.so.62")
+    assert "LIBJPEG_TURBO" in (place.prefix / "include/jconfig.h").read_text()
+    undone = place.cli("rollback", "--yes", offline=True)
+    assert undone.exit_code == 0, undone.text
+    assert tree_hash(place.prefix) == before

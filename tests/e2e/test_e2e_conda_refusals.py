@@ -209,20 +209,24 @@ def test_an_engine_that_is_not_there_is_named_with_the_command_that_brings_it(
     assert extra in error
 
 
-def test_words_that_fit_no_engine_are_errors_of_usage(scene: Scene) -> None:
+@pytest.mark.parametrize(
+    ("script", "says"), [("echo '{}'", "cannot be understood"), ("echo Killed >&2; exit 137", "stderr: Killed")]
+)
+def test_a_conda_that_does_not_answer_changes_nothing(scene: Scene, sandbox: Sandbox, script: str, says: str) -> None:
+    conda = sandbox.root / "conda"
+    conda.write_text(f"#!/bin/sh\n{script}\n")
+    conda.chmod(0o755)
+    error = scene.refuses("--engine", "conda", changes={"CONDA_EXE": str(conda)}, code=FAILED)
+    assert says in error
+    assert "--engine rattler" in error
+
+
+def test_words_that_fit_no_engine_are_refused(scene: Scene) -> None:
     unknown = scene.cli("setup", "--yes", "--engine", "mamba")
     assert unknown.exit_code == 2
     assert "--engine: 'mamba' is not one of auto, conda, rattler, pip" in unknown.stderr
     error = scene.refuses("--engine", "pip", "--pin")
     assert "--pin: with --engine pip there is no conda package" in error
-    venv = scene.sandbox.venv(running(), name="venv", pip=False)
-    before = tree_hash(venv.prefix)
-    for words, code in ((("--engine", "conda"), 2), (("--engine", "rattler"), 2), (("--pin",), REFUSED)):
-        done = scene.run("setup", "--yes", "--prefix", venv.prefix, *words)
-        assert done.exit_code == code, done.text
-        assert f"{' '.join(words)}: {venv.prefix} is no conda environment" in done.stderr
-        assert "  hint: leave it out" in done.stderr
-    assert tree_hash(venv.prefix) == before
 
 
 def test_condas_own_environment_is_no_target(scene: Scene) -> None:

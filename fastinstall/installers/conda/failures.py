@@ -142,7 +142,7 @@ def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError
     kind = _kind(name)
     if kind is None:
         first = lines[0] if lines else "no message"
-        return FailedError(f"{engine}: {name}: {first}", details=lines[1 : _LINES + 1])
+        return FailedError(f"{engine}: {name}: {first}", hint=_elsewhere(engine), details=lines[1 : _LINES + 1])
     names = {"engine": engine, "prefix": quote(prefix)}
     return kind.error(kind.what.format(**names), hint=kind.hint.format(**names), details=lines[:_LINES])
 
@@ -161,7 +161,7 @@ def conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
 
 def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
     """The error for an engine that failed and did not say why in JSON."""
-    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed)
+    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed, hint=_elsewhere(engine))
 
 
 def _names_a_pin(text: str, prefix: Path) -> bool:
@@ -171,6 +171,13 @@ def _names_a_pin(text: str, prefix: Path) -> bool:
     pinned = {spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
     missing = {spec_name(each) for each in _ITEM.findall(text)}
     return bool(pinned) and bool(_PIN.search(text) or pinned & missing)
+
+
+def _elsewhere(engine: str) -> str:
+    """What to do where only the engine's keeper can know what is wrong with it."""
+    if engine == "conda":
+        return "see what conda is set to: conda config --show-sources; or work without it: --engine rattler"
+    return "work by conda, where there is one: --engine conda"
 
 
 def _kind(name: str) -> Kind | None:

@@ -2,6 +2,7 @@ import pytest
 from builders import conda_facts, conda_package
 
 from fastinstall.model.conda import CondaChange
+from fastinstall.model.wish import Risk
 from fastinstall.rules.conda_change import (
     change_hazards,
     change_reason,
@@ -35,8 +36,14 @@ def test_what_sounds_like_them_is_not(name: str) -> None:
 
 
 def test_a_change_without_risk_has_no_hazard() -> None:
-    assert change_hazards(change(come=("a 2 h_0", "b 1 h_0"), go=("a 1 h_0", "c 1 h_0"))) == ()
+    assert change_hazards(change(come=("a 2 h_0", "b 1 h_0"), go=("a 1 h_0",))) == ()
     assert change_hazards(CondaChange()) == ()
+
+
+def test_a_package_that_goes_with_nothing_in_its_place_is_a_risk() -> None:
+    (hazard,) = change_hazards(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
+    assert hazard.risk is Risk.FORCE_REMOVE
+    assert hazard.items == ("c: goes: 1",)
 
 
 def test_another_build_of_a_version_is_no_downgrade() -> None:
