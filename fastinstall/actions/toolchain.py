@@ -16,6 +16,7 @@ from fastinstall.model.conda import Engine
 from fastinstall.model.event import Noted, Started
 from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import CondaToolchain
+from fastinstall.rules.conda_toolchain import COMPILER
 from fastinstall.system import files
 from fastinstall.system.lock import locked
 
@@ -29,7 +30,7 @@ class PrivateToolchain:
 
     Attributes:
         includes: directories with headers.
-        variables: environment variables that name the compiler.
+        variables: environment variables that name the compiler; none where the system's is used.
     """
 
     includes: tuple[Path, ...]
@@ -53,7 +54,7 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
     includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
     return PrivateToolchain(
         includes=tuple(path for path in includes if path.is_dir()),
-        variables={"CC": str(_compiler(prefix)), "LIBRARY_PATH": str(prefix / "lib")},
+        variables={"CC": str(_compiler(prefix))} if COMPILER in step.packages else {},
     )
 
 

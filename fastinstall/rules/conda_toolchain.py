@@ -10,7 +10,9 @@ from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.wish import ToolchainSource, Wish
 from fastinstall.rules.messages import listing, quote
 
-_COMPILER = "c-compiler"
+COMPILER = "c-compiler"
+"""conda-forge's name for whatever compiles C."""
+
 _USUAL_CHANNEL = "conda-forge"
 _UNKNOWN_TO_RATTLER = frozenset({"defaults", "nodefaults"})
 """Names that stand for several channels in conda's own configuration alone."""
@@ -42,7 +44,7 @@ def conda_toolchain(
     why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
     return CondaToolchain(
         channels=_channels(facts.toolchain, wish),
-        packages=tuple(dict.fromkeys(_packages(libraries.values(), facts, python="Python.h" in tools))),
+        packages=tuple(dict.fromkeys(_packages(tools, libraries.values(), facts))),
         libraries=tuple(libraries),
         reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
     )
@@ -53,9 +55,10 @@ def install_extra(facts: Facts) -> str:
     return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
 
 
-def _packages(libraries: Iterable[NativeRequirement], facts: Facts, *, python: bool) -> Iterable[str]:
-    yield _COMPILER
-    if python:
+def _packages(tools: Collection[str], libraries: Iterable[NativeRequirement], facts: Facts) -> Iterable[str]:
+    if "compiler" in tools:
+        yield COMPILER
+    if "Python.h" in tools:
         yield f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"
     for library in libraries:
         yield from library.conda

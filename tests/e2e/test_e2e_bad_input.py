@@ -318,7 +318,7 @@ REFUSED = (
         arguments=SETUP,
         exit_code=5,
         says=("missing: compiler", "apt-get install gcc libc6-dev", "dnf install gcc"),
-        variables={"PATH": "{empty}", "CC": None},
+        variables={"PATH": "{empty}", "CC": None, "FASTINSTALL_TOOLCHAIN": "system"},
     ),
     Case(
         name="compiler that is none",
@@ -332,7 +332,12 @@ REFUSED = (
         arguments=(*SETUP, "--recipe", "no-header"),
         exit_code=5,
         says=("missing: the headers of jpeg", "apt-get install libjpeg-dev", "dnf install libjpeg-turbo-devel"),
-        variables={"FASTINSTALL_RECIPES": "{recipes}", "PATH": "{tools}", "CC": None},
+        variables={
+            "FASTINSTALL_RECIPES": "{recipes}",
+            "PATH": "{tools}",
+            "CC": None,
+            "FASTINSTALL_TOOLCHAIN": "system",
+        },
     ),
 )
 

@@ -83,12 +83,19 @@ def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
     assert [event.message for event in heard if isinstance(event, Noted) and "used again" in event.message]
 
 
-def test_packages_without_a_compiler_are_refused_by_name(sandbox: Sandbox, channel: CondaChannel) -> None:
-    step = CondaToolchain(
-        channels=(channel.url,), packages=("libjpeg-turbo",), libraries=("jpeg",), reason="of the test"
-    )
+def test_a_compiler_package_without_a_compiler_is_refused_by_name(sandbox: Sandbox) -> None:
+    empty = local_channel(sandbox.root / "empty", CondaPackage(name="c-compiler", version="1.9.0", build="h1234567_0"))
+    step = CondaToolchain(channels=(empty,), packages=("c-compiler",), libraries=(), reason="of the test")
     with pytest.raises(FailedError, match="no C compiler"):
         private_toolchain(step, _workshop(sandbox, []))
+
+
+def test_headers_alone_leave_the_compiler_to_the_system(sandbox: Sandbox, channel: CondaChannel) -> None:
+    packages = ("libjpeg-turbo",)
+    step = CondaToolchain(channels=(channel.url,), packages=packages, libraries=("jpeg",), reason="of the test")
+    made = private_toolchain(step, _workshop(sandbox, []))
+    assert made.variables == {}
+    assert [(directory / "jpeglib.h").is_file() for directory in made.includes] == [True]
 
 
 def test_what_was_left_half_made_is_made_again(sandbox: Sandbox, channel: CondaChannel, compilers: str) -> None:
