@@ -10,7 +10,7 @@ from conda_swappable import SCRIPTS, STOCK, as_package, stacked, swappable_chann
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox
 
-from fastinstall.journal.layout import TRANSACTIONS
+from fastinstall.journal.store import Store
 from fastinstall.rules.pins import HOLDS_BACK, PIN, PINNED, pinned_text
 
 pytest_plugins = ("conda_fixtures",)
@@ -49,7 +49,7 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
 
 def _transactions(prefix: Path) -> list[str]:
     """Those that can be undone, the latest first."""
-    return sorted((path.name for path in (prefix / TRANSACTIONS).iterdir()), reverse=True)
+    return [info.id for info in Store(prefix).transactions()]
 
 
 def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
