@@ -48,12 +48,13 @@ def pack_channel(
 def _stack_package(
     step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: Workshop
 ) -> CondaPackage:
-    decisive = (_FORMAT, __version__, built.sha256, step.package, interpreter.version, interpreter.abi)
+    planned = replace(step.package, channel="")  # the same file serves every environment
+    decisive = (_FORMAT, __version__, built.sha256, planned, interpreter.version, interpreter.abi)
     kept = workshop.cache / "conda" / "packed" / digest(decisive)
     found = _kept(kept)
     if found is None:
         with files.temporary_directory("packed", within=workshop.cache / "tmp") as space:
-            found = pack_stack(built.wheel, step.package, interpreter, space / "packed")
+            found = pack_stack(built.wheel, planned, interpreter, space / "packed")
             files.write_text(space / "packed" / _PACKED, dump(encode(found)))
             files.publish(space / "packed", kept, space / "rival")
     target = _file(found, staged)
