@@ -108,12 +108,7 @@ def _index(package: CondaPackage, spdx: str) -> dict[str, Any]:
     noarch = package.subdir == "noarch"
     kind = {"noarch": "generic"} if noarch else {}
     return {
-        "name": package.name,
-        "version": package.version,
-        "build": package.build,
-        "build_number": package.build_number,
-        "depends": list(package.depends),
-        "constrains": list(package.constrains),
+        **package.index,
         "subdir": package.subdir,
         "arch": None if noarch else "x86_64",
         "platform": None if noarch else "linux",

@@ -49,6 +49,18 @@ class CondaPackage:
         return f"{self.name}-{self.version}-{self.build}"
 
     @property
+    def index(self) -> dict[str, object]:
+        """What a channel's index says of it first of all, in conda's own keys."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "build": self.build,
+            "build_number": self.build_number,
+            "depends": list(self.depends),
+            "constrains": list(self.constrains),
+        }
+
+    @property
     def record(self) -> str:
         """The name of its file in `conda-meta`, once it is installed."""
         return f"{self.dist}.json"

@@ -56,10 +56,12 @@ NewPlace = Callable[..., Place]
 
 
 @pytest.fixture
-def new_place(conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox) -> NewPlace:
+def new_place(conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox) -> NewPlace:
+    own = conda.at(sandbox.root / "conda", channel.url)  # offline, it would take packages that other tests have cached
+
     def make(engine: str, *specs: str) -> Place:
         prefix = conda_environment(sandbox.root / "env", *specs)
-        return Place(sandbox=sandbox, conda=conda, prefix=prefix, engine=engine)
+        return Place(sandbox=sandbox, conda=own, prefix=prefix, engine=engine)
 
     return make
 

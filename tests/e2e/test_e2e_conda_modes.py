@@ -20,9 +20,11 @@ NewScene = Callable[..., Scene]
 
 
 @pytest.fixture
-def new_scene(conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox) -> NewScene:
+def new_scene(conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox) -> NewScene:
+    own = conda.at(sandbox.root / "conda", channel.url)  # offline, it would take packages that other tests have cached
+
     def make(*specs: str, name: str = "env") -> Scene:
-        return Scene(sandbox=sandbox, conda=conda, prefix=conda_environment(sandbox.root / name, *specs))
+        return Scene(sandbox=sandbox, conda=own, prefix=conda_environment(sandbox.root / name, *specs))
 
     return make
 

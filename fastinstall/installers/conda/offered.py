@@ -43,12 +43,7 @@ def _index(subdir: str, packages: Sequence[CondaPackage]) -> dict[str, Any]:
 def _entry(package: CondaPackage) -> dict[str, Any]:
     noarch = {"noarch": "generic"} if package.subdir == "noarch" else {}
     return {
-        "name": package.name,
-        "version": package.version,
-        "build": package.build,
-        "build_number": package.build_number,
-        "depends": list(package.depends),
-        "constrains": list(package.constrains),
+        **package.index,
         "subdir": package.subdir or "linux-64",
         "sha256": package.sha256 or _NO_SHA256,
         "md5": _NO_MD5,
