@@ -8,12 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from fastinstall.installers.conda.history import history_revision
+from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaStack
 from fastinstall.model.plan import Pin, Swap
-
-HISTORY = "conda-meta/history"
-"""Relative to the prefix."""
 
 
 def record_revision(stack: CondaStack, swap: Swap, conda: Conda, now: datetime, transaction: Transaction) -> None:

@@ -9,9 +9,6 @@ from fastinstall.model.plan import Swap
 from fastinstall.model.receipt import Move, MoveKind
 
 _RECORDS = "conda-meta"
-_NOT_MOVED = frozenset(f"{_RECORDS}/{name}" for name in ("history", "state", "pinned", "created_at"))
-"""What an engine writes beside the records: of the scratch directory, or of the user."""
-
 _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 """Suffixes of directories in site-packages that belong to one distribution."""
 
@@ -26,14 +23,32 @@ def conda_moves(prefix: Path, site_packages: Path, root: Path, conda: Conda, swa
         conda: what conda knows of the environment.
         swap: names the records that make room.
     """
-    coming = tuple(_coming(prefix, site_packages, root))
+    site = site_packages.relative_to(prefix)
+    linked = linked_moves(prefix, root, kept="stage/prefix")
+    coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
     taken = {move.live for move in coming}
     leaving = (f"{_RECORDS}/{dist}.json" for dist in swap.records)
     records = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
-    site = site_packages.relative_to(prefix)
     whole = {str(site / name) for name in claimed_entries(site, conda, swap)}
     singly = (path for path in _claimed(conda, swap) if path not in taken and not _lies_in(path, whole))
     return (*coming, *records, *_leaving(prefix, singly))
+
+
+def linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
+    """What an engine has linked, file by file, less what it writes beside the records.
+
+    Args:
+        prefix: the environment.
+        root: the staged environment.
+        kept: where `root` lies, relative to the transaction's directory.
+    """
+    for directory, _, names in os.walk(root):
+        for name in sorted(names):
+            path = (Path(directory) / name).relative_to(root).as_posix()
+            if path.startswith(f"{_RECORDS}/") and not path.endswith(".json"):
+                continue
+            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
+            yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
 
 
 def claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[str, ...]:
@@ -59,17 +74,6 @@ def _claimed(conda: Conda, swap: Swap) -> Iterator[str]:
 
 def _lies_in(path: str, directories: set[str]) -> bool:
     return any(str(parent) in directories for parent in (PurePath(path), *PurePath(path).parents))
-
-
-def _coming(prefix: Path, site_packages: Path, root: Path) -> Iterator[Move]:
-    site = site_packages.relative_to(prefix)
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            path = (Path(directory) / name).relative_to(root)
-            if path.is_relative_to(site) or path.as_posix() in _NOT_MOVED:
-                continue
-            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
-            yield Move(kind=kind, live=path.as_posix(), kept=f"stage/prefix/{path.as_posix()}")
 
 
 def _leaving(prefix: Path, paths: Iterable[str]) -> Iterator[Move]:

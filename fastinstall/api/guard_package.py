@@ -5,14 +5,15 @@ The package itself stays in the channel inside the environment, so that it can c
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from fastinstall.actions.conda_history import HISTORY
+from fastinstall.actions.conda_swap import linked_moves
 from fastinstall.api.previewing import engine_of
 from fastinstall.api.session import Session
 from fastinstall.installers.conda.history import history_revision
+from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.facts import Facts
@@ -49,7 +50,7 @@ def bring_package(
     engine = engine_of(session, receipt.engine, tool, offline=True)
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
-    transaction.perform(tuple(_coming(root, prefix)))
+    transaction.perform(tuple(linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
     _note(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
 
 
@@ -68,17 +69,6 @@ def package_moves(facts: Facts) -> Sequence[Move]:
 def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: Transaction) -> None:
     """Tell conda's history that it went, and that nobody asks for it any more."""
     _note(Path(facts.environment.prefix), CondaChange(unlinked=(guard,)), now, transaction, "remove")
-
-
-def _coming(root: Path, prefix: Path) -> Iterator[Move]:
-    """What was linked, less what an engine writes beside the records."""
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            path = (Path(directory) / name).relative_to(root).as_posix()
-            if path.startswith(f"{_RECORDS}/") and not path.endswith(".json"):
-                continue
-            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
-            yield Move(kind=kind, live=path, kept=f"stage/{_STAGED}/{path}")
 
 
 def _note(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:

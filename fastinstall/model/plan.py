@@ -1,4 +1,7 @@
-"""A plan: what will be done, in which order and why; data that can be saved, read and refused."""
+"""A plan: what will be done, in which order and why; data that can be saved, read and refused.
+
+Longer than other modules, because the kinds of steps are a closed set and stand side by side.
+"""
 
 import typing
 from dataclasses import field

@@ -35,6 +35,7 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
     there = ("--prefix", str(prefix))
     done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
     assert (done.exit_code, done.stdout) == (0, f"installed, version 1\npinned: {PIN} ({HOLDS_BACK})\n"), done.text
+    assert "  - pillow=*=simd_*" in done.stderr
     assert pinned.read_text() == f"numpy <2\n{PIN}\n"
     assert sandbox.cli("guard", "status", "--json", *there).document["pin"] == PIN
     assert sandbox.cli("guard", "install", "--pin", "--yes", *there).exit_code == 0

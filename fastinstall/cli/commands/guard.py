@@ -11,7 +11,12 @@ from fastinstall.errors import ExitCode
 from fastinstall.model.codec import document, dump
 from fastinstall.model.environment import Environment
 from fastinstall.rules.messages import quote
-from fastinstall.rules.pins import HOLDS_BACK
+from fastinstall.rules.pins import HOLDS_BACK, environment_lines
+
+_CHANNEL = "file:///path/of/the/channel"
+_ALSO = """\
+where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
+environment (fastinstall build --format conda -o ./channel):"""
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -26,6 +31,8 @@ def run(arguments: Namespace, context: Context) -> int:
     else:
         guards = guards_of(session, environment)
     _print(guards, context)
+    if guards.pin and arguments.action == "install" and arguments.pin:
+        context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in environment_lines(_CHANNEL, guards.pin)))))
     return ExitCode.FINDINGS if arguments.action == "status" and guards.problems else ExitCode.OK
 
 
