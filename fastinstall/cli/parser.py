@@ -162,6 +162,8 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
     parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
+    junit = "write the findings as JUnit XML too, for a CI system"
+    parser.add_argument("--junit", metavar="FILE", help=junit)
     _consent(parser)
 
 
@@ -175,9 +177,13 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
 
 
 def _guard(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("install", "status", "remove"))
-    pin = "install: also pin the stack in a conda environment; holds back security updates of Pillow too"
+    parser.add_argument("action", choices=("install", "status", "remove", "check", "accept"))
+    lock = "check: requirement and lock files; one that would bring stock Pillow back is named (exit code 3)"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
+    pin = "install: also pin the stack, for pip, uv or conda, and in its project; holds back security updates too"
     parser.add_argument("--pin", action="store_true", help=pin)
+    project = "install --pin, remove: the project whose lock is pinned (default: the one that the environment lies in)"
+    parser.add_argument("--project", metavar="DIR", help=project)
     _target(parser)
     _consent(parser)
 

@@ -13,6 +13,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
 from fastinstall.model.machine import Cpu, Toolchain
+from fastinstall.model.pins import PinState
 from fastinstall.model.process import Fault, LiveProcess
 
 
@@ -68,12 +69,14 @@ class Distribution:
         version: as its METADATA says.
         metadata: the name of its `.dist-info` directory in site-packages.
         installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
+        requested: whether somebody asked for it by name (REQUESTED, PEP 376), rather than for what requires it.
     """
 
     name: str
     version: str
     metadata: str
     installer: str = ""
+    requested: bool = False
 
 
 @immutable
@@ -223,6 +226,7 @@ class Facts:
         distributions: everything installed there.
         stack: PIL in place.
         guard: the start-up guard.
+        pins: those of ours that keep tools from replacing the stack.
         interrupted: the identifier of a transaction of ours that neither finished nor was undone.
         linkage: what a process that imports PIL would load; None where it was not asked for.
         isa: what the code of PIL's extension modules asks of a CPU, the core's copies included.
@@ -242,6 +246,7 @@ class Facts:
     distributions: tuple[Distribution, ...]
     stack: Stack
     guard: GuardState
+    pins: tuple[PinState, ...] = ()
     interrupted: str | None = None
     linkage: Linkage | None = None
     isa: tuple[IsaScan, ...] = ()

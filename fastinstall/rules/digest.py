@@ -13,7 +13,7 @@ def facts_digest(facts: Facts) -> str:
     """A sha256 over the facts, without what may change and leave every decision as it was.
 
     Left out: times of files, who installed what, the shell's active environments, the CPU's name, its
-    cores and quota, the guard, our own place, and what is observed only when asked for (the runtime
+    cores and quota, the guards, our own place, and what is observed only when asked for (the runtime
     and the toolchain).
     """
     return digest(
@@ -50,4 +50,4 @@ def _core(core: Core) -> Core:
 
 
 def _owner(owner: Owner) -> Owner:
-    return replace(owner, installed_at="", distribution=replace(owner.distribution, installer=""))
+    return replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))
