@@ -1,10 +1,13 @@
 """What the guard costs at each start of Python: starts with and without it, interleaved.
 
-    python benchmarks/guard_start.py [--starts N] [--python EXE]
+    python benchmarks/guard_start.py [--starts N] [--python EXE]...
 
 Makes throw-away virtual environments with a tiny PIL: no guard (twice: the difference of the two is the noise), a
-healthy guard, one without bytecode, and one over a PIL that was replaced. Prints median and minimum, and their ratios
-to the first. The minimum is the one to compare where the machine has other things to do.
+healthy guard, one without bytecode, and one over a PIL that was replaced; and for comparison one with the start-up file
+of virtualenv and one with that of setuptools, both brought by uv from the index. Prints minimum and median of each,
+their ratios to the first, and the median of the differences (+us) to the start of the first in the same round: by the
+clock, and of the processor, which is what to look at where the machine has other things to do. The last column is what
+`guard status` tells: the guard alone, timed inside.
 """
 
 import argparse
@@ -18,37 +21,46 @@ import tempfile
 import time
 from pathlib import Path
 
+from fastinstall.guard.cost import measure_cost
 from fastinstall.guard.install import GUARD_PACKAGE, guard_target, stage_guard
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.system import files
 
 CORE = "PIL/_imaging.so"
+UV = Path(sys.executable).with_name("uv")
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print, one interpreter after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=300, help="starts of each kind")
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="the interpreter to start")
+    parser.add_argument("--python", type=Path, action="append", help="an interpreter to start; may be given repeatedly")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        kinds = prepare(Path(directory), options.python)
-        report(measure(kinds, options.starts))
+    for python in options.python or [Path(sys.executable)]:
+        with tempfile.TemporaryDirectory() as directory:
+            kinds = prepare(Path(directory), python)
+            print(python, f"{options.starts} starts of each", sep=", ")
+            report(measure(kinds, options.starts), kinds)
 
 
 def prepare(directory: Path, python: Path) -> dict[str, Path]:
-    """Environments by what is in them; the value is the interpreter to start."""
+    """Environments by what is in them; the value is the environment."""
     kinds = {
         "no guard": make(directory / "none", python, guarded=False),
         "no guard, again": make(directory / "again", python, guarded=False),
+        "a .pth of one line": with_line(make(directory / "line", python, guarded=False)),
         "healthy guard": make(directory / "healthy", python, guarded=True),
         "guard, not compiled": make(directory / "source", python, guarded=True),
         "guard, PIL replaced": make(directory / "swapped", python, guarded=True),
+        "virtualenv's .pth": with_virtualenv(make(directory / "virtualenv", python, guarded=False), python),
+        "setuptools' .pth": with_setuptools(make(directory / "setuptools", python, guarded=False)),
     }
     package = site_packages(directory / "source") / GUARD_PACKAGE
     shutil.rmtree(package / "__pycache__")
     (package / "__pycache__").touch()  # so that no bytecode can be written, as in a read-only environment
     (site_packages(directory / "swapped") / CORE).write_bytes(b"another core")
+    for prefix in kinds.values():
+        start(prefix)  # writes bytecode where it may
     return kinds
 
 
@@ -62,7 +74,7 @@ def make(prefix: Path, python: Path, *, guarded: bool) -> Path:
     (site / CORE).write_bytes(b"core")
     if guarded:
         install(prefix)
-    return prefix / "bin" / "python"
+    return prefix
 
 
 def install(prefix: Path) -> None:
@@ -76,32 +88,71 @@ def install(prefix: Path) -> None:
         files.rename(stage / name, site / name)
 
 
+def with_line(prefix: Path) -> Path:
+    """Write a start-up file that does nothing: what `site` itself takes for any of them."""
+    (site_packages(prefix) / "line.pth").write_text("import sys\n")
+    return prefix
+
+
+def with_virtualenv(prefix: Path, python: Path) -> Path:
+    """Bring the two start-up files of an environment that a real virtualenv makes (21 does it no more)."""
+    tool, made = prefix.with_name("virtualenv-itself"), prefix.with_name("made-by-virtualenv")
+    subprocess.run([UV, "venv", "-q", "--python", python, tool], check=True)
+    subprocess.run([UV, "pip", "install", "-q", "--python", tool / "bin" / "python", "virtualenv<21"], check=True)
+    subprocess.run([tool / "bin" / "virtualenv", "-q", "--no-seed", "--no-download", made], check=True)
+    for name in ("_virtualenv.pth", "_virtualenv.py"):
+        shutil.copy2(site_packages(made) / name, site_packages(prefix) / name)
+    return prefix
+
+
+def with_setuptools(prefix: Path) -> Path:
+    """Install a real setuptools, for its distutils-precedence.pth."""
+    subprocess.run([UV, "pip", "install", "-q", "--python", prefix / "bin" / "python", "setuptools"], check=True)
+    return prefix
+
+
 def site_packages(prefix: Path) -> Path:
     """Where the environment's packages lie."""
     return next(prefix.glob("lib/python3*/site-packages"))
 
 
-def measure(kinds: dict[str, Path], starts: int) -> dict[str, list[float]]:
-    """Milliseconds of `python -c pass`, each kind in turn."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL"))}
-    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+def measure(kinds: dict[str, Path], starts: int) -> dict[str, list[tuple[float, float]]]:
+    """Milliseconds of `python -c pass`, by the clock and of the processor, each kind in turn."""
+    times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
     for _ in range(starts):
-        for kind, python in kinds.items():
-            before = time.perf_counter_ns()
-            subprocess.run([python, "-c", "pass"], check=True, env=environment)
-            times[kind].append((time.perf_counter_ns() - before) / 1e6)
+        for kind, prefix in kinds.items():
+            times[kind].append(start(prefix))
     return times
 
 
-def report(times: dict[str, list[float]]) -> None:
-    """One line for each kind, compared with the first."""
+def start(prefix: Path) -> tuple[float, float]:
+    """One start, by the shortest way to a process that there is."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL"))}
+    python = os.fspath(prefix / "bin" / "python")
+    before = time.perf_counter_ns()
+    _, status, usage = os.wait4(os.posix_spawn(python, [python, "-c", "pass"], environment), 0)
+    taken = (time.perf_counter_ns() - before) / 1e6
+    if status != 0:
+        raise SystemExit(f"{python}: wait status {status}")
+    return taken, (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def report(times: dict[str, list[tuple[float, float]]], kinds: dict[str, Path]) -> None:
+    """One line for each kind: by the clock, then of the processor, each compared with the first; then inside."""
+    heads = (f"{name + ' min':>10}{'median':>8}{'x min':>7}{'x med':>7}{'+us':>6}" for name in ("clock", "cpu"))
+    print(f"{'':<20}{''.join(heads)}{'inside us':>11}")
     base = next(iter(times.values()))
-    print(f"{'':<22}{'median ms':>10}{'min ms':>9}{'x median':>10}{'x min':>8}{'+us median':>12}")
     for kind, values in times.items():
-        median, least = statistics.median(values), min(values)
-        extra = (median - statistics.median(base)) * 1000
-        ratios = f"{median / statistics.median(base):>10.3f}{least / min(base):>8.3f}"
-        print(f"{kind:<22}{median:>10.2f}{least:>9.2f}{ratios}{extra:>12.0f}")
+        row = "".join(_compared([value[i] for value in values], [value[i] for value in base]) for i in (0, 1))
+        cost = measure_cost(kinds[kind] / "bin" / "python", site_packages(kinds[kind]))
+        print(f"{kind:<20}{row}{f'{cost.median_us:.0f}' if cost is not None else '':>11}")
+
+
+def _compared(values: list[float], base: list[float]) -> str:
+    least, middle = min(values), statistics.median(values)
+    extra = statistics.median(one - other for one, other in zip(values, base, strict=True)) * 1000
+    ratios = f"{least / min(base):>7.3f}{middle / statistics.median(base):>7.3f}"
+    return f"{least:>10.2f}{middle:>8.2f}{ratios}{extra:>6.0f}"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ __all__ = [
     "stage_guard",
 ]
 
-GUARD_VERSION = "1"
+GUARD_VERSION = "2"
 """Of the hook; it says the same of itself, in `VERSION`."""
 
 GUARD_PACKAGE = "_fastinstall_guard"
@@ -29,7 +29,12 @@ GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, "fastinstall_guard.pth", "fasti
 """Top-level names in site-packages, in the order of installation; remove them in reverse, so that no hook
 ever names a package that is gone (Python 3.15 complains about that at each start, PEP 829)."""
 
-GUARD_SOURCES: tuple[str, ...] = (f"{GUARD_PACKAGE}/__init__.py", f"{GUARD_PACKAGE}/telling.py", *GUARD_ENTRIES[1:])
+GUARD_SOURCES: tuple[str, ...] = (
+    f"{GUARD_PACKAGE}/__init__.py",
+    f"{GUARD_PACKAGE}/telling.py",
+    f"{GUARD_PACKAGE}/tree.py",
+    *GUARD_ENTRIES[1:],
+)
 """The files that are copied from `hooks/`, relative to site-packages."""
 
 GUARD_STATE = f"{GUARD_PACKAGE}/state"

@@ -10,6 +10,8 @@ from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"
 VERSION_FILE = "PIL/_version.py"
+PREFIX = "../../.."
+"""Of an environment, seen from its `lib/pythonX.Y/site-packages`."""
 
 _HEADER = """\
 # Put here by fastinstall: PIL as it was installed, compared by the guard at each start of Python.
@@ -30,6 +32,7 @@ class GuardTarget:
         version_mtime_ns: of `PIL/_version.py`.
         stack_version: what `PIL/_version.py` says.
         simd: whether the core has SIMD kernels; decides what the warning calls it.
+        prefix: of the environment, relative to site-packages.
     """
 
     core: str
@@ -40,6 +43,7 @@ class GuardTarget:
     version_mtime_ns: int
     stack_version: str
     simd: bool
+    prefix: str = PREFIX
 
 
 def guard_target(tree: Path, core: BuiltCore, stack_version: str) -> GuardTarget:
@@ -69,6 +73,7 @@ def render_state(target: GuardTarget) -> str:
         f"core {target.core} {target.core_size} {target.core_mtime_ns} {target.core_sha256}\n"
         f"version {VERSION_FILE} {target.version_size} {target.version_mtime_ns}\n"
         f"stack {target.stack_version} {kind}\n"
+        f"prefix {target.prefix}\n"
     )
 
 
@@ -76,7 +81,7 @@ def parse_state(text: str) -> GuardTarget | None:
     """Read the text of a `state` file; None where it is not one that this version of the guard understands."""
     lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
     try:
-        (number,), core, version, stack = lines
+        (number,), core, version, stack, prefix = lines
         target = GuardTarget(
             core=core[1],
             core_size=int(core[2]),
@@ -86,6 +91,7 @@ def parse_state(text: str) -> GuardTarget | None:
             version_mtime_ns=int(version[3]),
             stack_version=stack[1],
             simd=stack[2] == "simd",
+            prefix=prefix[1],
         )
     except (ValueError, IndexError):
         return None

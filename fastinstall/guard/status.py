@@ -24,8 +24,11 @@ def observe_guard(site_packages: Path, core: Core | None) -> GuardState:
     if not entries_present(site_packages):
         return GuardState(installed=False)
     version = _version(_read(site_packages / _HOOK))
+    if version not in ("", GUARD_VERSION):
+        problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
+        return GuardState(installed=True, version=version, problems=(problem,))
     problems = (
-        *_source_problems(site_packages, version),
+        *_source_problems(site_packages),
         *_bytecode_problems(site_packages),
         *_state_problems(site_packages, core),
     )
@@ -37,10 +40,8 @@ def entries_present(site_packages: Path) -> tuple[str, ...]:
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
-def _source_problems(site_packages: Path, version: str) -> tuple[str, ...]:
+def _source_problems(site_packages: Path) -> tuple[str, ...]:
     missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
-    if version not in ("", GUARD_VERSION):
-        return (*missing, f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}")
     altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
     return (*missing, *(f"{name} is altered" for name in altered))
 

@@ -15,7 +15,7 @@ from fastinstall.errors import DocumentError, RefusedError
 from fastinstall.journal import directories
 from fastinstall.journal.entries import Begun
 from fastinstall.journal.journal import Journal
-from fastinstall.journal.layout import ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.log import Log, State
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
@@ -135,6 +135,17 @@ def _remove(store: Store, begun: Begun) -> None:
     files.discard(store.prefix / begun.work)
     files.discard(store.directory(begun.id))
     directories.remove_empty(store.prefix, begun.created)
+    if ROOT in begun.created and _only_events(store):
+        for path in (EVENTS, EVENTS_BEFORE):
+            files.discard(store.prefix / path)
+        directories.remove_empty(store.prefix, begun.created)
+
+
+def _only_events(store: Store) -> bool:
+    """Whether nothing is left but what the guard has told, which goes with what it guarded."""
+    return store.root.is_dir() and {path.name for path in store.root.iterdir()} <= {
+        PurePath(path).name for path in (EVENTS, EVENTS_BEFORE)
+    }
 
 
 def _loose_file(store: Store, begun: Begun) -> Path:

@@ -6,7 +6,9 @@
         tx/<id>/journal.jsonl           what it did
         tx/<id>/{stage,aside}/          what it brings in, what it moved aside
         tx/<id>/previous-receipt.json   the receipt that it replaced
+        guard-events.jsonl{,.1}         what the start-up guard has told, and what it told before that
         kept/<id>/                      foreign content that a forced rollback moved out of the way
+        project                         the directory of the project that is pinned to what is in place
 
 All of it is ours; nothing of the environment's own lies there.
 """
@@ -15,5 +17,8 @@ SHARE = "share"
 ROOT = "share/fastinstall"
 RECEIPT = "share/fastinstall/receipt.json"
 TRANSACTIONS = "share/fastinstall/tx"
+PROJECT = "share/fastinstall/project"
+EVENTS = "share/fastinstall/guard-events.jsonl"
+EVENTS_BEFORE = "share/fastinstall/guard-events.jsonl.1"
 JOURNAL = "journal.jsonl"
 """Of a transaction, in its directory."""

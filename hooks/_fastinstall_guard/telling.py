@@ -1,109 +1,135 @@
-"""What the start-up guard says, and to whom: needed only where PIL is not as fastinstall put it here.
+"""What the start-up guard says: needed only where PIL is not as fastinstall put it here.
 
 Put here by fastinstall; remove it with `fastinstall guard remove --prefix PREFIX`.
 """
 
-import atexit
 import os
 import sys
-from time import localtime, strftime, time_ns
+from time import gmtime, localtime, strftime
 
-_ROOT = "FASTINSTALL_GUARD_ROOT"  # in the environment of a process tree that has something to tell
+from _fastinstall_guard import SITE, known, tree
+
+PREFIX = os.path.normpath(f"{SITE}/{known['prefix']}")
+EVENTS = f"{PREFIX}/share/fastinstall/guard-events.jsonl"
+LONGEST = 1 << 15  # bytes of a file of events before it makes room for the next
 
 
-def tell(guard, by: str = "") -> None:  # noqa: ANN001 (the guard of __init__.py)
+class Listener:
+    """Hears of the first import of PIL, as a finder on `sys.meta_path` that finds nothing and then leaves."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002 (the protocol)
+        """Speak when PIL is asked for."""
+        if name == "PIL" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            try:
+                _tell()
+            except Exception:  # noqa: BLE001 (whatever is wrong with a guard, its host goes on)
+                return
+
+
+def await_import() -> None:
+    """Speak at the first import of PIL by this interpreter, unless it listens already or is a subinterpreter."""
+    waiting = any(type(finder).__name__ == "Listener" for finder in sys.meta_path)
+    if not waiting and "PIL" not in sys.modules and not _in_subinterpreter():
+        tree.mark()
+        sys.meta_path.insert(0, Listener())
+
+
+def tell_after_pip() -> None:
+    """Speak at the end of a pip that changed PIL; one that only passed `--python` on leaves it to its child."""
+    if "_PIP_RUNNING_IN_SUBPROCESS" not in os.environ or "pip-runner" in sys.argv[0]:
+        _tell(tool="pip")
+        tree.forget(os.getpid())
+
+
+def _tell(tool: str = "") -> None:
     """Say what happened and how to repair it, unless all is well or somebody of this process tree said it."""
-    change = _change(guard)
-    if not change or not _first_to_tell():
+    found = _found_version()
+    change = "" if os.environ.get("FASTINSTALL_GUARD") == "0" else _change(found)
+    if not change or not tree.first_to_tell(known["core"], known["version"]):
         return
     from shlex import quote
 
-    by = by or ("" if change == "was removed" else _installer(guard.site))
-    roots = (sys.prefix, sys.base_prefix)  # the second where a virtual environment sees this one's packages
-    prefix = next((root for root in roots if guard.site.startswith(root + os.sep)), sys.prefix)
-    sys.stderr.write(
-        f"fastinstall: {guard.name} {guard.stack} in {prefix} {change}{by}\n"
-        f"hint: fastinstall doctor --fix --prefix {quote(prefix)}\n"
+    stack, when = known["stack"], ""
+    if not tool and change != "was removed":
+        tool, when = _installer()
+    name = "Pillow-SIMD" if known["kind"] == "simd" else "the optimised Pillow"
+    by = f" by {tool}" if tool else ""
+    _say(
+        f"fastinstall: {name} {stack} in {PREFIX} {change}{by}{when}\n"
+        f"hint: fastinstall doctor --fix --prefix {quote(PREFIX)}\n"
     )
-    sys.stderr.flush()
+    _write_down(change=change, tool=tool, stack=stack, found=found.strip("?"))
 
 
-def in_subinterpreter() -> bool:
-    """Whether this is not the main interpreter of its process."""
+def _in_subinterpreter() -> bool:
     for name in ("_interpreters", "_xxsubinterpreters"):
         try:
             module = __import__(name)
         except ImportError:
             continue
-        return bool(module.get_current() != module.get_main())
+        main, current = module.get_main(), module.get_current()
+        return bool(main != current)
     return False
 
 
-def mark_process_tree() -> None:
-    """Mark the processes that descend from this one, so that one warning does for all of them."""
-    if _ROOT not in os.environ:
-        os.environ[_ROOT] = f"{os.getpid()}-{time_ns()}"
-        atexit.register(_forget, os.getpid())
-
-
-def _change(guard) -> str:  # noqa: ANN001 (likewise)
+def _change(found: str) -> str:
     """What became of PIL, judged by content; empty if it is as it was put here."""
     from hashlib import sha256
 
-    if not os.path.isdir(os.path.dirname(guard.core)):
+    core, stack = known["core"], known["stack"]
+    if not os.path.isdir(os.path.dirname(core)):
         return "was removed"
-    found = _found_version(guard.version)
     try:
-        with open(guard.core, "rb") as stream:
-            intact = sha256(stream.read()).hexdigest() == guard.sha256
+        with open(core, "rb") as stream:
+            intact = sha256(stream.read()).hexdigest() == known["digest"]
     except OSError:
-        return f"was replaced with Pillow {found}" if found not in ("?", guard.stack) else "is incomplete"
-    if found == guard.stack:
+        return f"was replaced with Pillow {found}" if found not in ("?", stack) else "is incomplete"
+    if found == stack:
         return "" if intact else "was replaced with another build"
     return f"is mixed with files of Pillow {found}" if intact else f"was replaced with Pillow {found}"
 
 
-def _found_version(file: str) -> str:
+def _found_version() -> str:
     """What PIL/_version.py says now; "?" if it says nothing."""
     try:
-        with open(file, encoding="utf-8") as stream:
+        with open(known["version"], encoding="utf-8") as stream:
             return stream.read().partition("__version__ = ")[2].split()[0].strip("'\"")
     except (OSError, ValueError, IndexError):
         return "?"
 
 
-def _installer(site: str) -> str:
-    """The tool that wrote the latest metadata of a Pillow, and when: " by uv, 2026-11-21 10:40"."""
+def _installer() -> "tuple[str, str]":
+    """The tool that wrote the latest metadata of a Pillow, and when: "uv", ", 2026-11-21 10:40"."""
     written = []
-    for name in os.listdir(site):
-        metadata = os.path.join(site, name)
+    for name in os.listdir(SITE):
+        metadata = os.path.join(SITE, name)
         if name.lower().startswith(("pillow-", "pillow_simd-")) and os.path.isfile(os.path.join(metadata, "INSTALLER")):
             with open(os.path.join(metadata, "INSTALLER"), encoding="utf-8") as stream:
                 written.append((os.stat(metadata).st_mtime, stream.read().strip()))
     time, tool = max([entry for entry in written if entry[1] != "fastinstall"], default=(0.0, ""))
-    return f" by {tool}, {strftime('%Y-%m-%d %H:%M', localtime(time))}" if tool else ""
+    return tool, strftime(", %Y-%m-%d %H:%M", localtime(time)) if tool else ""
 
 
-def _stamp() -> str:
-    directory = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 (O_EXCL opens it: the worst is a missing warning)
-    return os.path.join(directory, f"fastinstall-guard-{os.getuid()}-{os.environ[_ROOT]}")
-
-
-def _first_to_tell() -> bool:
-    if _ROOT not in os.environ:
-        return True
-    try:
-        os.close(os.open(_stamp(), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _forget(root: int) -> None:
-    try:
-        if os.getpid() == root:
-            os.unlink(_stamp())
-    except (OSError, KeyError):
+def _say(text: str) -> None:
+    """Write to stderr past its buffer, where what cannot be written would make Python end with exit code 120."""
+    if sys.stderr is not sys.__stderr__:  # a notebook's, a test runner's
+        sys.stderr.write(text)
         return
+    sys.stderr.flush()
+    os.write(sys.stderr.fileno(), text.encode("utf-8", "backslashreplace"))
+
+
+def _write_down(**event: str) -> None:
+    """Append an event to the trace, where setup has made a directory for it and this user may write."""
+    from json import dumps
+
+    line = dumps({"at": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), **event}) + "\n"
+    descriptor = os.open(EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
+        os.write(descriptor, line.encode())
+        full = os.fstat(descriptor).st_size > LONGEST
+    finally:
+        os.close(descriptor)
+    if full:
+        os.replace(EVENTS, EVENTS + ".1")

@@ -5,14 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from interpreters import of_version
 
 from fastinstall.guard.install import guard_target, stage_guard
+from fastinstall.journal.layout import EVENTS
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.system import files
 
@@ -20,6 +23,8 @@ STACK = "12.1.1.post0"
 CORE = "PIL/_imaging.cpython-core.so"
 SIMD_CORE = b"\x7fELF core with SIMD kernels"
 WARNING = f"fastinstall: Pillow-SIMD {STACK} in "
+
+_TEMPLATES = tempfile.TemporaryDirectory(prefix="fastinstall-guarded-")
 
 
 def python_at_hand(version: str) -> Path | None:
@@ -88,6 +93,12 @@ class Guarded:
         stage = self.prefix / "stage"
         for name in stage_guard(stage, guard_target(self.site, built, stack), self.python):
             files.rename(stage / name, self.site / name)
+        (self.prefix / EVENTS).parent.mkdir(parents=True, exist_ok=True)
+
+
+def warnings(result: subprocess.CompletedProcess[str]) -> list[str]:
+    """What the guard said in it, without the hints."""
+    return [line for line in result.stderr.splitlines() if line.startswith("fastinstall: ")]
 
 
 def make_environment(directory: Path, python: Path, *, name: str = "env", with_pip: bool = False) -> Guarded:
@@ -100,8 +111,15 @@ def make_environment(directory: Path, python: Path, *, name: str = "env", with_p
 
 
 def make_guarded(directory: Path, python: Path, *, name: str = "env") -> Guarded:
-    """A virtual environment without pip, with a PIL of fastinstall's making and the guard over it."""
-    guarded = make_environment(directory, python, name=name)
+    """A virtual environment without pip, with a PIL of fastinstall's making and the guard over it: a copy of one."""
+    shutil.copytree(_template(python).prefix, directory / name, symlinks=True)
+    (directory / "tmp").mkdir(exist_ok=True)
+    return Guarded(prefix=directory / name, temporary=directory / "tmp")
+
+
+@cache
+def _template(python: Path) -> Guarded:
+    guarded = make_environment(Path(tempfile.mkdtemp(dir=_TEMPLATES.name)), python)
     guarded.put_pil(STACK, SIMD_CORE)
     guarded.guard()
     return guarded
@@ -116,11 +134,14 @@ def pil_files(version: str, core: bytes) -> dict[str, bytes]:
     }
 
 
-def make_wheel(directory: Path, version: str, *, stack: str = "", core: bytes = b"\x7fELF stock core") -> Path:
-    """A wheel of a Pillow, small enough to be installed in no time and without a network."""
+def make_wheel(
+    directory: Path, version: str, *, stack: str = "", core: bytes = b"\x7fELF stock core", more: int = 0
+) -> Path:
+    """A wheel of a Pillow, small enough to be installed in no time and without a network; `more` files make it last."""
     metadata = f"pillow-{version}.dist-info"
     contents = {
         **pil_files(stack or version, core),
+        **{f"PIL/file_{number}.py": b"pass\n" for number in range(more)},
         f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: pillow\nVersion: {version}\n".encode(),
         f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }

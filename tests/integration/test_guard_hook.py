@@ -11,25 +11,14 @@ from guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
-WORKERS = """
-import multiprocessing, sys
-
-def work(number):
-    import PIL
-    return number
-
-if __name__ == "__main__":
-    multiprocessing.set_start_method(sys.argv[1])
-    with multiprocessing.Pool(4) as pool:
-        assert pool.map(work, range(16), chunksize=1) == list(range(16))
-"""
-
 SUBINTERPRETER = """
 try:
     import _interpreters as interpreters
 except ImportError:
     import _xxsubinterpreters as interpreters
-getattr(interpreters, "run_string")(interpreters.create(), "import PIL; print(PIL.__version__, flush=True)")
+other = interpreters.create()
+getattr(interpreters, "run_string")(other, "import PIL; print(PIL.__version__, flush=True)")
+interpreters.destroy(other)
 """
 
 
@@ -97,22 +86,6 @@ def test_a_swapped_stack_is_not_told_to_who_does_not_import_it(guarded: Guarded)
     assert guarded.run("-c", "import json, os").stderr == ""
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_a_pool_of_workers_tells_it_once(guarded: Guarded, tmp_path: Path, method: str) -> None:
-    script = tmp_path / "workers.py"
-    script.write_text(WORKERS)
-    guarded.swap()
-    result = guarded.run(script, method)
-    assert result.returncode == 0
-    assert result.stderr.count("fastinstall: ") == 1
-
-
-def test_nothing_is_left_in_the_temporary_directory(guarded: Guarded) -> None:
-    guarded.swap()
-    assert guarded.run("-c", "import PIL").stderr.startswith(WARNING)
-    assert list(guarded.temporary.iterdir()) == []
-
-
 def test_a_subinterpreter_is_silent(guarded: Guarded) -> None:
     guarded.swap()
     result = guarded.run("-c", SUBINTERPRETER)
@@ -135,7 +108,7 @@ def test_a_moved_environment_is_guarded_where_it_is(guarded: Guarded) -> None:
 def test_a_second_start_in_one_interpreter_does_nothing(guarded: Guarded) -> None:
     guarded.swap()
     code = "import sys, _fastinstall_guard as guard; guard.start(); print([type(f).__name__ for f in sys.meta_path])"
-    assert guarded.run("-c", code).stdout.count("_Guard") == 1
+    assert guarded.run("-c", code).stdout.count("Listener") == 1
 
 
 def test_a_variable_switches_it_off(guarded: Guarded) -> None:
@@ -144,54 +117,10 @@ def test_a_variable_switches_it_off(guarded: Guarded) -> None:
     assert guarded.run("-c", "import PIL", FASTINSTALL_GUARD="1").stderr != ""
 
 
-def test_a_guard_without_its_package_is_quiet(guarded: Guarded) -> None:
-    package = guarded.site / "_fastinstall_guard"
-    guarded.swap()
-    (package / "telling.py").unlink()
-    assert guarded.run("-c", "import PIL").stderr == ""
-    (package / "__init__.py").unlink()
-    assert guarded.run("-c", "import PIL").stderr == ""
-    package.rename(guarded.prefix / "elsewhere")
-    assert guarded.run("-c", "import PIL").stderr == ""
-
-
 def test_a_guard_without_its_bytecode_still_warns(guarded: Guarded) -> None:
     (guarded.site / "_fastinstall_guard" / "__pycache__").rename(guarded.prefix / "elsewhere")
     guarded.swap()
     assert guarded.run("-c", "import PIL").stderr.startswith(WARNING)
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        b"",
-        b"\n\n",
-        b"1\n",
-        b"2\ncore a 1 1 a\nversion b 1 1\nstack 1 simd\n",
-        b"1\ncore a one 1 a\nversion b 1 1\nstack 1 simd\n",
-        b"1\ncore a 1 1\nversion b 1 1\nstack 1 simd\n",
-        b"\xff\xfe\x00",
-        b"1\n" * 9999,
-        None,
-    ],
-)
-def test_a_state_that_cannot_be_read_means_silence(own: Guarded, state: bytes | None) -> None:
-    own.swap()
-    file = own.site / "_fastinstall_guard" / "state"
-    file.unlink()
-    if state is not None:
-        file.write_bytes(state)
-    result = own.run("-c", "import PIL")
-    assert (result.returncode, result.stderr) == (0, "")
-
-
-def test_a_truncated_state_means_silence_at_every_length(own: Guarded) -> None:
-    file = own.site / "_fastinstall_guard" / "state"
-    whole = file.read_bytes()
-    for length in range(0, len(whole) - 8, 23):
-        file.write_bytes(whole[:length])
-        result = own.run("-c", "import PIL")
-        assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -210,24 +139,6 @@ def test_what_became_of_the_stack_is_named(own: Guarded, damage: str, story: str
     own.execute(("sh", "-c", f"cd '{own.site}'; {damage}"))
     code = "import importlib.util\ntry: import PIL\nexcept ImportError: pass"
     assert own.run("-c", code).stderr.splitlines()[0] == f"{WARNING}{own.prefix} {story}"
-
-
-def test_without_a_stderr_nothing_breaks(own: Guarded) -> None:
-    own.swap()
-    result = own.execute(("sh", "-c", 'exec "$0" -c "import PIL; print(PIL.__version__)" 2>&-', own.python))
-    assert (result.returncode, result.stdout) == (0, "13.0.0\n")
-
-
-def test_where_no_stamp_can_be_written_it_warns_all_the_same(own: Guarded) -> None:
-    own.swap()
-    assert own.run("-c", "import PIL", TMPDIR="/nowhere/at/all").stderr.startswith(WARNING)
-
-
-def test_a_child_of_a_process_that_told_it_is_silent_and_the_next_tree_is_not(own: Guarded) -> None:
-    own.swap()
-    code = "import subprocess, sys, PIL; subprocess.run([sys.executable, '-c', 'import PIL'], check=True)"
-    for _ in range(2):
-        assert own.run("-c", code).stderr.count("fastinstall: ") == 1
 
 
 def test_the_newest_metadata_names_the_tool(own: Guarded) -> None:

@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import zipfile
 from pathlib import Path
 
 import pytest
-from guarded import SIMD_CORE, STACK, WARNING, Guarded, make_environment, make_wheel
+from guarded import SIMD_CORE, STACK, WARNING, Guarded, make_environment, make_wheel, warnings
 
 UV = Path(sys.executable).with_name("uv")
 
@@ -67,10 +70,6 @@ def offline(wheels: Path) -> dict[str, str]:
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
-def warnings(result: Completed) -> list[str]:
-    return [line for line in result.stderr.splitlines() if line.startswith("fastinstall: ")]
-
-
 @pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize(
     ("arguments", "story"),
@@ -110,11 +109,9 @@ def test_a_pip_that_keeps_it_is_silent(
     assert warnings(result) == []
 
 
-def test_the_script_of_pip_says_it_once(tmp_path: Path, wheels: Path) -> None:
-    guarded = make_environment(tmp_path, Path(sys.executable), with_pip=True)
-    assert pip(guarded, wheels, "install", "pillow==12.1.1+simd.v3").returncode == 0
-    guarded.guard()
+def test_the_script_of_pip_says_it_once(guarded: Guarded, template: Guarded, wheels: Path) -> None:
     script = guarded.prefix / "bin" / "pip"
+    script.write_text(script.read_text().replace(str(template.prefix), str(guarded.prefix)))
     assert len(warnings(guarded.execute((script, "install", "-U", "pillow"), offline(wheels)))) == 1
 
 
@@ -145,6 +142,35 @@ def test_a_pip_that_ends_badly_after_the_swap_says_it_once(guarded: Guarded, whe
     result = guarded.run("-c", code, **offline(wheels))
     assert result.returncode != 0
     assert len(warnings(result)) == 1
+
+
+def test_a_pip_that_fails_after_the_swap_says_it_once(guarded: Guarded, wheels: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "zzz-1.0-py3-none-any.whl"
+    metadata = "Metadata-Version: 2.1\nName: zzz\nVersion: 1.0\nRequires-Dist: pillow\n"
+    with zipfile.ZipFile(broken, "w") as archive:  # without a RECORD: pip comes to want it after it installed pillow
+        archive.writestr("zzz-1.0.dist-info/METADATA", metadata)
+        archive.writestr("zzz-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    result = pip(guarded, wheels, "install", "-U", "pillow", broken)
+    assert result.returncode != 0
+    assert warnings(result) == [f"{WARNING}{guarded.prefix} was replaced with Pillow 13.0.0 by pip"], result.stderr
+
+
+def test_a_pip_that_is_interrupted_in_the_middle_says_it_once(guarded: Guarded, wheels: Path, tmp_path: Path) -> None:
+    (tmp_path / "large").mkdir()
+    wheel = make_wheel(tmp_path / "large", "15.0.0", more=4000)
+    argv = (guarded.python, "-m", "pip", "install", wheel)
+    environment = {**os.environ, **offline(wheels), "TMPDIR": str(guarded.temporary)}
+    with subprocess.Popen(
+        argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        while running.poll() is None and not (guarded.site / "PIL" / "file_7.py").exists():
+            time.sleep(0.001)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert not (guarded.site / "PIL" / "file_3999.py").exists()
+    assert said.count("fastinstall: ") == 1, said
+    assert said.splitlines()[-1] == f"hint: fastinstall doctor --fix --prefix {guarded.prefix}"
 
 
 def test_a_later_pip_does_not_repeat_it_and_an_import_does(guarded: Guarded, wheels: Path) -> None:

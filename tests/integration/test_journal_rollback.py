@@ -19,6 +19,7 @@ from journaled import (
 )
 
 from fastinstall.errors import RefusedError, UsageError
+from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.system import files
@@ -57,6 +58,24 @@ def test_setups_are_undone_one_by_one_with_their_receipts(store: Store) -> None:
     assert picture(store.prefix) == between
     assert rollback(store).receipt is None
     assert picture(store.prefix) == before
+
+
+def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    write_tree(store.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
+    set_up_again(store)
+    rollback(store)
+    assert (store.prefix / EVENTS).is_file()
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_what_the_guard_has_told_outlives_a_setup_that_is_forgotten(store: Store) -> None:
+    set_up(store)
+    write_tree(store.prefix, {EVENTS: "{}\n"})
+    forget(store, FIRST.id)
+    assert (store.prefix / EVENTS).is_file()
 
 
 def test_a_named_setup_is_undone_with_all_after_it(store: Store) -> None:

@@ -67,8 +67,7 @@ def test_another_version_is_outdated_and_not_altered(site: Path) -> None:
     hook.write_text(hook.read_text().replace(f'VERSION = "{GUARD_VERSION}"', 'VERSION = "0"'))
     state = observe_guard(site, CORE)
     assert state.version == "0"
-    assert any("outdated" in problem for problem in state.problems)
-    assert not any("altered" in problem for problem in state.problems)
+    assert state.problems == (f"the guard is outdated: version 0, this fastinstall brings {GUARD_VERSION}",)
 
 
 def test_a_leftover_is_an_installed_guard_with_problems(site: Path) -> None:
@@ -118,6 +117,14 @@ def test_other_times_on_the_same_core_are_no_problem(site: Path) -> None:
 def test_the_hook_and_the_installer_agree_on_the_version() -> None:
     hook = (hooks_directory() / GUARD_SOURCES[0]).read_text()
     assert f'\nVERSION = "{GUARD_VERSION}"\n' in hook
+
+
+def test_the_start_up_line_knows_the_size_of_what_it_loads() -> None:
+    size = (hooks_directory() / GUARD_SOURCES[0]).stat().st_size
+    lines = (hooks_directory() / "fastinstall_guard.pth").read_text().splitlines()
+    (line,) = (line for line in lines if not line.startswith("#"))
+    assert line.startswith("import ")
+    assert f".st_size == {size} and " in line
 
 
 @pytest.mark.parametrize("name", GUARD_SOURCES)
