@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from fastinstall.api.early import ask, use_pil
@@ -9,12 +10,14 @@ from fastinstall.api.session import Session
 from fastinstall.api.target import find
 from fastinstall.cli.common import refuse_together, session_of, target_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import DocumentError, ExitCode, UsageError
+from fastinstall.cli.reporting import Outlet, open_outlet, tell_report, tell_survey, write_undetermined
+from fastinstall.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.model.environment import Environment
-from fastinstall.model.finding import Report, Status, Survey
+from fastinstall.model.finding import Report, Status, Unobservable
 
 if TYPE_CHECKING:
     from fastinstall.model.isa import Host
+    from fastinstall.model.plan import Plan
 
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
 
@@ -24,11 +27,17 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.list:
         return _list(context)
     _refuse_contradictions(arguments)
+    session = session_of(context)
+    outlet = open_outlet(arguments, context.console, session.now)
     if arguments.all:
-        return _run_all(arguments, context)
-    if arguments.pid:
-        return _run_process(arguments, context)
-    return _run_one(arguments, context)
+        return _run_all(arguments, session, outlet)
+    try:
+        if arguments.pid:
+            return _run_process(arguments, session, outlet)
+        return _run_one(arguments, session, outlet, context)
+    except UndeterminedError as error:
+        write_undetermined(Unobservable(prefix=_named(arguments), problem=error.message), outlet)
+        raise
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:
@@ -37,8 +46,15 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         refuse_together(arguments, named, others)
 
 
-def _run_one(arguments: Namespace, context: Context) -> int:
-    session, hosts = session_of(context), _hosts(arguments)
+def _named(arguments: Namespace) -> PurePath:
+    """The target that could not be looked at, as it was named."""
+    if arguments.pid:
+        return PurePath("/proc", str(arguments.pid))
+    return PurePath(arguments.prefix or arguments.python or ".")
+
+
+def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Context) -> int:
+    hosts = _hosts(arguments)
     environment = find(session, target_of(arguments))
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
@@ -56,32 +72,28 @@ def _run_one(arguments: Namespace, context: Context) -> int:
     if arguments.fix and _is_repairable(report):
         _fix(session, environment, arguments, context)
         report = examine(session, environment, replace(examination, started=None, known=Known()))
-    return _told(report, arguments, context)
+    return tell_report(report, outlet)
 
 
-def _run_process(arguments: Namespace, context: Context) -> int:
+def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
     from fastinstall.api.doctor import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.api.live import process_target  # noqa: PLC0415
     from fastinstall.probes.process import observe_process  # noqa: PLC0415
 
-    session, process = session_of(context), observe_process(arguments.pid)
+    process = observe_process(arguments.pid)
     environment = process_target(process, session.variables)
     examination = Examination(
         checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments), process=process
     )
-    return _told(examine(session, environment, examination), arguments, context)
+    return tell_report(examine(session, environment, examination), outlet)
 
 
-def _run_all(arguments: Namespace, context: Context) -> int:
+def _run_all(arguments: Namespace, session: Session, outlet: Outlet) -> int:
     from fastinstall.api.doctor import Examination  # noqa: PLC0415 (only what is asked for)
     from fastinstall.api.everywhere import examine_everywhere  # noqa: PLC0415
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments))
-    survey = examine_everywhere(session_of(context), examination)
-    _print_survey(survey, context)
-    if survey.unobservable and not survey.reports:
-        return ExitCode.UNDETERMINED
-    return _exit_code(survey.status, arguments.fail_on)
+    return tell_survey(examine_everywhere(session, examination), outlet)
 
 
 def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
@@ -112,36 +124,6 @@ def _list(context: Context) -> int:
     return ExitCode.OK
 
 
-def _told(report: Report, arguments: Namespace, context: Context) -> int:
-    """Print a report; its exit code is returned."""
-    _print(report, context)
-    return _exit_code(report.status, arguments.fail_on)
-
-
-def _print(report: Report, context: Context) -> None:
-    if context.console.json:
-        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
-
-        context.console.data(dump(document("doctor", report)))
-        return
-    from fastinstall.cli.render import report_text  # noqa: PLC0415 (only for text)
-
-    if not context.console.quiet or report.status is not Status.OK:
-        context.console.data(report_text(report, context.console.out))
-
-
-def _print_survey(survey: Survey, context: Context) -> None:
-    if context.console.json:
-        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
-
-        context.console.data(dump(document("doctor-all", survey)))
-        return
-    from fastinstall.cli.render_survey import survey_text  # noqa: PLC0415 (only for text)
-
-    if not context.console.quiet or survey.status is not Status.OK:
-        context.console.data(survey_text(survey, context.console.out))
-
-
 def _is_repairable(report: Report) -> bool:
     """An error, or whatever a check says that --fix repairs."""
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
@@ -153,18 +135,20 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
     from fastinstall.api.repair import plan_repair, repair, undo_interruption  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.common import progress_for, wish_of  # noqa: PLC0415
     from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415
+    from fastinstall.cli.render_plan import plan_text  # noqa: PLC0415
     from fastinstall.rules.messages import fix_command  # noqa: PLC0415
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
     refuse_without_yes(arguments, context.console, command)
     undo_interruption(working, environment)
-    planned = plan_repair(working, environment, wish_of(arguments, context))
+    wish = wish_of(arguments, context)
+    planned = plan_repair(working, environment, wish)
+
+    def agreed(plan: "Plan") -> "Plan":
+        if arguments.yes and not context.console.json:
+            context.console.talk(plan_text(plan, context.console.err))
+        return consent(plan, arguments, context, command)
+
     if planned.steps:
-        repair(working, consent(planned, arguments, context, command))
-
-
-def _exit_code(status: Status, fail_on: str) -> int:
-    if fail_on == "never":
-        return ExitCode.OK
-    return ExitCode.FINDINGS if status.gravity >= Status(fail_on).gravity else ExitCode.OK
+        repair(working, agreed(planned), wish, agreed)

@@ -1,0 +1,101 @@
+"""Reports of doctor as JUnit XML: a suite for each environment, a case for each check.
+
+| status | in the suite |
+|---|---|
+| ok, hint, and a warning that is less than what is asked for | passed; a hint or warning stands in system-out |
+| warning, error | failure |
+| crashed | error |
+| unknown | error, or skipped where it is less than what is asked for |
+| skipped | skipped |
+
+The name of the host is left out. Source: what continuous integration servers read, as the schema junit-10.xsd of
+Jenkins' xunit plugin has it.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from xml.etree import ElementTree as ET
+
+from fastinstall.model.finding import Finding, Report, Status, Unobservable
+
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PASSED = "passed"
+_COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+def junit_xml(reports: Sequence[Report], unobservable: Sequence[Unobservable], least: Status, at: datetime) -> str:
+    """The document.
+
+    Args:
+        reports: of the environments that were examined.
+        unobservable: those that could not be looked at.
+        least: the least grave status that is a failure.
+        at: when it was examined.
+    """
+    root = ET.Element("testsuites", name="fastinstall doctor")
+    for report in reports:
+        cases = [_case(list(findings), least) for _, findings in groupby(report.findings, key=lambda each: each.check)]
+        root.append(_suite(str(report.environment.prefix), cases, at))
+    for each in unobservable:
+        finding = Finding(check="environment", status=Status.UNKNOWN, message=each.problem)
+        root.append(_suite(str(each.prefix), [_case([finding], least)], at))
+    for counted in ("tests", "failures", "errors"):
+        root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.Element:
+    examined = at.replace(tzinfo=None).isoformat(timespec="seconds")
+    suite = ET.Element("testsuite", name=_legal(prefix), timestamp=examined)
+    suite.set("tests", str(len(cases)))
+    for tag, counted in _COUNTED.items():
+        suite.set(counted, str(sum(case.find(tag) is not None for case in cases)))
+    for case in cases:
+        # Dots would part a package from a class.
+        case.set("classname", f"doctor {_legal(prefix).replace('.', '_')}")
+        suite.append(case)
+    return suite
+
+
+def _case(findings: Sequence[Finding], least: Status) -> ET.Element:
+    """One check; of several findings the gravest one decides, and all of them are told."""
+    worst = max(findings, key=lambda each: each.status.gravity)
+    case = ET.Element("testcase", name=worst.check)
+    outcome = _outcome(worst.status, least)
+    text = "\n\n".join(_told(each) for each in findings if each.status.gravity or each is worst)
+    if outcome == "skipped":
+        ET.SubElement(case, outcome, message=_legal(worst.message))
+    elif outcome != _PASSED:
+        ET.SubElement(case, outcome, type=worst.status.value, message=_legal(worst.message)).text = _legal(text)
+    elif worst.status.gravity:
+        ET.SubElement(case, "system-out").text = _legal(text)
+    return case
+
+
+def _outcome(status: Status, least: Status) -> str:
+    if status is Status.SKIPPED:
+        return "skipped"
+    if status.gravity < least.gravity:
+        return "skipped" if status is Status.UNKNOWN else _PASSED
+    return "failure" if status in (Status.WARNING, Status.ERROR) else "error"
+
+
+def _told(finding: Finding) -> str:
+    lines = [f"{finding.status}: {finding.message}"]
+    if finding.expected or finding.observed:
+        lines.append(f"expected {finding.expected or '-'}; observed {finding.observed or '-'}")
+    lines += finding.evidence
+    if finding.verify:
+        lines.append(f"verify: {finding.verify}")
+    if finding.remedy is not None:
+        lines.append(f"hint: {finding.remedy.text}")
+        lines += [finding.remedy.command] if finding.remedy.command else []
+    return "\n".join(lines)
+
+
+def _legal(text: str) -> str:
+    """What XML 1.0 can hold: no control characters, and no bytes of a path that are no text."""
+    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
