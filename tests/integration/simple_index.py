@@ -117,6 +117,9 @@ def serving() -> Iterator[SimpleIndex]:
             index.asked.append(self.path)
             _answer_for(index, self)(self)
 
+        def do_HEAD(self) -> None:
+            status_answer(405)(self)  # uv then asks for the whole file
+
         def log_message(self, *_arguments: object) -> None:
             return
 

@@ -1,0 +1,172 @@
+"""The pin of the project that an environment belongs to: found, made, told, and taken back.
+
+The environment notes which project that is, in a file that goes with the transaction: where that is undone, the
+project's pin is taken back too.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastinstall.api.session import Session
+from fastinstall.build.cache import find_wheel
+from fastinstall.errors import RefusedError
+from fastinstall.journal.layout import PROJECT
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.environment import Environment
+from fastinstall.model.event import Noted
+from fastinstall.model.pins import Manager, PinState, Project
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.rules.messages import fix_command
+
+
+def unpinned_project(environment: Environment, named: Path | None, receipt: Receipt) -> Project | None:
+    """The project that an environment belongs to, where it is not pinned to its stack as it should be.
+
+    Args:
+        environment: where the stack is in place.
+        named: the project's directory; None for the one that the environment lies in.
+        receipt: of the stack.
+    """
+    project = _project(environment, named)
+    if project is None:
+        return None
+    pin = _pin(project)
+    noted = noted_project(Path(environment.prefix))
+    held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
+    return project if not held or noted != Path(project.directory) else None
+
+
+def pinned_project(environment: Environment, named: Path | None = None) -> Project | None:
+    """The project that an environment belongs to, where it has a pin of ours; arguments likewise."""
+    project = _project(environment, named)
+    return project if project is not None and _pin(project) is not None else None
+
+
+def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
+    """Raise where the tool that makes a project's lock is not to be found; before anything slow begins.
+
+    Raises:
+        RefusedError: it is not.
+    """
+    from fastinstall.installers.locks import lock_tool  # noqa: PLC0415 (only with --pin)
+
+    manager = project.manager
+    if manager is not Manager.PIXI and lock_tool(manager, prefix, session.variables) is None:
+        raise RefusedError(
+            f"{project.directory} is a project of {manager}, and {manager} is not on PATH: no lock can be made",
+            hint=f"name it: export FASTINSTALL_{manager.name}=/path/of/{manager}; or leave out --pin",
+        )
+
+
+def pin_its_project(
+    session: Session, environment: Environment, receipt: Receipt, project: Project, transaction: Transaction
+) -> None:
+    """Pin the stack in a project, and note in the environment which one that is.
+
+    Args:
+        session: the outside world.
+        environment: where the stack is in place.
+        receipt: of its setup.
+        project: of `unpinned_project`.
+        transaction: of the environment; to be committed next, so that a failure here undoes it.
+
+    Raises:
+        RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
+    """
+    from fastinstall.api.project_pins import pin_project  # noqa: PLC0415 (only where there is one)
+
+    prefix = Path(environment.prefix)
+    if noted_project(prefix) != Path(project.directory):
+        _forget(prefix, transaction)
+        transaction.add(PROJECT, f"{project.directory}\n")
+    pin_project(session, environment, project, receipt, _wheel(session, environment, receipt))
+    session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
+
+
+def unpin_its_project(store: Store, project: Project, transaction: Transaction) -> None:
+    """Take a project's pin back, and the note of it; the transaction is to be committed next."""
+    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
+
+    _forget(store.prefix, transaction)
+    unpin_project(project)
+
+
+def unpin_alone(environment: Environment, named: Path | None) -> bool:
+    """Take back the pin of a project that was named, where its environment has none of our setups (a fresh clone).
+
+    Returns:
+        Whether there was one.
+    """
+    project = pinned_project(environment, named) if named is not None else None
+    if project is None:
+        return False
+    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
+
+    return unpin_project(project)
+
+
+def unpin_undone(prefix: Path, noted: Path | None) -> str:
+    """Take back the pin of a project whose note a rollback has taken out of the environment.
+
+    Args:
+        prefix: of the environment, after the rollback.
+        noted: `noted_project` before it.
+
+    Returns:
+        What was done, in a sentence; empty where nothing was.
+    """
+    if noted is None or noted_project(prefix) == noted or not noted.is_dir():
+        return ""
+    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.probes.project import project_of  # noqa: PLC0415 (likewise)
+
+    project = project_of(prefix, noted)
+    return f"taken back: the pin of {noted}" if project is not None and unpin_project(project) else ""
+
+
+def noted_project(prefix: Path) -> Path | None:
+    """The project that an environment is noted to be pinned in; None where none is."""
+    try:
+        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return None
+    return Path(text) if text else None
+
+
+def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
+    """The pin of a project that was named, unless it is among those that are known."""
+    if named is None:
+        return ()
+    from fastinstall.probes.project import project_of  # noqa: PLC0415 (only where one is named)
+
+    project = project_of(named, named)
+    pin = _pin(project) if project is not None else None
+    return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
+
+
+def _project(environment: Environment, named: Path | None) -> Project | None:
+    from fastinstall.probes.project import project_of  # noqa: PLC0415 (only where pins are made or taken back)
+
+    return project_of(Path(environment.prefix), named)
+
+
+def _pin(project: Project) -> PinState | None:
+    from fastinstall.api.project_pins import project_pin  # noqa: PLC0415 (only where there is one)
+
+    return project_pin(project)
+
+
+def _forget(prefix: Path, transaction: Transaction) -> None:
+    if noted_project(prefix) is not None:
+        transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
+
+
+def _wheel(session: Session, environment: Environment, receipt: Receipt) -> Path:
+    wheel = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if wheel is None:
+        raise RefusedError(
+            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel beside it",
+            hint=f"make it again: {fix_command(environment.prefix)}",
+        )
+    return wheel

@@ -1,0 +1,98 @@
+"""The project that an environment belongs to: whose manifest and lock a tool makes it of."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fastinstall.errors import DocumentError, UsageError
+from fastinstall.journal.layout import PROJECT
+from fastinstall.model.pins import Manager, Project
+
+_PYPROJECT, _PIXI = "pyproject.toml", "pixi.toml"
+_LOCKS = {
+    Manager.UV: "uv.lock",
+    Manager.POETRY: "poetry.lock",
+    Manager.PDM: "pdm.lock",
+    Manager.PIXI: "pixi.lock",
+}
+
+
+def project_of(prefix: Path, named: Path | None = None) -> Project | None:
+    """The project that an environment belongs to.
+
+    That is the one named, else the one that holds the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
+    the one that the environment notes because it is pinned there.
+
+    Args:
+        prefix: of the environment.
+        named: the project's directory.
+
+    Raises:
+        UsageError: the one named has no manifest of a tool that we know, or a project has those of two.
+        DocumentError: a manifest is not TOML.
+    """
+    if named is not None:
+        project = _project_in(Path(os.path.normpath(named.absolute())))
+        if project is None:
+            raise UsageError(
+                f"{named}: no project of uv, poetry, pdm or pixi: it has neither their lock nor their table",
+                hint=f"make its lock first ({named}/pyproject.toml): uv lock, poetry lock or pdm lock",
+            )
+        return project
+    for directory in (holding_directory(prefix), _noted(prefix)):
+        if directory is not None and (project := _project_in(directory)) is not None:
+            return project
+    return None
+
+
+def holding_directory(prefix: Path) -> Path | None:
+    """The directory of the project that an environment lies in, by their places alone; None for any other place."""
+    if prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi":
+        return prefix.parent.parent.parent
+    return prefix.parent if prefix.name in (".venv", "venv") else None
+
+
+def _noted(prefix: Path) -> Path | None:
+    try:
+        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return None
+    return Path(text) if text else None
+
+
+def _project_in(directory: Path) -> Project | None:
+    if (directory / _PIXI).is_file():
+        return _project(directory, Manager.PIXI, _PIXI)
+    if not (directory / _PYPROJECT).is_file():
+        return None
+    tools = _tables(directory / _PYPROJECT)
+    locked = [manager for manager, lock in _LOCKS.items() if (directory / lock).is_file()]
+    candidates = locked or [manager for manager in Manager if manager.value in tools]
+    if len(candidates) > 1:
+        raise UsageError(
+            f"{directory} is a project of {candidates[0]} and of {candidates[1]}: {_why(candidates, locked)}",
+            hint=f"take away what is left over of one of them in {directory}",
+        )
+    return _project(directory, candidates[0], _PYPROJECT) if candidates else None
+
+
+def _why(candidates: list[Manager], locked: list[Manager]) -> str:
+    if locked:
+        return f"{_LOCKS[candidates[0]]} and {_LOCKS[candidates[1]]} are both there"
+    return f"{_PYPROJECT} has [tool.{candidates[0]}] and [tool.{candidates[1]}], and there is no lock"
+
+
+def _project(directory: Path, manager: Manager, manifest: str) -> Project:
+    lock = directory / _LOCKS[manager]
+    return Project(
+        directory=directory, manager=manager, manifest=directory / manifest, lock=lock if lock.is_file() else None
+    )
+
+
+def _tables(manifest: Path) -> dict[str, Any]:
+    try:
+        tool = tomllib.loads(manifest.read_text(encoding="utf-8")).get("tool", {})
+    except ValueError as error:
+        raise DocumentError(manifest, "", f"not TOML: {error}") from error
+    return tool if isinstance(tool, dict) else {}

@@ -1,0 +1,99 @@
+"""The pin of the project that an environment belongs to, looked at: whether everything it needs is still there.
+
+Where there is none it costs two stats and the attempt to read one file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.model.pins import PinKind, PinState
+
+_RECORD = ".fastinstall/pin.json"
+
+
+def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
+    """The pin of the environment's project; empty where there is none."""
+    directory = _directory(prefix)
+    state = pin_state(directory, prefix) if directory is not None else None
+    return (state,) if state is not None else ()
+
+
+def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
+    """The pin of a project, and what is wrong with it; None where there is none.
+
+    Args:
+        directory: of the project.
+        prefix: of the environment whose stack it should hold; None for the one on record.
+    """
+    record = _json(directory / _RECORD)
+    if record is None:
+        return None
+    try:
+        requirement, manager = str(record["requirement"]), PinKind(record["manager"])
+        manifest, *locks = (str(file["name"]) for file in record["files"])
+        place = prefix or directory / record["prefix"]
+        problems = (
+            *_unfinished(record),
+            *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
+            *_without(directory / manifest, _named(manager, requirement), "names it"),
+            *(problem for lock in locks for problem in _without(directory / lock, _locked(requirement), "holds it")),
+            *_other_build(place, requirement),
+        )
+    except (KeyError, TypeError, ValueError):
+        return PinState(
+            kind=PinKind.UV, file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",)
+        )
+    return PinState(kind=manager, file=directory / manifest, requirement=requirement, problems=problems)
+
+
+def _directory(prefix: Path) -> Path | None:
+    pixi = prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi"
+    holding = prefix.parent.parent.parent if pixi else prefix.parent
+    if (holding / _RECORD).is_file():
+        return holding
+    try:
+        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return None
+    return Path(text) if text else None
+
+
+def _unfinished(record: dict[str, Any]) -> tuple[str, ...]:
+    return () if record["stage"] == "pinned" else (f"a change of it was cut short ({record['stage']})",)
+
+
+def _named(manager: PinKind, requirement: str) -> str:
+    """The words by which a manifest names what is pinned."""
+    return ".fastinstall/channel" if manager is PinKind.PIXI else requirement.rpartition("==")[2]
+
+
+def _without(file: Path, words: str, what: str) -> tuple[str, ...]:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return (f"{file.name} is gone",)
+    return () if words in text else (f"{file.name} no longer {what}",)
+
+
+def _locked(requirement: str) -> str:
+    return f'version = "{requirement.rpartition("==")[2]}"'
+
+
+def _other_build(prefix: Path, requirement: str) -> tuple[str, ...]:
+    receipt = _json(prefix / RECEIPT)
+    if receipt is None:
+        return ()
+    there = f"{receipt.get('distribution')}=={receipt.get('version')}"
+    return () if there == requirement else (f"{there} is in place in {prefix}",)
+
+
+def _json(file: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

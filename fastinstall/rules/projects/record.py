@@ -1,0 +1,65 @@
+"""What is on record of a project's pin, in `.fastinstall/pin.json`. A value."""
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.model.immutable import immutable
+from fastinstall.model.pins import Manager
+from fastinstall.rules.projects.additions import Addition
+
+HOME = ".fastinstall"
+"""Where a pinned project keeps what is ours, relative to its directory."""
+
+RECORD = ".fastinstall/pin.json"
+
+
+class PinStage(StrEnum):
+    """How far a pin is: written down before its files change, and after."""
+
+    PINNING = "pinning"
+    PINNED = "pinned"
+    UNPINNING = "unpinning"
+
+
+@immutable
+class PinnedFile:
+    """A file of the project that bears the pin.
+
+    Attributes:
+        name: relative to the project's directory.
+        before: hexadecimal sha256 of what it was; empty where it was not there.
+        after: hexadecimal sha256 of what it is with the pin.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+@immutable
+class PinRecord:
+    """A pin of a project.
+
+    Attributes:
+        stage: how far it is.
+        at: ISO 8601, UTC.
+        tool_version: of fastinstall.
+        prefix: of the environment whose stack it holds, as it was.
+        manager: the project's tool.
+        requirement: what is pinned.
+        payload: what lies beside it for the project's tool to find, with its hexadecimal sha256.
+        files: the manifest, and then the lock.
+        additions: what the manifest says more.
+        pieces: what was inserted into it as it stands.
+    """
+
+    stage: PinStage
+    at: str
+    tool_version: str
+    prefix: PurePath
+    manager: Manager
+    requirement: str
+    payload: dict[str, str]
+    files: tuple[PinnedFile, ...]
+    additions: tuple[Addition, ...]
+    pieces: tuple[str, ...]

@@ -1,0 +1,110 @@
+"""A pinned workspace of pixi, which is not here: py-rattler, its solver, is asked what the manifest asks for."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import changed, conda_receipt
+from conda_async import complete
+from conda_packages import CondaPackage, index_channel
+from sandbox import tree_hash
+
+from fastinstall.api.project_pins import pin_project, project_pin, unpin_project
+from fastinstall.api.session import open_session
+from fastinstall.errors import RefusedError
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.pins import PinKind, PinState, Project
+from fastinstall.model.receipt import Receipt
+from fastinstall.probes.project import project_of
+
+MANIFEST = """\
+[workspace]
+channels = ["{channel}"]  # of the test
+platforms = ["linux-64"]
+
+[dependencies]
+frame = "*"
+pillow = "*"
+"""
+OURS = CondaPackage(name="pillow", version="12.1.1", build="simd_v3_py311_0")
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> str:
+    """The URL of a channel that has a later Pillow, and what requires one."""
+    for version in ("12.1.1", "13.0.0"):
+        CondaPackage(name="pillow", version=version, build="py311h123_0").write(tmp_path / "stock")
+    CondaPackage(name="frame", version="1", build="0", depends=("pillow >=8",)).write(tmp_path / "stock")
+    return index_channel(tmp_path / "stock")
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, stock: str) -> Path:
+    """The environment of a workspace, with the channel that a setup leaves in it."""
+    workspace = tmp_path / "workspace"
+    prefix = workspace / ".pixi" / "envs" / "default"
+    OURS.write(prefix / "share" / "fastinstall" / "channel")
+    index_channel(prefix / "share" / "fastinstall" / "channel")
+    (workspace / "pixi.toml").write_text(MANIFEST.format(channel=stock))
+    return prefix
+
+
+def _receipt(prefix: Path, **changes: Any) -> Receipt:
+    return changed(conda_receipt(), {"conda": {"channel": str(prefix / "share/fastinstall/channel")}, **changes})
+
+
+def _project(prefix: Path) -> Project:
+    project = project_of(prefix)
+    assert project is not None
+    return project
+
+
+def _pin(prefix: Path, receipt: Receipt) -> PinState:
+    environment = Environment(prefix=prefix, kind=EnvironmentKind.CONDA, python=prefix / "bin" / "python")
+    return pin_project(open_session({}), environment, _project(prefix), receipt, prefix / "none.whl")
+
+
+def _solved(workspace: Path) -> dict[str, str]:
+    """The builds that the manifest asks for, by name: as pixi reads it, channels in their order, tables joined."""
+    from rattler import Channel, solve
+
+    said = tomllib.loads((workspace / "pixi.toml").read_text())
+    urls = [(workspace / name).as_uri() if name.startswith("./") else name for name in said["workspace"]["channels"]]
+    specs = [f"{name} {spec}" for name, spec in said["dependencies"].items()]
+    for name, spec in said.get("target", {}).get("linux-64", {}).get("dependencies", {}).items():
+        specs.append(f"{name} {spec['version']} {spec['build']}")
+    channels = [Channel(url) for url in urls]
+    records = complete(solve(channels, specs, platforms=["linux-64", "noarch"]))
+    return {record.name.normalized: f"{record.version} {record.build}" for record in records}
+
+
+def test_a_pinned_workspace_asks_for_our_build_and_an_unpinned_one_is_as_before(prefix: Path) -> None:
+    workspace = prefix.parents[2]
+    before = tree_hash(workspace)
+    assert _solved(workspace)["pillow"] == "13.0.0 py311h123_0"
+
+    state = _pin(prefix, _receipt(prefix))
+
+    assert (state.kind, state.file, state.problems) == (PinKind.PIXI, workspace / "pixi.toml", ())
+    assert _solved(workspace) == {"pillow": "12.1.1 simd_v3_py311_0", "frame": "1 0"}
+    assert project_pin(_project(prefix)) == state
+    assert unpin_project(_project(prefix))
+    assert tree_hash(workspace) == before
+
+
+def test_a_wheel_is_nothing_to_pixi(prefix: Path) -> None:
+    with pytest.raises(RefusedError, match="a wheel that pixi does not know"):
+        _pin(prefix, _receipt(prefix, conda=None))
+
+
+def test_a_pillow_of_the_workspace_s_own_on_that_platform_is_in_the_way(prefix: Path) -> None:
+    workspace = prefix.parents[2]
+    with (workspace / "pixi.toml").open("a") as manifest:
+        manifest.write('\n[target.linux-64.dependencies]\npillow = "13.*"\n')
+    before = tree_hash(workspace)
+
+    with pytest.raises(RefusedError, match=r"has pillow = '13\.\*' already"):
+        _pin(prefix, _receipt(prefix))
+
+    assert tree_hash(workspace) == before
