@@ -14,6 +14,8 @@ from fastinstall.actions.conda_changes import change_conda_packages
 from fastinstall.actions.conda_history import record_pin, record_revision
 from fastinstall.actions.conda_swap import claimed_entries, conda_moves
 from fastinstall.actions.create_environment import create_environment, undo_creation
+from fastinstall.actions.pip_pin import put_pip_pin
+from fastinstall.actions.pip_trap import tried_pin
 from fastinstall.actions.proven import Ground, make_proven
 from fastinstall.actions.receipt import loaded_jpeg, receipt_for
 from fastinstall.actions.staging import StagedTree, stage_stack
@@ -57,10 +59,12 @@ class Observers:
     Attributes:
         facts: observes the target as it is now.
         judge: runs doctor's checks by name on facts, against a receipt.
+        conclude: does what has to be done outside of the target, once it is verified; a failure undoes all.
     """
 
     facts: Callable[[], Facts]
     judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
+    conclude: Callable[[Transaction, Receipt], None]
 
 
 @immutable
@@ -99,6 +103,7 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
     store, stamp = Store(Path(plan.environment.prefix)), fresh_stamp()
     before = observers.facts()
+    pin = tried_pin(plan, built.wheel, before, workshop) if built is not None else None
     with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
         if built is None:
             _change_others(plan, transaction, workshop)
@@ -110,10 +115,13 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         workshop.emit(Started(stage="swap", message="swapping it in"))
         transaction.perform(_moves(plan, staged.tree, store.prefix, before))
         _write_down(plan, staged.tree, transaction, before.conda, workshop)
+        if pin is not None:
+            put_pip_pin(pin, transaction)
         workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
         after = observers.facts()
         receipt = replace(receipt_for(plan, staged, before, stamp), jpeg=loaded_jpeg(after))
         refuse_errors(observers.judge(after, receipt, required_step(plan, Verify).checks).findings)
+        observers.conclude(transaction, receipt)
         transaction.commit(receipt)
     return Done(receipt=receipt, window_ns=transaction.window_ns)
 

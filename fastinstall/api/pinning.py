@@ -1,27 +1,74 @@
-"""The pin of a conda environment, put into its file and taken out of it by a transaction."""
+"""The pins of an environment: conda's line, or a virtual environment's files, put in and taken out by a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from fastinstall.actions.pip_pin import PipPin, configuration, pip_pin_removal, put_pip_pin, refuse_unwritable
+from fastinstall.actions.pip_trap import Means, refuse_trap
+from fastinstall.api.session import Session
+from fastinstall.build.cache import find_wheel
+from fastinstall.errors import RefusedError
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.pins import PinKind
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.probes.pip_settings import links_of
 from fastinstall.rules.conda_pins import pin_line
 from fastinstall.rules.conda_stack import is_ours
-from fastinstall.rules.pins import PIN, PINNED, pin_in, pinned_text, unpinned_text
+from fastinstall.rules.messages import quote
+from fastinstall.rules.pins import NAME, PIN, PINNED, pin_in, pinned_text, unpinned_text
+from fastinstall.rules.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.system import files
 
 _STAGED = "pinned"
 
+AddPin = Callable[[Transaction], None]
+"""Puts a pin there."""
+
+
+def pin_to_add(session: Session, facts: Facts, receipt: Receipt) -> AddPin | None:
+    """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
+
+    Args:
+        session: the outside world.
+        facts: of the environment; `refuse_unpinnable` has let them pass.
+        receipt: of its stack.
+
+    Returns:
+        None where the pin is there, for this very build and whole.
+
+    Raises:
+        RefusedError: a foreign setting is in the way, the wheel is not at hand, or pip would go back on what
+            requires Pillow.
+    """
+    prefix = Path(facts.environment.prefix)
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return None if pin_of(prefix) else partial(add_pin, prefix, facts)
+    if any(pin.kind is PinKind.PIP and not pin.problems for pin in facts.pins):
+        return None
+    refuse_unwritable(prefix)
+    pin = PipPin(
+        prefix=prefix,
+        requirement=requirement_of(receipt.distribution, receipt.version),
+        wheel=_wheel(session, prefix, receipt),
+        links=links_of(prefix, session.variables),
+    )
+    space, offline = session.directories.cache / "tmp", receipt.wish.offline
+    refuse_trap(pin, facts, Means(variables=session.variables, space=space, emit=session.emit, offline=offline))
+    return partial(put_pip_pin, pin)
+
 
 def pin_of(prefix: Path) -> str:
-    """Our line in the environment's pins; empty where it is not there."""
-    return pin_in(_text(prefix))
+    """Our line in conda's pins, or what there is of ours for pip; empty where there is neither."""
+    lines = block_in(configuration(prefix))
+    return pin_in(_text(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
-    """Add our pin, unless it is there.
+    """Add our pin to conda's, unless it is there.
 
     Args:
         prefix: the environment.
@@ -29,7 +76,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
         transaction: whose undo takes the line out again, and nothing that others add later.
     """
     packages = facts.conda.packages if facts.conda is not None else ()
-    stack = next((package for package in packages if is_ours(package) and package.name == "pillow"), None)
+    stack = next((package for package in packages if is_ours(package) and package.name == NAME), None)
     existing = _text(prefix)
     added = pinned_text(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:
@@ -37,12 +84,16 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
 
 
 def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
-    """The move that takes our pin away; nothing where it is not there.
+    """The moves that take our pins away; nothing where there are none.
 
     Args:
         store: of the environment.
-        stage: of the transaction; what is left of the file is put there.
+        stage: of the transaction; what is left of files of others is put there.
     """
+    return (*_conda_removal(store, stage), *pip_pin_removal(store, stage))
+
+
+def _conda_removal(store: Store, stage: Path) -> Sequence[Move]:
     existing = _text(store.prefix)
     if not pin_in(existing):
         return ()
@@ -56,3 +107,18 @@ def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
 def _text(prefix: Path) -> str:
     file = prefix / PINNED
     return file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+
+
+def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
+    """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
+    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
+    if cached is None and house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
+        return house
+    if cached is None:
+        raise RefusedError(
+            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
+            "a constraint that finds none has pip go back on whatever requires Pillow",
+            hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+        )
+    return cached

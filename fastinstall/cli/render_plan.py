@@ -13,6 +13,8 @@ from fastinstall.model.plan import (
     InstallGuard,
     MakeCondaPackages,
     Pin,
+    PinForPip,
+    PinProject,
     Plan,
     PrivateHeaders,
     Prove,
@@ -42,7 +44,7 @@ def plan_text(plan: Plan, page: Page) -> str:
     return joined(lines)
 
 
-def _step_text(step: Step) -> str:  # noqa: C901, PLR0911 (one case for each kind of step)
+def _step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
     match step:
         case CreateEnvironment():
             return f"make the virtual environment {step.prefix} with {step.python}"
@@ -70,6 +72,11 @@ def _step_text(step: Step) -> str:  # noqa: C901, PLR0911 (one case for each kin
             return "install the start-up guard"
         case Pin():
             return f"pin it in {step.file}: {step.line}"
+        case PinForPip():
+            return f"pin it for pip in {step.file} and {step.directory}: {step.requirement}"
+        case PinProject():
+            names = listing(file.name for file in step.files)
+            return f"pin it in the {step.manager} project {step.directory} ({names}): {step.requirement}"
         case Verify():
             return f"verify: {', '.join(step.checks)}"
 
@@ -85,6 +92,8 @@ def _details(step: Step) -> Iterator[str]:
     """What else goes into a build, and how each level is compiled."""
     if isinstance(step, ChangeCondaPackages):
         yield from _change_lines(step.change)
+    if isinstance(step, PinForPip):
+        yield from step.text.splitlines()
     if not isinstance(step, Build) or step.source is None:
         return
     if step.kernels is not None and step.base is not None:

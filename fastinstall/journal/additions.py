@@ -1,8 +1,8 @@
-"""Text of ours at the end of a file of somebody else's: added whole or not at all, and taken out again alone.
+"""Text of ours in a file of somebody else's: added whole or not at all, and taken out again alone.
 
-For files that other programs append to as well (`conda-meta/history`, `conda-meta/pinned`). What
-they write later stays where it is when ours goes; where nobody has written since, the file is what
-it was, to the byte and to its time.
+At the end of files that other programs append to as well (`conda-meta/history`, `conda-meta/pinned`), or at a place
+in files that people write (`pip.conf`). What they write later stays where it is when ours goes; where nobody has
+written since, the file is what it was, to the byte and to its time.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ from fastinstall.journal.store import Store
 from fastinstall.system import files
 
 
-def describe(store: Store, identifier: str, path: str, text: str) -> Adding:
-    """What is about to be added, for the journal."""
+def describe(store: Store, identifier: str, path: str, text: str, place: int = -1) -> Adding:
+    """What is about to be added, for the journal; arguments as of `Transaction.add`."""
     live = store.prefix / path
     before = _read(live)
     directory = Path(path).parent.as_posix()
@@ -29,17 +29,19 @@ def describe(store: Store, identifier: str, path: str, text: str) -> Adding:
         mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
         draft=f"{directory}/.fastinstall-{identifier}.draft",
         directories=remember(store.prefix, (directory,)),
+        place=place,
     )
 
 
 def add(store: Store, adding: Adding) -> None:
-    """Put the text at the end of its file.
+    """Put the text at its place.
 
     Raises:
         OSError: as the kernel says; the file is as it was.
     """
-    live = store.prefix / adding.path
-    _write(store, adding, (_read(live) or b"") + adding.text.encode())
+    before = _read(store.prefix / adding.path) or b""
+    place = adding.place if adding.place >= 0 else len(before)
+    _write(store, adding, before[:place] + adding.text.encode() + before[place:])
 
 
 def withdraw(store: Store, additions: Iterable[Adding]) -> None:
@@ -54,12 +56,30 @@ def withdraw(store: Store, additions: Iterable[Adding]) -> None:
 
 
 def without(content: bytes, adding: Adding) -> bytes:
-    """The content of a file less our text: from the place where it was put, else from where it stands, once."""
-    text, place = adding.text.encode(), max(adding.size, 0)
+    """The content of a file less our text: from the place where it was put, else from where it stands, once.
+
+    Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
+    """
+    text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
     if content[place : place + len(text)] == text:
         return content[:place] + content[place + len(text) :]
     before, found, after = content.rpartition(text)
-    return before + after if found else content
+    if found:
+        return before + after
+    return content if adding.place < 0 else _without_lines(content, text)
+
+
+def _without_lines(content: bytes, text: bytes) -> bytes:
+    """The content less our lines, from where the first of them stands to where the last one does."""
+    ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
+    lines = content.split(b"\n")
+    bare = [line.rstrip(b"\r") for line in lines]
+    if ours[0] not in bare or ours[-1] not in bare[bare.index(ours[0]) :]:
+        return content
+    first = bare.index(ours[0])
+    last = bare.index(ours[-1], first)
+    within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)
+    return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
 
 
 def _withdraw(store: Store, adding: Adding) -> None:

@@ -103,7 +103,7 @@ class Spread:
 
 @immutable
 class Adding:
-    """Text is about to be added to the end of a file that is not ours alone.
+    """Text is about to be added to a file that is not ours alone.
 
     Attributes:
         path: of the file.
@@ -113,6 +113,7 @@ class Adding:
         mtime_ns: its modification time before.
         draft: where the file is written before it takes its place.
         directories: the one whose entries change.
+        place: where it goes, in bytes from the start of the file; -1 for the end.
     """
 
     path: str
@@ -122,6 +123,7 @@ class Adding:
     mtime_ns: int
     draft: str
     directories: tuple[Directory, ...] = ()
+    place: int = -1
 
 
 @immutable

@@ -11,6 +11,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
+from fastinstall.model.pins import Manager
 from fastinstall.model.wish import LinkMode, Risk, Wish
 
 
@@ -204,6 +205,46 @@ class Pin:
 
 
 @immutable
+class PinForPip:
+    """Hold pip and uv to the stack by files inside the environment: the wheel, a constraint on it, and who reads them.
+
+    Attributes:
+        file: pip's configuration, relative to the prefix.
+        directory: of wheel, constraint and exports for a shell, likewise.
+        requirement: what it holds to ("pillow==13.0.0+simd.v2.v3").
+        text: what is put into the file; without its header where the file has that section.
+        links: places of wheels that pip is told of elsewhere, repeated in the text because it would hide them.
+        reason: why.
+    """
+
+    file: str
+    directory: str
+    requirement: str
+    text: str
+    links: tuple[str, ...] = ()
+    reason: str
+
+
+@immutable
+class PinProject:
+    """Pin the stack in the project that makes the environment, so that its own installs keep it.
+
+    Attributes:
+        directory: of the project.
+        manager: the tool that makes the environment.
+        files: that change: the manifest, and the lock where there is one.
+        requirement: what it is pinned to.
+        reason: why.
+    """
+
+    directory: PurePath
+    manager: Manager
+    files: tuple[PurePath, ...]
+    requirement: str
+    reason: str
+
+
+@immutable
 class Swap:
     """Put the staged tree in place of what is there; nothing is deleted.
 
@@ -254,6 +295,8 @@ Step = (
     | Swap
     | InstallGuard
     | Pin
+    | PinForPip
+    | PinProject
     | Verify
 )
 TAGGED = typing.get_args(Step)  # told apart by "kind" in documents

@@ -6,6 +6,7 @@ from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.wish import Wish
 from fastinstall.rules.conda_toolchain import install_extra
+from fastinstall.rules.pins import NAME
 from fastinstall.rules.situation import Situation
 
 _CONDA = "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
@@ -54,7 +55,7 @@ def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
 
     Raises:
         UsageError: an engine for conda packages, and no conda environment.
-        RefusedError: a pin where there is no conda package that it could hold.
+        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold.
     """
     prefix = facts.environment.prefix
     if is_conda(facts):
@@ -69,10 +70,10 @@ def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
             f"--engine {wish.engine}: {prefix} is no conda environment",
             hint=f"leave it out, or name a conda environment: --prefix DIR --engine {wish.engine}",
         )
-    if wish.pin:
+    if wish.pin and wish.dist_name != NAME:
         raise RefusedError(
-            f"--pin: {prefix} is no conda environment, and a pin is read by conda's solvers alone",
-            hint="leave it out; pip is held back by constraints of your own: python -m pip install -c constraints.txt",
+            f"--pin: others require {NAME}, so a constraint on {wish.dist_name} holds nothing in {prefix}",
+            hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
         )
 
 

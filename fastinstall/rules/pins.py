@@ -1,6 +1,6 @@
-"""Pins: lines of an environment's own configuration that keep conda's solvers from replacing the stack. Pure.
+"""Pins: where there can be one, and the line that keeps conda's solvers from replacing the stack. Pure.
 
-From texts to texts, and from facts to a refusal. Nothing is read or written here.
+From texts to texts, and from facts to a refusal. Nothing is read or written here. What holds pip stands in `pip_pins`.
 
 A pin is a wish of a person, never made by itself, because it holds back whatever would replace the stack: a Pillow with
 the fix of a vulnerability too. Which solver obeys it, and when, stands in docs/how-to/pin.md.
@@ -16,7 +16,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.rules.conda_pins import pin_line
 from fastinstall.rules.conda_specs import name_of
 from fastinstall.rules.conda_stack import is_ours
-from fastinstall.rules.messages import quote
+from fastinstall.rules.messages import listing, quote
 
 PINNED = "conda-meta/pinned"
 """The file that conda, mamba and micromamba read, relative to the prefix: one match spec a line."""
@@ -25,6 +25,9 @@ PIN = "pillow * simd_*"
 """Our line, for a stack of the usual name and label. So spelt, every solver reads it: py-rattler refuses the spelling
 "pillow *=simd_*". It bears no comment and has no blank line beside it, because mamba and micromamba stumble over both
 (https://github.com/mamba-org/mamba/issues/3374); it is known by its spelling."""
+
+NAME = "pillow"
+"""Of the distribution that can be pinned: it is what others require, so a constraint on another name holds nothing."""
 
 HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
 
@@ -66,12 +69,19 @@ def refuse_unpinnable(facts: Facts) -> None:
         facts: of an environment in which the stack is in place.
 
     Raises:
-        RefusedError: no conda environment; one of pixi's, which reads no pins; the stack is no conda package; or
-            somebody else's pin of Pillow is there.
+        RefusedError: neither a conda nor a virtual environment; a conda environment of pixi's, which reads no pins;
+            the stack is no conda package there, or no wheel named pillow elsewhere; or somebody else's pin of Pillow
+            is there.
     """
     prefix, conda = facts.environment.prefix, facts.conda
+    if facts.environment.kind is EnvironmentKind.VENV:
+        _refuse_other_owners(facts)
+        return
     if facts.environment.kind is not EnvironmentKind.CONDA or conda is None:
-        raise RefusedError(f"{prefix} is no conda environment, and a pin is for conda's solvers", hint=_for_pip(facts))
+        raise RefusedError(
+            f"{prefix} is neither a virtual nor a conda environment: what is not ours to change cannot be pinned",
+            hint="make one: fastinstall setup --pin --new-env ./fast-env",
+        )
     if is_of_pixi(prefix):
         raise RefusedError(
             f"{prefix} is made by pixi, which reads no {PINNED}: the pin belongs into pixi.toml",
@@ -129,8 +139,14 @@ def _is_stack(package: CondaPackage) -> bool:
     return is_ours(package) and _OURS.fullmatch(pin_line(package)) is not None
 
 
-def _for_pip(facts: Facts) -> str:
-    """The like of a pin for pip: a constraint, out of a file that a variable names."""
-    ours = next((owner.distribution for owner in facts.stack.owners), None)
-    line = f"{ours.name}=={ours.version}" if ours is not None else "pillow==VERSION"
-    return f"for pip there are constraints: echo {quote(line)} >constraints.txt; export PIP_CONSTRAINT=constraints.txt"
+def _refuse_other_owners(facts: Facts) -> None:
+    """A constraint on pillow holds a distribution of that name, and the wheel has to be ours, or pip finds none."""
+    prefix = facts.environment.prefix
+    owners = [owner.distribution for owner in facts.stack.owners]
+    if len(owners) == 1 and owners[0].name == NAME and "+" in owners[0].version:
+        return
+    told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
+    raise RefusedError(
+        f"{prefix}: PIL belongs to {told}: only a build of ours that is named pillow can be pinned",
+        hint=f"fastinstall setup --pin --dist-name {NAME} --prefix {quote(prefix)}",
+    )

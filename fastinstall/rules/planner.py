@@ -14,8 +14,11 @@ from fastinstall.rules.conda_steps import CondaPart, conda_part, without_guard
 from fastinstall.rules.conda_view import as_conda_has_it
 from fastinstall.rules.decision import Decision, decide
 from fastinstall.rules.digest import facts_digest
+from fastinstall.rules.guard_plan import guard_plan
 from fastinstall.rules.hazards import known_against, version_hazards, weighed
 from fastinstall.rules.messages import listing
+from fastinstall.rules.pip_steps import PipPart, pip_part
+from fastinstall.rules.project_step import project_part
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.rules.satisfied import unsatisfied
 from fastinstall.rules.situation import Situation
@@ -70,25 +73,26 @@ def make_plan(situation: Situation) -> Plan:
     latest = _latest_in_place(situation, build)
     if latest is not None:
         return latest
-    conda = conda_part(situation, build)
+    conda, pip, project = conda_part(situation, build), pip_part(situation, build), project_part(situation, build)
     return Plan(
         environment=situation.facts.environment,
         facts_digest=facts_digest(situation.facts),
         wish=situation.wish,
-        steps=_steps(decision, build, conda),
-        skipped=(*_skipped(decision), *conda.skipped),
+        steps=(*_steps(decision, build, conda, pip), *project.steps),
+        skipped=(*_skipped(decision), *conda.skipped, *pip.skipped),
         hazards=(*_hazards(decision), *weighed(conda.hazards, situation.wish.allow)),
-        warnings=(*_warnings(decision), *conda.warnings),
+        warnings=(*_warnings(decision), *conda.warnings, *project.warnings),
         summary=_summary(decision, build) + conda.note,
     )
 
 
 def _latest_in_place(situation: Situation, build: Build) -> Plan | None:
-    """The empty plan, where an upgrade was asked for and there is nothing later than what is in place."""
+    """The plan that leaves the stack alone, where an upgrade was asked for and there is nothing later than it."""
     receipt, wish = situation.receipt, situation.wish
     if not wish.upgrade or receipt is None or _public(receipt.version) != _public(build.version):
         return None
-    return nothing_to_do(situation.facts, situation.recipe, replace(wish, upgrade=False), receipt)
+    facts, recipe, kept = situation.facts, situation.recipe, replace(wish, upgrade=False)
+    return nothing_to_do(facts, recipe, kept, receipt) or guard_plan(facts, recipe, kept, receipt)
 
 
 def _public(version: str) -> str:
@@ -103,12 +107,13 @@ def _summary(decision: Decision, build: Build) -> str:
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
-def _steps(decision: Decision, build: Build, conda: CondaPart) -> tuple[Step, ...]:
+def _steps(decision: Decision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
     situation = decision.situation
     first = (situation.create,) if situation.create else ()
     guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
     made = (*first, *conda.first, *decision.native.steps, build, _prove(situation, decision.choice))
-    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *conda.after_swap, _verify())
+    pins = (*conda.after_swap, *pip.steps)
+    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify())
 
 
 def _prove(situation: Situation, choice: Choice) -> Prove:

@@ -12,6 +12,7 @@ from fastinstall.rules.conda_repair import has_channel
 from fastinstall.rules.conda_stack import GUARD
 from fastinstall.rules.messages import listing
 from fastinstall.rules.numbering import base_version
+from fastinstall.rules.pip_steps import pip_pin, wants_pip_pin
 from fastinstall.rules.wishes import asked_levels
 
 _SHOWN = 3
@@ -31,6 +32,7 @@ def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | Non
         or _wished_otherwise(facts, recipe, wish, receipt)
         or _guard(facts, wish)
         or _conda_guards(facts, wish, receipt)
+        or _pip_pin(facts, wish)
     )
 
 
@@ -132,6 +134,15 @@ def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
     if wish.pin and not is_pinned(conda, stack.package):
         return "the pin is missing"
     return None if has_channel(conda, stack) else "its channel is not registered for the environment any more"
+
+
+def _pip_pin(facts: Facts, wish: Wish) -> str | None:
+    if not wants_pip_pin(facts, wish):
+        return None
+    pin = pip_pin(facts)
+    if pin is None:
+        return "the pin is missing"
+    return f"the pin: {pin.problems[0]}" if pin.problems else None
 
 
 def _told(package: CondaPackage) -> str:

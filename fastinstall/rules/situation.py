@@ -6,6 +6,7 @@ from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
+from fastinstall.model.pins import Project
 from fastinstall.model.plan import CreateEnvironment
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -26,6 +27,8 @@ class Situation:
         restoring: the plan puts back what the receipt says, so its version is consented to already.
         microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
         preview: what an engine's solver says would change; None where it was not asked (yet).
+        links: places of wheels that pip is told of, for a pin to repeat.
+        project: that makes the environment of a manifest and a lock; None where there is none.
     """
 
     facts: Facts
@@ -37,3 +40,5 @@ class Situation:
     restoring: bool = False
     microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     preview: CondaChange | None = None
+    links: tuple[str, ...] = ()
+    project: Project | None = None

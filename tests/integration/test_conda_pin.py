@@ -34,14 +34,14 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
     pinned.write_text("numpy <2")
     there = ("--prefix", str(prefix))
     done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
-    assert (done.exit_code, done.stdout) == (0, f"installed, version 1\npinned: {PIN} ({HOLDS_BACK})\n"), done.text
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, f"pinned in {pinned}: {PIN} ({HOLDS_BACK})"), done.text
     assert "  - pillow=*=simd_*" in done.stderr
     assert pinned.read_text() == f"numpy <2\n{PIN}\n"
-    assert sandbox.cli("guard", "status", "--json", *there).document["pin"] == PIN
+    assert sandbox.cli("guard", "status", "--json", *there).document["pins"][0]["requirement"] == PIN
     assert sandbox.cli("guard", "install", "--pin", "--yes", *there).exit_code == 0
     assert pinned.read_text() == f"numpy <2\n{PIN}\n"
     removed = sandbox.cli("guard", "remove", "--yes", *there)
-    assert (removed.exit_code, removed.stdout) == (0, "not installed\n"), removed.text
+    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "not installed"), removed.text
     assert pinned.read_text() == "numpy <2\n"
     for identifier, text in zip(_transactions(prefix), (f"numpy <2\n{PIN}\n", "numpy <2"), strict=True):
         assert sandbox.cli("rollback", "--yes", "--to", identifier, *there).exit_code == 0
@@ -62,12 +62,12 @@ def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
     there, history = ("--prefix", str(prefix)), prefix / "conda-meta/history"
     before = history.read_bytes()
     removed = sandbox.cli("guard", "remove", "--yes", *there)
-    assert (removed.exit_code, removed.stdout) == (0, "not installed\n"), removed.text
+    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "not installed"), removed.text
     assert not any((prefix / script).exists() for script in SCRIPTS)
     assert "fastinstall-guard" not in conda.list(prefix)
     assert history.read_text().endswith("# remove specs: ['fastinstall-guard']\n")
     added = sandbox.cli("guard", "install", "--yes", *there)
-    assert (added.exit_code, added.stdout) == (0, "installed, version 1\nin conda: fastinstall-guard-1-0\n"), added.text
+    assert (added.exit_code, added.stdout.splitlines()[-1]) == (0, "in conda: fastinstall-guard-1-0"), added.text
     assert all((prefix / script).exists() for script in SCRIPTS)
     assert conda.list(prefix)["fastinstall-guard"]["channel"].endswith("channel")
     assert history.read_text().endswith("# update specs: ['fastinstall-guard']\n")

@@ -1,0 +1,115 @@
+"""Settings of other people that a pin for pip would hide, or that would hide the pin. Pure."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import quote
+from fastinstall.rules.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINT,
+    CONSTRAINTS,
+    LINKS,
+    SECTION,
+    WHEELS,
+    location,
+    settings,
+)
+
+_VARIABLES = ":env:"
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+
+
+@immutable
+class PipSetting:
+    """One setting of pip's.
+
+    Attributes:
+        origin: the file, or the name of the variable.
+        section: of the file; ":env:" for a variable.
+        key: as in a file ("find-links").
+        value: several of them parted by blanks.
+        later: whether its file is the environment's own, or one that pip reads after that.
+    """
+
+    origin: str
+    section: str
+    key: str
+    value: str
+    later: bool = False
+
+    @property
+    def told(self) -> str:
+        """For a sentence, without passwords."""
+        value = _CREDENTIALS.sub("", self.value)
+        if self.section == _VARIABLES:
+            return f"{self.origin}={quote(value)}"
+        return f"{self.origin}: [{self.section}] {self.key} = {value}"
+
+
+def links_beside(
+    prefix: PurePath, found: Sequence[PipSetting], about: Callable[[PipSetting], Sequence[str]]
+) -> tuple[str, ...]:
+    """Places of wheels that pip is told of elsewhere: the pin repeats them, because it would hide them.
+
+    Args:
+        prefix: of the environment.
+        found: what pip is told, in rising order of precedence, the pin's own lines left out.
+        about: the lines of a setting's constraint files that are about Pillow.
+
+    Raises:
+        RefusedError: a setting would hide the pin, or the pin would hide it; or it bears a password, which is not
+            written into a file that others may read.
+    """
+    for setting in found:
+        if _is_in_the_way(setting, prefix):
+            raise _refusal(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
+    hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
+    if hidden and _CREDENTIALS.search(hidden[-1].value):
+        raise RefusedError(
+            f"{hidden[-1].told} bears a password, and the pin would have to repeat it in {prefix / CONFIGURATION}",
+            hint="keep the password elsewhere, in ~/.netrc or a keyring",
+        )
+    return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
+
+
+def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
+    match setting.key:
+        case "no-index":
+            return setting.value.lower() in _TRUE
+        case "constraint":
+            return not _has_ours(setting, prefix)
+        case "find-links":
+            own = setting.section == SECTION and setting.later
+            return own or (setting.section == _VARIABLES and not _has_ours(setting, prefix))
+        case _:
+            return True
+
+
+def _has_ours(setting: PipSetting, prefix: PurePath) -> bool:
+    """Whether the variable says what environment.sh exports."""
+    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}[setting.key]
+    return setting.section == _VARIABLES and location(prefix / ours) in setting.value.split()
+
+
+def _refusal(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
+    ours = settings(prefix).get(setting.key, "")
+    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it needs an index beside it"
+    named = f" (which says {', '.join(map(repr, lines))})" if lines else ""
+    return RefusedError(
+        f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two",
+        hint=_hint(setting, prefix),
+    )
+
+
+def _hint(setting: PipSetting, prefix: PurePath) -> str:
+    again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
+    if setting.section != _VARIABLES:
+        return f"take that line out of {quote(setting.origin)}, then: {again}"
+    if setting.key == LINKS:
+        both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
+        return f'let it name the place of the pin too: export PIP_FIND_LINKS="{both}"; {again}'
+    return f"unset {setting.origin}; {again}"

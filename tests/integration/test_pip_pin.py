@@ -1,0 +1,201 @@
+"""Pins of virtual environments, with real pip and real uv."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
+from sandbox import UNREACHABLE, NewSandbox
+from simple_index import SimpleIndex, serving
+
+from fastinstall.actions.pip_pin import PipPin, put_pip_pin
+from fastinstall.api.guarding import guards_of, install_guard, remove_guard
+from fastinstall.api.undo import history, undo
+from fastinstall.errors import RefusedError
+from fastinstall.journal.stamp import fresh_stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.guards import Guards
+from fastinstall.probes.pins import observe_pins
+from fastinstall.rules.pip_pins import DIRECTORY, pinned_settings, without_block
+
+USERS = b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n# why\nno-compile = true\n"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleIndex]:
+    """An index with a later Pillow."""
+    with serving() as made:
+        offer(made, pillow(tmp_path_factory.mktemp("offered"), STOCK))
+        yield made
+
+
+@pytest.fixture
+def ready(new_sandbox: NewSandbox, index: SimpleIndex) -> Iterator[Pinned]:
+    """An environment that is not pinned yet."""
+    with new_sandbox() as sandbox:
+        yield make_pinned(sandbox, index)
+
+
+def _pin(ready: Pinned) -> Guards:
+    return install_guard(ready.session, ready.environment, pin=True)
+
+
+def _undo_last(ready: Pinned) -> None:
+    last = history(ready.environment)[0]["id"]
+    undo(ready.session, ready.environment, to=last, force=False)
+
+
+def test_a_pin_comes_is_told_and_goes_to_the_byte(ready: Pinned) -> None:
+    ready.configuration.write_bytes(USERS)
+    (state,) = _pin(ready).pins
+    assert (state.requirement, state.file, state.problems) == (REQUIREMENT, ready.configuration, ())
+    assert ready.configuration.read_bytes().startswith(
+        b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n#"
+    )
+    assert without_block(ready.configuration.read_bytes()) == USERS
+    (wheel,) = (ready.prefix / DIRECTORY / "wheels").iterdir()
+    assert wheel.stat().st_nlink == 1
+    before = history(ready.environment)
+    assert _pin(ready).pins == (state,)
+    assert history(ready.environment) == before
+    assert remove_guard(ready.session, ready.environment).pins == ()
+    assert ready.configuration.read_bytes() == USERS
+    assert not (ready.prefix / DIRECTORY).exists()
+    _undo_last(ready)
+    assert guards_of(ready.session, ready.environment).pins == (state,)
+    edited = ready.configuration.read_bytes().replace(b"timeout = 30", b"timeout = 60").replace(b"# why\n", b"")
+    ready.configuration.write_bytes(edited)
+    _undo_last(ready)
+    assert ready.configuration.read_bytes() == USERS.replace(b"30", b"60").replace(b"# why\n", b"")
+
+
+def test_a_configuration_of_our_own_making_goes_with_the_pin(ready: Pinned) -> None:
+    _pin(ready)
+    assert set(pinned_settings(ready.configuration.read_bytes())) == {"find-links", "constraint"}
+    remove_guard(ready.session, ready.environment)
+    assert not ready.configuration.exists()
+    _undo_last(ready)
+    _undo_last(ready)
+    assert not ready.configuration.exists()
+
+
+def test_pip_keeps_to_the_pin(ready: Pinned) -> None:
+    _pin(ready)
+    again = ready.pip("install", "--upgrade", "--force-reinstall", "pillow")
+    assert again.exit_code == 0, again.text
+    other = ready.pip("install", f"pillow=={STOCK}")
+    assert (other.exit_code, ready.installed()) == (1, [f"pillow-{VERSION}"]), other.text
+
+
+def test_uv_keeps_to_the_pin_in_a_shell_that_has_read_the_exports(ready: Pinned, tmp_path: Path) -> None:
+    pillow(tmp_path, STOCK), dependant(tmp_path, "viewer", "2.0")
+    (tmp_path / "mine.txt").write_text("viewer<2\n")
+    mine = {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(tmp_path), "UV_CONSTRAINT": str(tmp_path / "mine.txt")}
+    shell = replace(ready, variables={**ready.variables, **mine})
+    _pin(ready)
+    kept = shell.uv("install", "--upgrade", "pillow")
+    assert (kept.exit_code, ready.installed()) == (0, [f"pillow-{VERSION}"]), kept.text
+    assert "viewer<2" in shell.uv("install", "viewer>=2").stderr
+    shell.uv("install", "--upgrade", "pillow", sourced=False)
+    assert ready.installed() == [f"pillow-{STOCK}"]
+
+
+def test_what_the_pin_would_take_back_is_a_refusal_and_changes_nothing(
+    ready: Pinned, index: SimpleIndex, tmp_path: Path
+) -> None:
+    ancient, fits, latest = (
+        dependant(tmp_path, "viewer", version, *requires)
+        for version, requires in (("0.1", ()), ("1.0", ("pillow",)), ("2.0", (f"pillow>={STOCK}",)))
+    )
+    offer(index, ancient, latest)
+    ready.put(fits)
+    before = sorted(ready.prefix.rglob("*"))
+    with pytest.raises(RefusedError, match=r"pip takes viewer 1\.0 instead of 2\.0") as refusal:
+        _pin(ready)
+    assert refusal.value.details == ("viewer: 2.0 is what comes without the pin",)
+    assert sorted(ready.prefix.rglob("*")) == before
+
+
+def test_what_was_pinned_before_is_renewed_with_a_warning(ready: Pinned, index: SimpleIndex, tmp_path: Path) -> None:
+    offer(index, dependant(tmp_path, "painter", "2.0", f"pillow>={STOCK}"))
+    _pin(ready)
+    ready.put(dependant(tmp_path, "painter", "1.0", "pillow"))
+    ready.configuration.unlink()
+    assert not _pin(ready).pins[0].problems
+    assert any("painter 1.0 instead of 2.0; it was pinned before" in message for message in ready.said), ready.said
+
+
+def test_without_an_index_it_is_said_that_nothing_could_be_tried(ready: Pinned, tmp_path: Path) -> None:
+    ready.put(dependant(tmp_path, "viewer", "1.0", "pillow"))
+    alone = replace(ready, variables={**ready.variables, **UNREACHABLE})
+    assert not _pin(alone).pins[0].problems
+    assert any("could not be tried against the index" in message for message in ready.said), ready.said
+
+
+def test_moved_elsewhere_the_pin_says_so_and_is_renewed_in_place(ready: Pinned) -> None:
+    ready.configuration.write_bytes(USERS)
+    _pin(ready)
+    moved = replace(ready, prefix=ready.prefix.with_name("moved place"))
+    shutil.move(ready.prefix, moved.prefix)
+    (state,) = guards_of(moved.session, moved.environment).pins
+    assert "moved or copied" in state.problems[0]
+    assert not _pin(moved).pins[0].problems
+    assert without_block(moved.configuration.read_bytes()) == USERS
+    _undo_last(moved)
+    assert "moved or copied" in guards_of(moved.session, moved.environment).pins[0].problems[0]
+
+
+def test_another_version_renews_the_pin_and_undoing_it_brings_the_earlier_one_back(
+    ready: Pinned, tmp_path: Path
+) -> None:
+    _pin(ready)
+    before = {path: path.read_bytes() for path in (ready.prefix / DIRECTORY).rglob("*") if path.is_file()}
+    lines, store = ready.configuration.read_bytes(), Store(ready.prefix)
+    receipt = store.read_receipt()
+    assert receipt is not None
+    later = PipPin(prefix=ready.prefix, requirement="pillow==14.0.0+simd.v3", wheel=pillow(tmp_path, "14.0.0+simd.v3"))
+    with begin(store, {"summary": "a test"}, site_packages=ready.site, stamp=fresh_stamp()) as transaction:
+        put_pip_pin(later, transaction)
+        transaction.commit(replace(receipt, version="14.0.0+simd.v3"))
+    (state,) = observe_pins(ready.prefix)
+    assert (state.requirement, state.problems) == (later.requirement, ())
+    assert [wheel.name for wheel in (ready.prefix / DIRECTORY / "wheels").iterdir()] == [later.wheel.name]
+    assert ready.configuration.read_bytes() == lines
+    _undo_last(ready)
+    assert {path: path.read_bytes() for path in (ready.prefix / DIRECTORY).rglob("*") if path.is_file()} == before
+
+
+def test_a_configuration_that_is_a_link_is_let_be(ready: Pinned) -> None:
+    shared = ready.prefix.parent / "shared.conf"
+    shared.write_bytes(USERS)
+    ready.configuration.symlink_to(shared)
+    with pytest.raises(RefusedError, match=f"a link to {shared}"):
+        _pin(ready)
+    assert shared.read_bytes() == USERS
+
+
+def test_without_its_wheel_there_is_no_pin(ready: Pinned) -> None:
+    shutil.rmtree(ready.session.directories.cache / "wheels")
+    with pytest.raises(RefusedError, match="not in the cache any more") as refusal:
+        _pin(ready)
+    assert f"fastinstall setup --pin --prefix {ready.prefix}" in str(refusal.value.hint)
+    assert not ready.configuration.exists()
+
+
+def test_settings_count_as_pip_has_them(ready: Pinned) -> None:
+    home = Path(ready.variables["HOME"])
+    links, others = home / "links", home / "others"
+    (home / ".config/pip").mkdir(parents=True)
+    (home / ".config/pip/pip.conf").write_text(f"[global]\nfind_links = {links}\n[install]\nfind-links =\n  {others}\n")
+    for directory in (links, others):
+        directory.mkdir()
+    _pin(ready)
+    said = ready.pip("install", "--dry-run", "pillow").stdout
+    assert f"Looking in links: {others}, {ready.prefix}/share/fastinstall/pin/wheels\n" in said
+    for name, value in (("PIP_CONSTRAINT", str(home / "none.txt")), ("PIP_FIND_LINKS", str(links))):
+        remove_guard(ready.session, ready.environment)
+        with pytest.raises(RefusedError, match=f"{name}={value} is in the way of the pin"):
+            _pin(replace(ready, variables={**ready.variables, name: value}))
