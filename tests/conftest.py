@@ -9,6 +9,20 @@ from pathlib import Path
 import pytest
 from sandbox import NewSandbox, Sandbox
 
+FIRST = (
+    *("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py"),
+    *("test_damage_catalogue.py", "test_proof_pillow.py", "test_proof_rejects.py", "test_isa_matrix.py"),
+    *("test_guard_installers.py", "test_conda_engines.py"),
+    *("test_e2e_setup.py", "test_e2e_artefacts.py", "test_swap_matrix.py", "test_swap_matrix_projects.py"),
+    *("test_e2e_merge.py", "test_e2e_conda.py", "test_e2e_failures.py"),
+)
+"""Files that fork hundreds of times, while the process is small, and then those that take long."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from interpreters import Python
+from with_pip import add_pip
 
 from fastinstall.system.resources import recipes_directory
 
@@ -26,6 +27,9 @@ FORK = ("--recipe", "pillow-simd", "--allow", "vulnerable")
 
 ONE_LEVEL = ("--level", "x86-64-v2")
 """Words that halve a compilation: the level is the baseline of the usual two, so what is linked in is compiled once."""
+
+STOCK = ("--recipe", "pillow", *ONE_LEVEL)
+"""Words that ask for today's Pillow without the kernels: the one wheel for one level that all tests share."""
 
 UNREACHABLE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
 """Settings that lead to an index where nobody listens; the port is that of `discard` (RFC 863)."""
@@ -204,25 +208,37 @@ class Sandbox:
                 (cache / directory.name).symlink_to(directory)
         return cache
 
-    def compiler(self, on_resample: str) -> Path:
-        """A C compiler that does something of its own, in the words of sh, before it compiles Resample.c.
+    def compiler(self, on_resample: str = ":") -> Path:
+        """A C compiler for builds that fail: it does something, in the words of sh, before it compiles Resample.c.
 
-        It has a path of its own, so nothing that it compiles is found in the cache.
+        It does not optimise, as nothing comes of what it makes. It has a path of its own, so nothing that it compiles
+        is found in the cache.
         """
         script = self.root / "cc-of-the-test"
-        script.write_text(f'#!/bin/sh\ncase "$*" in *Resample.c*) {on_resample};; esac\nexec cc "$@"\n')
+        script.write_text(
+            f'#!/bin/sh\ncase "$*" in *Resample.c*) {on_resample};; esac\n'
+            'case "$*" in *" -c src/"*) exec cc "$@" -O0;; esac\nexec cc "$@"\n'
+        )
         script.chmod(0o755)
         return script
+
+    def plain_recipe(self, name: str, *changes: tuple[str, str]) -> dict[str, str]:
+        """Like `recipe`, and no library is compiled first, as a compiler of the test's would have to."""
+        text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
+        static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
+        return self.recipe(name, (static, ""), *changes)
 
     def venv(self, python: Python, *, tool: str = "venv", name: str | Path = "env", pip: bool = True) -> Venv:
         """Make an environment: `tool` is "venv" or "uv"; uv puts no pip inside."""
         prefix = self.root / name
         own = {
-            "venv": (python.executable, "-m", "venv", *(() if pip else ("--without-pip",))),
+            "venv": (python.executable, "-m", "venv", "--without-pip"),
             "uv": (UV, "venv", "--quiet", "--no-project", "--python", python.executable),
         }
         made = run((*own[tool], prefix), self.variables())
         assert made.exit_code == 0, made.text
+        if tool == "venv" and pip:
+            add_pip(prefix, python.executable, self.cache, self.variables())
         return Venv(prefix=prefix, variables=self.variables())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from interpreters import running
 from needs import require_system
-from sandbox import FORK, ONE_LEVEL, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
+from sandbox import FORK, ONE_LEVEL, STOCK, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
 
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.recipes import load_recipe
@@ -184,10 +184,10 @@ def test_it_can_keep_the_name_of_the_fork(sandbox: Sandbox, venv: Venv) -> None:
 
 @pytest.mark.slow
 def test_stock_pillow_is_built_by_the_same_way(sandbox: Sandbox, venv: Venv) -> None:
-    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow", *ONE_LEVEL)
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *STOCK)
     assert done.exit_code == 0, done.text
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
-    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow", *ONE_LEVEL)
+    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *STOCK)
     assert "nothing to do" in again.stdout
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from interpreters import running
 from needs import require_system
-from sandbox import ONE_LEVEL, NewSandbox, Sandbox, Venv
+from sandbox import STOCK, NewSandbox, Sandbox, Venv
 
 from fastinstall.model.facts import Runtime
 from fastinstall.probes.pixels import compare_pixels
@@ -42,7 +42,7 @@ class Everywhere:
 @pytest.fixture(scope="module")
 def everywhere(new_sandbox: NewSandbox) -> Iterator[Everywhere]:
     with new_sandbox() as sandbox:
-        venv = sandbox.venv(running())
+        venv = sandbox.venv(running(), pip=False)
         setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         assert setup.exit_code == 0, setup.text
         yield Everywhere(sandbox=sandbox, venv=venv)
@@ -97,8 +97,8 @@ def test_doctor_names_the_copy_that_is_loaded(everywhere: Everywhere, variables:
 
 
 def test_a_wheel_for_one_level_is_as_polite_to_a_cpu_below_it(sandbox: Sandbox) -> None:
-    venv = sandbox.venv(running())
-    setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *ONE_LEVEL)
+    venv = sandbox.venv(running(), pip=False)
+    setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *STOCK)
     assert setup.exit_code == 0, setup.text
     assert not list(venv.prefix.rglob("glibc-hwcaps"))
     one = Everywhere(sandbox=sandbox, venv=venv)

@@ -11,8 +11,6 @@ import pytest
 from interpreters import running
 from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 
-from fastinstall.system.resources import recipes_directory
-
 BEFORE_STAGING = {"merging ": ("wheels", "merged "), "proving ": ("proofs", "compared ")}
 """What is said where a merge and a proof begin, what of the cache would spare them, and what is said at their end."""
 
@@ -32,7 +30,7 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
     compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
     words = ("setup", "--yes", "--prefix", venv.prefix, "--recipe", "plain", *ONE_LEVEL)
     cache = sandbox.cache_without()
-    settings = {"CC": str(compiler), "FASTINSTALL_CACHE_DIR": str(cache), **_plain_recipe(sandbox)}
+    settings = {"CC": str(compiler), "FASTINSTALL_CACHE_DIR": str(cache), **sandbox.plain_recipe("plain")}
     with sandbox.started(*words, env=settings) as setup:
         setup.wait_until(reached.exists)
         second = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
@@ -90,7 +88,7 @@ def test_a_build_that_fails_shows_its_last_lines_and_its_log(sandbox: Sandbox, v
     before = tree_hash(venv.prefix)
     compiler = sandbox.compiler("echo 'Resample.c:7: error: no more kernels' >&2; exit 1")
     words = ("setup", "--yes", "--prefix", venv.prefix, "--recipe", "plain", *ONE_LEVEL)
-    result = sandbox.cli(*words, env={"CC": str(compiler), **_plain_recipe(sandbox)})
+    result = sandbox.cli(*words, env={"CC": str(compiler), **sandbox.plain_recipe("plain")})
     assert result.exit_code == 6, result.text
     assert "error: the build failed" in result.stderr
     assert "Resample.c:7: error: no more kernels" in result.stderr
@@ -132,13 +130,6 @@ def test_a_read_only_environment_is_refused(sandbox: Sandbox) -> None:
         assert "hint: " in result.stderr
         assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
         assert tree_hash(venv.prefix) == before
-
-
-def _plain_recipe(sandbox: Sandbox) -> dict[str, str]:
-    """A recipe that compiles no library first, as a compiler of the test's would have to; variables that lead to it."""
-    text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
-    static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
-    return sandbox.recipe("plain", (static, ""))
 
 
 def _fill_the_cache(sandbox: Sandbox) -> None:

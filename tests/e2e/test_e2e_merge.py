@@ -73,8 +73,12 @@ def test_the_version_before_is_planned_and_said_so_and_its_vulnerabilities_need_
 
 
 def _without_parts(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
-    """A recipe whose merge does not compile and knows no way to do without some kernels; variables that lead to it."""
+    """A recipe whose merge does not compile and knows no way to do without some kernels.
+
+    Returns:
+        Variables that lead to it, and to a compiler that finds out soon.
+    """
     text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
     parts = text[text.index("[[kernels.parts]]") : text.index("\n[bench]\n")]
     covered = ('versions = ">=12.1.1" # what', f'versions = ">={from_version}" # what')
-    return sandbox.recipe("broken", BROKEN_GUARD, covered, (parts, ""))
+    return {"CC": str(sandbox.compiler()), **sandbox.plain_recipe("broken", BROKEN_GUARD, covered, (parts, ""))}

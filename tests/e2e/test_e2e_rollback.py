@@ -2,9 +2,9 @@
 
 import pytest
 from interpreters import running
-from sandbox import ONE_LEVEL, UNREACHABLE, Sandbox, tree_hash
+from sandbox import STOCK, UNREACHABLE, Sandbox, tree_hash
 
-BEFORE = {"nothing": (), "stock": ("pillow==11.3.0", "imageio")}
+BEFORE = {"nothing": (), "stock": ("pillow==11.3.0", "pytesseract")}
 
 
 @pytest.mark.parametrize("installed", BEFORE.values(), ids=BEFORE)
@@ -26,11 +26,11 @@ def test_rollback_undoes_one_setup_or_all_of_them(sandbox: Sandbox) -> None:
     before = tree_hash(venv.prefix)
     assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix).exit_code == 0
     first = tree_hash(venv.prefix)
-    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *ONE_LEVEL)
+    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *STOCK)
     assert again.exit_code == 0, again.text
     oldest = sandbox.cli("rollback", "--list", "--prefix", venv.prefix, "--json").document["transactions"][-1]["id"]
     assert sandbox.cli("rollback", "--yes", "--prefix", venv.prefix).exit_code == 0
     assert tree_hash(venv.prefix) == first
-    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *ONE_LEVEL).exit_code == 0
+    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *STOCK).exit_code == 0
     assert sandbox.cli("rollback", "--yes", "--prefix", venv.prefix, "--to", oldest).exit_code == 0
     assert tree_hash(venv.prefix) == before

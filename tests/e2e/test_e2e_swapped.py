@@ -1,11 +1,14 @@
 """Another tool replaces ours: doctor names it, the guard warns once, and the repair comes from the cache."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from interpreters import running
-from sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
+from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Venv, tree_hash
 
 from fastinstall.system.files import sha256
 
@@ -16,16 +19,48 @@ SWAPS: dict[str, Callable[[Venv], Result]] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ours:
+    """An environment that was set up once, and is put back for each test.
+
+    Attributes:
+        sandbox: where it is.
+        venv: itself.
+        before: what it was before the setup.
+        pristine: what it was after the setup.
+    """
+
+    sandbox: Sandbox
+    venv: Venv
+    before: Mapping[str, str]
+    pristine: Path
+
+    def cli(self, verb: str, *words: str, unreachable: bool = False) -> Result:
+        """fastinstall, on this environment."""
+        return self.sandbox.cli(verb, *words, "--prefix", self.venv.prefix, env=UNREACHABLE if unreachable else None)
+
+
+@pytest.fixture(scope="module")
+def made(new_sandbox: NewSandbox) -> Iterator[Ours]:
+    with new_sandbox() as sandbox:
+        venv = sandbox.venv(running())
+        before = tree_hash(venv.prefix)
+        result = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
+        assert result.exit_code == 0, result.text
+        pristine = venv.prefix.rename(sandbox.root / "pristine")
+        yield Ours(sandbox=sandbox, venv=venv, before=before, pristine=pristine)
+
+
 @pytest.fixture
-def venv(sandbox: Sandbox) -> Venv:
-    made = sandbox.venv(running())
-    result = sandbox.cli("setup", "--yes", "--prefix", made.prefix)
-    assert result.exit_code == 0, result.text
+def ours(made: Ours) -> Ours:
+    shutil.rmtree(made.venv.prefix, ignore_errors=True)
+    shutil.copytree(made.pristine, made.venv.prefix, symlinks=True)
     return made
 
 
 @pytest.mark.parametrize("tool", SWAPS)
-def test_a_swap_is_named_warned_about_once_and_repaired_offline(sandbox: Sandbox, venv: Venv, tool: str) -> None:
+def test_a_swap_is_named_warned_about_once_and_repaired_offline(ours: Ours, tool: str) -> None:
+    venv = ours.venv
     core = sha256(venv.core)
     swap = SWAPS[tool](venv)
     assert swap.exit_code == 0, swap.text
@@ -33,71 +68,66 @@ def test_a_swap_is_named_warned_about_once_and_repaired_offline(sandbox: Sandbox
     assert _warnings(told) == 1, told.stderr
     assert f"by {tool}" in told.stderr
 
-    report = sandbox.cli("doctor", "--prefix", venv.prefix, "--json")
+    report = ours.cli("doctor", "--json")
     assert report.exit_code == 3, report.text
     swapped = _finding(report, "swapped")
     assert swapped["status"] == "error"
     assert tool in swapped["message"]
     assert swapped["remedy"]["command"] == f"fastinstall doctor --fix --prefix {venv.prefix}"
 
-    fixed = sandbox.cli("doctor", "--fix", "--yes", "--prefix", venv.prefix, env=UNREACHABLE)
+    fixed = ours.cli("doctor", "--fix", "--yes", unreachable=True)
     assert fixed.exit_code == 0, fixed.text
     assert sha256(venv.core) == core
     assert _warnings(venv.run("-c", "import PIL.Image")) == 0
     assert venv.pip("check").exit_code == 0
 
 
-def test_everything_is_undone_to_the_byte_behind_a_removal_and_a_repair(sandbox: Sandbox) -> None:
-    venv = sandbox.venv(running())
-    before = tree_hash(venv.prefix)
-    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix).exit_code == 0
+def test_everything_is_undone_to_the_byte_behind_a_removal_and_a_repair(ours: Ours) -> None:
+    venv = ours.venv
     assert venv.pip("uninstall", "-y", "pillow").exit_code == 0
-    assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 3
-    assert sandbox.cli("doctor", "--fix", "--yes", "--prefix", venv.prefix).exit_code == 0
-    undone = sandbox.cli("rollback", "--yes", "--to", _oldest(sandbox, venv), "--prefix", venv.prefix)
+    assert ours.cli("doctor").exit_code == 3
+    assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
+    undone = ours.cli("rollback", "--yes", "--to", _oldest(ours))
     assert undone.exit_code == 0, undone.text
-    assert tree_hash(venv.prefix) == before
+    assert tree_hash(venv.prefix) == ours.before
 
 
-def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed(sandbox: Sandbox) -> None:
-    venv = sandbox.venv(running())
-    before = tree_hash(venv.prefix)
-    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix).exit_code == 0
+def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed(ours: Ours) -> None:
+    venv = ours.venv
     assert venv.pip("install", "--force-reinstall", "pillow").exit_code == 0
     swapped = tree_hash(venv.prefix)
-    refused = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
+    refused = ours.cli("rollback", "--yes")
     assert refused.exit_code == 5, refused.text
     assert "--allow force-remove" in refused.stderr
     assert tree_hash(venv.prefix) == swapped
 
-    assert sandbox.cli("doctor", "--fix", "--yes", "--prefix", venv.prefix).exit_code == 0
+    assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
     repaired = tree_hash(venv.prefix / "lib")
-    words = ("rollback", "--yes", "--to", _oldest(sandbox, venv), "--prefix", venv.prefix)
-    halfway = sandbox.cli(*words)
+    words = ("rollback", "--yes", "--to", _oldest(ours))
+    halfway = ours.cli(*words)
     assert halfway.exit_code == 5, halfway.text
     assert "undone before that: " in halfway.stderr
     assert tree_hash(venv.prefix / "lib") != repaired
-    assert sandbox.cli(*words, "--allow", "force-remove").exit_code == 0
+    assert ours.cli(*words, "--allow", "force-remove").exit_code == 0
     kept = venv.prefix / "share" / "fastinstall" / "kept"
     assert list(kept.glob("*/lib/python3*/site-packages/PIL/Image.py"))
     after = tree_hash(venv.prefix)
-    assert {path: value for path, value in after.items() if not path.startswith("share")} == before
+    assert {path: value for path, value in after.items() if not path.startswith("share")} == ours.before
 
 
-def test_pip_uninstall_leaves_our_guard_and_our_records_only(sandbox: Sandbox) -> None:
-    venv = sandbox.venv(running())
-    before = set(tree_hash(venv.prefix))
-    assert sandbox.cli("setup", "--yes", "--prefix", venv.prefix).exit_code == 0
+def test_pip_uninstall_leaves_our_guard_and_our_records_only(ours: Ours) -> None:
+    venv = ours.venv
     assert venv.pip("uninstall", "-y", "pillow").exit_code == 0
     site = venv.site_packages.relative_to(venv.prefix)
-    ours = (str(site / "_fastinstall_guard"), str(site / "fastinstall_guard."), "share")
-    assert [path for path in set(tree_hash(venv.prefix)) - before if not path.startswith(ours)] == []
+    expected = (str(site / "_fastinstall_guard"), str(site / "fastinstall_guard."), "share")
+    left = set(tree_hash(venv.prefix)) - set(ours.before)
+    assert [path for path in left if not path.startswith(expected)] == []
     assert not (venv.site_packages / "PIL").exists()
     assert not (venv.site_packages / "pillow.libs").exists()
 
 
-def _oldest(sandbox: Sandbox, venv: Venv) -> str:
-    listed = sandbox.cli("rollback", "--list", "--prefix", venv.prefix, "--json").document["transactions"]
+def _oldest(ours: Ours) -> str:
+    listed = ours.cli("rollback", "--list", "--json").document["transactions"]
     assert len(listed) == 2
     return str(listed[-1]["id"])
 

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from sandbox import ONE_LEVEL, Sandbox, Variables, Venv, tree_hash
+from sandbox import Sandbox, Variables, Venv, tree_hash
 from terminal import COLUMNS, CTRL_C, CTRL_D, DOWN, ENTER, Terminal, terminal
 
 MENU = "What now?"
 PROCEED, CUSTOMIZE, CANCEL = (), (DOWN,), (DOWN, DOWN)
 CANCELLED = "cancelled; nothing was changed"
-FORK = {"FASTINSTALL_RECIPE": "pillow-simd", "FASTINSTALL_LEVEL": ONE_LEVEL[-1]}
+LEVELS = "x86-64-v2,x86-64-v3"
+FORK = {"FASTINSTALL_RECIPE": "pillow-simd", "FASTINSTALL_LEVELS": LEVELS}
+"""Settings that ask for Pillow-SIMD as published, for the usual levels, so that its wheel is one that others build."""
+
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m")
 
@@ -132,7 +135,7 @@ def test_proceed_carries_the_plan_out_and_ends_with_the_flags_that_ask_for_the_s
         shown.expect("Accept the risk vulnerable?", after=after)
         shown.press("y")
         assert shown.end() == 0, shown.text
-        flags = "--recipe pillow-simd --level x86-64-v2 --allow downgrade,vulnerable"
+        flags = f"--recipe pillow-simd --levels {LEVELS} --allow downgrade,vulnerable"
         assert f"fastinstall setup --yes --prefix {stock.prefix} {flags}".encode() in shown.raw
         assert "geometric mean" in shown.words
         assert f"undo: fastinstall rollback --prefix {stock.prefix}".encode() in shown.raw
@@ -274,7 +277,7 @@ def _customize(shown: Terminal, *, version: str = "", level: str = "auto", guard
 
 
 def _with_stock_pillow(sandbox: Sandbox) -> Venv:
-    venv = sandbox.venv(running())
-    installed = venv.pip("install", "--quiet", "pillow")
+    venv = sandbox.venv(running(), pip=False)
+    installed = venv.uv("install", "pillow")
     assert installed.exit_code == 0, installed.text
     return venv
