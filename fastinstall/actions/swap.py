@@ -9,6 +9,9 @@ from fastinstall.model.facts import Stack
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
 
+_LIBRARIES = ("pillow.libs", "pillow_simd.libs")
+"""Directories that auditwheel names after a Pillow: its own still where its RECORD, or all its metadata, was lost."""
+
 
 @immutable
 class Exchange:
@@ -62,7 +65,7 @@ def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
 
 
 def _urgency(name: str) -> tuple[int, str]:
-    order = ("PIL", "pillow.libs", "pillow_simd.libs")
+    order = ("PIL", *_LIBRARIES)
     return (order.index(name) if name in order else len(order), name)
 
 
@@ -79,7 +82,7 @@ def _replaced(stack: Stack) -> list[str]:
 
 
 def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iterable[str]) -> None:
-    known = {*replaced, "_fastinstall_guard", "fastinstall_guard.pth", "fastinstall_guard.start"}
+    known = {*replaced, *_LIBRARIES, "_fastinstall_guard", "fastinstall_guard.pth", "fastinstall_guard.start"}
     for name in incoming:
         if name not in known and os.path.lexists(site_packages / name):
             raise RefusedError(

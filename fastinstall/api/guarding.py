@@ -1,11 +1,13 @@
 """The guards alone: look at them, install and remove them.
 
-The start-up guard everywhere; in a conda environment also the guard package and the pin.
+The start-up guard everywhere, in a conda environment also the guard package; pins where they are asked for, of the
+environment and of the project that it belongs to.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.api.guard_files import moves_out, renew
 from fastinstall.api.guard_package import (
     bring_package,
     installed_package,
@@ -13,11 +15,18 @@ from fastinstall.api.guard_package import (
     note_removal,
     package_moves,
 )
-from fastinstall.api.observing import facts_of, recipe_named
-from fastinstall.api.pinning import add_pin, pin_of, pin_removal
+from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.pinning import pin_of, pin_removal, pin_to_add
+from fastinstall.api.project_guarding import (
+    pin_its_project,
+    pinned_project,
+    project_pins,
+    unpin_alone,
+    unpin_its_project,
+    unpinned_project,
+)
 from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError
-from fastinstall.guard.install import GUARD_ENTRIES, guard_target, stage_guard
 from fastinstall.guard.status import entries_present
 from fastinstall.journal.recover import recover
 from fastinstall.journal.stamp import fresh_stamp
@@ -25,8 +34,8 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts
-from fastinstall.model.immutable import immutable
-from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.guards import Guards
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.messages import fix_command
@@ -35,37 +44,35 @@ from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.system.lock import locked
 
 
-@immutable
-class Guards:
-    """What guards a stack.
+def guards_of(
+    session: Session, environment: Environment, *, measured: bool = False, project: Path | None = None
+) -> Guards:
+    """What of the guards is there, and whether it is as it should be.
 
-    Attributes:
-        installed: the start-up guard is there.
-        version: its version; empty if it is not.
-        problems: what is wrong with it.
-        package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
-        pin: our line in conda's pins; empty if it is not there.
+    Args:
+        session: the outside world.
+        environment: the target.
+        measured: also measure what the start-up guard costs, and read what it has told.
+        project: whose pin is told too, beside that of the project which the environment lies in.
     """
-
-    installed: bool
-    version: str = ""
-    problems: tuple[str, ...] = ()
-    package: str = ""
-    pin: str = ""
-
-
-def guards_of(session: Session, environment: Environment) -> Guards:
-    """What of the guards is there, and whether it is as it should be."""
-    return _guards(facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Wish().recipe))))
+    receipt = receipt_of(environment)
+    recipe = recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    guards = _guards(facts, receipt)
+    guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
+    return _measured(guards, facts) if measured else guards
 
 
-def install_guard(session: Session, environment: Environment, *, pin: bool = False) -> Guards:
+def install_guard(
+    session: Session, environment: Environment, *, pin: bool = False, project: Path | None = None
+) -> Guards:
     """Install or renew the guards, for the stack that a setup has put there.
 
     Args:
         session: the outside world.
         environment: the target.
-        pin: also pin the stack in conda's configuration of the environment.
+        pin: also pin the stack, in the configuration of the environment and of its project.
+        project: the directory of that project; None for the one that the environment lies in, if there is one.
 
     Raises:
         RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
@@ -81,57 +88,69 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
-        pinning = pin and not pin_of(store.prefix)
-        if not renewing and not pinning and missing is None:
-            return _guards(facts)
+        add_pin = pin_to_add(session, facts, receipt) if pin else None
+        belongs = unpinned_project(environment, project, receipt) if pin else None
+        if not renewing and add_pin is None and missing is None and belongs is None:
+            return guards_of(session, environment, project=project)
         with _transaction(store, facts, "guard install") as transaction:
             if renewing:
-                _renew(store, facts, receipt, transaction)
+                renew(store, facts, receipt, transaction)
             if missing is not None:
                 bring_package(session, missing, facts, receipt, transaction)
-            if pinning:
-                add_pin(store.prefix, facts, transaction)
+            if add_pin is not None:
+                add_pin(transaction)
+            if belongs is not None:
+                pin_its_project(session, environment, receipt, belongs, transaction)
             transaction.commit(receipt)
-    return guards_of(session, environment)
+    return guards_of(session, environment, project=project)
 
 
-def remove_guard(session: Session, environment: Environment) -> Guards:
-    """Move the guards out of the way of Python and of conda.
+def remove_guard(session: Session, environment: Environment, *, project: Path | None = None) -> Guards:
+    """Move the guards out of the way of Python, of its installers and of conda, and take the pins back.
 
     Raises:
         RefusedError: nothing is set up here.
     """
     with locked(Path(environment.prefix)):
+        if receipt_of(environment) is None and unpin_alone(environment, project):
+            return guards_of(session, environment)
         store, facts, receipt = _ready(session, environment)
         site_packages = Path(facts.interpreter.site_packages)
         present, package = entries_present(site_packages), installed_package(facts)
-        if not present and package is None and not pin_of(store.prefix):
-            return _guards(facts)
+        belongs = pinned_project(environment, project)
+        if not present and package is None and not pin_of(store.prefix) and belongs is None:
+            return guards_of(session, environment)
         with _transaction(store, facts, "guard remove") as transaction:
             unpinning = pin_removal(store, transaction.stage)
-            transaction.perform((*_moves_out(store, site_packages, present), *package_moves(facts), *unpinning))
+            transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *unpinning))
             if package is not None:
                 note_removal(package, facts, session.now(), transaction)
+            if belongs is not None:
+                unpin_its_project(store, belongs, transaction)
             transaction.commit(receipt)
     return guards_of(session, environment)
 
 
-def _guards(facts: Facts) -> Guards:
+def _guards(facts: Facts, receipt: Receipt | None) -> Guards:
     state, package = facts.guard, installed_package(facts)
     return Guards(
         installed=state.installed,
         version=state.version,
         problems=state.problems,
+        installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
+        installed_at=receipt.created_at if receipt is not None else "",
         package=package.dist if package is not None else "",
-        pin=pin_of(Path(facts.environment.prefix)),
+        pins=facts.pins,
     )
 
 
-def _renew(store: Store, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
-    site_packages = Path(facts.interpreter.site_packages)
-    target = guard_target(site_packages, receipt.core, receipt.stack_version)
-    stage_guard(transaction.stage, target, Path(facts.interpreter.executable))
-    transaction.perform(_moves_in(store, site_packages))
+def _measured(guards: Guards, facts: Facts) -> Guards:
+    from fastinstall.guard.cost import measure_cost  # noqa: PLC0415 (starts the target's Python many times)
+    from fastinstall.guard.events import read_events  # noqa: PLC0415 (only for people who look)
+
+    python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
+    cost = measure_cost(python, site_packages) if guards.installed else None
+    return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
 
 
 def _ready(session: Session, environment: Environment) -> tuple[Store, Facts, Receipt]:
@@ -151,23 +170,3 @@ def _ready(session: Session, environment: Environment) -> tuple[Store, Facts, Re
 def _transaction(store: Store, facts: Facts, verb: str) -> Transaction:
     document = {"schema": "fastinstall.plan/1", "summary": verb}
     return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=fresh_stamp())
-
-
-def _moves_in(store: Store, site_packages: Path) -> Sequence[Move]:
-    present = entries_present(site_packages)
-    return [
-        Move(
-            kind=MoveKind.EXCHANGE if name in present else MoveKind.IN,
-            live=store.relative(site_packages / name),
-            kept=f"stage/{name}",
-        )
-        for name in GUARD_ENTRIES
-    ]
-
-
-def _moves_out(store: Store, site_packages: Path, present: Sequence[str]) -> Sequence[Move]:
-    # The hooks go before the package that they name, so that no start of Python meets one without the other.
-    return [
-        Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")
-        for name in reversed(present)
-    ]

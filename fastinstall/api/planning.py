@@ -9,7 +9,7 @@ from fastinstall.api.creating import creation, predicted, relocated
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, base_python, find
-from fastinstall.errors import RefusedError, UndeterminedError
+from fastinstall.errors import FastinstallError, RefusedError, UndeterminedError
 from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
@@ -32,8 +32,11 @@ from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.probes.project import project_of
 from fastinstall.rules.digest import facts_digest
+from fastinstall.rules.guard_plan import guard_plan
 from fastinstall.rules.messages import listing
+from fastinstall.rules.pip_steps import keeps_pip_pin, wants_pip_pin
 from fastinstall.rules.planner import make_plan, nothing_to_do
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.rules.situation import Situation
@@ -54,8 +57,8 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = nothing_to_do(facts, recipe, wish, receipt)
-    if done is not None:
+    done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
+    if done is not None and not (wish.pin and receipt is not None and _has_unpinned_project(environment, receipt)):
         return done
     return _plan_existing(session, recipe, wish, environment, receipt)
 
@@ -71,11 +74,12 @@ def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
 def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = recipe_named(session, receipt.recipe)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=True))
+    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    return make_plan(_with_preview(session, situation))
+    return make_plan(_with_links(session, _with_preview(session, _with_project(session, situation))))
 
 
 def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Interpreter]:
@@ -161,8 +165,41 @@ def _plan_existing(
     index = _index_soon(session, recipe, wish, Path(environment.python))
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     releases = index.releases(recipe, facts.interpreter)
-    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
-    return make_plan(_with_preview(session, situation))
+    situation = _with_project(
+        session, Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
+    )
+    return make_plan(_with_links(session, _with_preview(session, situation)))
+
+
+def _has_unpinned_project(environment: Environment, receipt: Receipt) -> bool:
+    from fastinstall.api.project_guarding import unpinned_project  # noqa: PLC0415 (only with --pin)
+
+    return unpinned_project(environment, None, receipt) is not None
+
+
+def _with_project(session: Session, situation: Situation) -> Situation:
+    """The project that makes the environment; one that cannot be read is in the way of nothing but a pin."""
+    prefix = Path(situation.facts.environment.prefix)
+    try:
+        project = project_of(prefix)
+    except FastinstallError:
+        if situation.wish.pin:
+            raise
+        return situation
+    if project is not None and situation.wish.pin and not situation.restoring:
+        from fastinstall.api.project_guarding import refuse_without_tool  # noqa: PLC0415 (only with --pin)
+
+        refuse_without_tool(session, prefix, project)
+    return replace(situation, project=project)
+
+
+def _with_links(session: Session, situation: Situation) -> Situation:
+    """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
+    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
+        return situation
+    from fastinstall.probes.pip_settings import links_of  # noqa: PLC0415 (only where something is pinned)
+
+    return replace(situation, links=links_of(Path(situation.facts.environment.prefix), session.variables))
 
 
 def _with_preview(session: Session, situation: Situation) -> Situation:
@@ -179,7 +216,8 @@ def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEn
     index = _index_soon(session, recipe, wish, Path(create.python))
     facts = _facts_before_creation(session, recipe, made)
     releases = index.releases(recipe, interpreter)
-    return make_plan(Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create))
+    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
+    return make_plan(_with_links(session, situation))
 
 
 def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:

@@ -8,20 +8,24 @@ from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.known import remember
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, settings_of
+from fastinstall.api.renewing import renew_guard
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, find
 from fastinstall.api.undo import recover_interrupted
 from fastinstall.errors import RefusedError
 from fastinstall.installers.conda.engine import CondaEngine
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, Plan
+from fastinstall.model.plan import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject, Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.facts import Binaries, ObservationRequest
+from fastinstall.rules.guard_plan import is_for_guard_alone
 from fastinstall.transaction import Observers, execute
 
 
@@ -48,6 +52,8 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     """
     if not plan.steps:
         return _unchanged(plan)
+    if is_for_guard_alone(plan):
+        return Outcome(receipt=renew_guard(session, plan), report=examine(session, plan.environment, Examination()))
     recipe = recipe_named(session, plan.wish.recipe)
     workshop = workshop_for(session, plan, recipe)
     done = execute(plan, workshop, _observers(session, plan, recipe))
@@ -104,7 +110,22 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
         return judge(session, seen, receipt, recipe, checks)
 
-    return Observers(facts=facts, judge=judged)
+    def conclude(transaction: Transaction, receipt: Receipt) -> None:
+        step = next((step for step in plan.steps if isinstance(step, PinProject)), None)
+        if step is not None:
+            _pin_project(session, plan.environment, receipt, Path(step.directory), transaction)
+
+    return Observers(facts=facts, judge=judged, conclude=conclude)
+
+
+def _pin_project(
+    session: Session, environment: Environment, receipt: Receipt, directory: Path, transaction: Transaction
+) -> None:
+    from fastinstall.api.project_guarding import pin_its_project, unpinned_project  # noqa: PLC0415 (only with --pin)
+
+    project = unpinned_project(environment, directory, receipt)
+    if project is not None:
+        pin_its_project(session, environment, receipt, project, transaction)
 
 
 def _unchanged(plan: Plan) -> Outcome:

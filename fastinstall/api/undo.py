@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.api.observing import facts_of, recipe_named
+from fastinstall.api.project_guarding import noted_project, unpin_undone
 from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.recover import RolledBack, recover, rollback
@@ -12,6 +13,7 @@ from fastinstall.model.conda import Conda
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.conda_unmet import unmet_sentences
@@ -47,11 +49,16 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         recovered = recover(store, force=force)
         if recovered is not None and to is None:
             return (f"undone: {recovered.was} {recovered.id}, which had been interrupted",)
-        receipt = store.read_receipt()
-        if receipt is None:
+        receipt, transactions = store.read_receipt(), store.transactions()
+        if receipt is None and not transactions:
             raise RefusedError(f"{prefix}: nothing to undo: fastinstall has set up nothing here")
-        done = tuple(_roll_back(session, environment, to or receipt.id, force=force))
-        return (*done, *_unmet(prefix, _names(recipe_named(session, receipt.recipe))))
+        last = receipt.id if receipt is not None else transactions[0].id  # the acceptance of what is in place
+        noted = noted_project(prefix)
+        done = tuple(_roll_back(session, environment, to or last, force=force))
+        unpinned = unpin_undone(prefix, noted)
+        told = (*done, unpinned) if unpinned else done
+        recipe = recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+        return (*told, *_unmet(prefix, _names(recipe)))
 
 
 def _roll_back(session: Session, environment: Environment, to: str, *, force: bool) -> Iterator[str]:

@@ -34,6 +34,20 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"{self.prog} --help")
 
+    def parse_known_args(  # type: ignore[override]  # the one of its overloads that argparse itself calls
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Let words that follow a flag join the last positional, as with `guard check --quiet FILE`.
+
+        argparse takes that one for ended where a flag follows the word before it.
+        """
+        found, rest = super().parse_known_args(args, namespace)
+        ended = next((each for each in self._actions if each.nargs == "*" and not each.option_strings), None)
+        if ended is not None and not any(word.startswith("-") for word in rest):
+            setattr(found, ended.dest, [*getattr(found, ended.dest), *rest])
+            return found, []
+        return found, rest
+
 
 def parse(
     words: Sequence[str], variables: Mapping[str, str], candidates: Iterable[Path]
@@ -164,6 +178,8 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
     junit = "write the findings as JUnit XML too, for a CI system"
     parser.add_argument("--junit", metavar="FILE", help=junit)
+    allow = "--fix: accept a risk by its name; downgrade: put ours back though a later Pillow was asked for"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
     _consent(parser)
 
 

@@ -18,7 +18,8 @@ EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "done, healthy, or nothing to do",
     ExitCode.BUG: "a bug of fastinstall; the log is written, and its path printed",
     ExitCode.USAGE: "usage: unknown flag, recipe or check; malformed recipe, plan or settings (file and key are named)",
-    ExitCode.FINDINGS: "`doctor` found something at or above `--fail-on`; `guard status` found a problem",
+    ExitCode.FINDINGS: "`doctor` found something at or above `--fail-on`; `guard status` found a problem; "
+    "`guard check` found a file that would bring stock Pillow back",
     ExitCode.UNDETERMINED: "could not be determined: the target is not observable",
     ExitCode.REFUSED: "refused: no consent, unsupported CPU or platform, protected or frozen environment, stale plan, "
     "locked by a running fastinstall, a foreign file in the way",
@@ -37,7 +38,10 @@ DOCUMENTS: dict[str, str] = {
     "build": "`build`",
     "merge": "`build --explain`; also `fastinstall-merge.json` in the wheel's metadata",
     "guard": "`guard`",
+    "locks": "`guard check`",
+    "project-pin": "`.fastinstall/pin.json` in a project that is pinned",
     "rollback": "`rollback`",
+    "accepted": "`guard accept`",
     "transactions": "`rollback --list`",
     "checks": "`doctor --list`",
     "recipes": "`recipes list`",
@@ -50,6 +54,8 @@ VARIABLES: dict[str, str] = {
     "FASTINSTALL_GUARD": "`0` silences the guards: the start-up guard, conda's plugin, the scripts of activate.d",
     "FASTINSTALL_BLOCK_SWAPS": "`1`: conda's plugin refuses what would replace the stack; `0`: it only tells",
     "FASTINSTALL_PREFIX": "the environment, as `--prefix`; `conda fastinstall` sets it to the active one",
+    "FASTINSTALL_UV`, `FASTINSTALL_POETRY`, `FASTINSTALL_PDM`, `FASTINSTALL_PIXI": "the program that locks a "
+    "project of that tool, where it is not on PATH",
     "FASTINSTALL_HOME": "`bootstrap.sh`: where the tool's private environment goes",
     "FASTINSTALL_BOOTSTRAP_PYTHON": "`bootstrap.sh`: the interpreter that makes it (3.11 or later)",
     "VIRTUAL_ENV`, `CONDA_PREFIX": "the active environment, where no flag names one",

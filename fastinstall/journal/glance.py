@@ -13,6 +13,7 @@ from fastinstall.errors import DocumentError
 from fastinstall.journal.layout import JOURNAL, RECEIPT, TRANSACTIONS
 from fastinstall.model.codec import open_document
 from fastinstall.model.receipt import Receipt
+from fastinstall.rules.messages import quote
 
 _BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
 
@@ -21,9 +22,18 @@ def read_receipt(prefix: Path) -> Receipt | None:
     """The receipt of the setup that holds in an environment; None where there is none.
 
     Raises:
-        DocumentError: it is malformed; names the file and the key.
+        DocumentError: it is malformed; names the file and the key, and what to do.
     """
-    file = prefix / RECEIPT
+    try:
+        return _receipt(prefix / RECEIPT)
+    except DocumentError as error:
+        file, where = quote(prefix / RECEIPT), quote(prefix)
+        raise error.hinting(
+            f"set up again without it: mv {file} {file}.damaged; fastinstall setup --prefix {where}"
+        ) from None
+
+
+def _receipt(file: Path) -> Receipt | None:
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):

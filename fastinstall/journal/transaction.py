@@ -98,17 +98,18 @@ class Transaction:
         self._journal.append(Moved(window_ns=window_ns))
         self.window_ns += window_ns
 
-    def add(self, path: str, text: str) -> None:
-        """Put text at the end of a file that others write to as well; undoing takes out this text alone.
+    def add(self, path: str, text: str, *, place: int = -1) -> None:
+        """Put text into a file that others write to as well; undoing takes out this text alone.
 
         Args:
             path: of the file, relative to the prefix; made where it is missing.
             text: what is added.
+            place: where it goes, in bytes from the start of the file; -1 for the end.
 
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-        adding = additions.describe(self._store, self.id, path, text)
+        adding = additions.describe(self._store, self.id, path, text, place)
         self._journal.append(adding)
         additions.add(self._store, adding)
 
@@ -150,6 +151,24 @@ class Transaction:
         files.sync_directory(own)
         files.sync_directory(current.parent)
         self._journal.append(Committed(at=receipt.created_at))
+        self._over = True
+
+    def retire(self, at: str) -> None:
+        """Take the receipt away, which is kept here for a rollback: from here on nothing is set up.
+
+        Args:
+            at: when, ISO 8601, UTC.
+
+        Raises:
+            OSError: as the kernel says; the caller undoes.
+        """
+        own, current = self._store.directory(self.id), self._store.receipt_file
+        self._journal.append(Committing(replaces=current.exists()))
+        if current.exists():
+            files.rename(current, own / "previous-receipt.json")
+        files.sync_directory(own)
+        files.sync_directory(current.parent)
+        self._journal.append(Committed(at=at))
         self._over = True
 
     def undo(self, reason: str) -> None:

@@ -69,7 +69,7 @@ class Distribution:
         version: as its METADATA says.
         metadata: the name of its `.dist-info` directory in site-packages.
         installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
-        requested: whether somebody asked for it by name (REQUESTED, PEP 376), rather than for what requires it.
+        requested: whether REQUESTED is there (PEP 376); what that says depends on the tool, see `rules.intent`.
     """
 
     name: str

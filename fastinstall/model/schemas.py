@@ -11,6 +11,8 @@ from fastinstall.model.advisory import AdvisoryList
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report, Survey
+from fastinstall.model.guards import Guards
+from fastinstall.model.locks import LockReport
 from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
 from fastinstall.model.proof import Proof
@@ -26,6 +28,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor-all": partial(json_schema, Survey, name="doctor-all"),
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, SpeedTable, name="bench"),
+    "guard": partial(json_schema, Guards, name="guard"),
+    "locks": partial(json_schema, LockReport, name="locks"),
     "merge": partial(json_schema, MergeReport, name="merge"),
     "proof": partial(json_schema, Proof, name="proof"),
 }

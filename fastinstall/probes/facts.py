@@ -97,6 +97,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
     from fastinstall.probes.distributions import observe_distributions
     from fastinstall.probes.environment import active_prefixes
+    from fastinstall.probes.pins import observe_pins
     from fastinstall.probes.stack import Loader, observe_stack
     from fastinstall.rules.levels import offered_by
 
@@ -117,18 +118,20 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     if request.binaries is Binaries.DESCRIBED:
         stack = _with_making(stack)
     prefix = Path(environment.prefix)
+    conda = _conda(environment, request, interpreter, stack, variables)
     return Facts(
         environment=environment,
         active=active_prefixes(variables),
         tool_prefix=tool_prefix,
         writable=all(map(_is_writable, _written(environment, site_packages))),
         frozen=_existing(prefix / "conda-meta" / "frozen"),
-        conda=_conda(environment, request, interpreter, stack, variables),
+        conda=conda,
         cpu=cpu,
         interpreter=interpreter,
         distributions=distributions,
         stack=stack,
         guard=guard(interpreter, stack.core),
+        pins=observe_pins(prefix, conda),
         interrupted=interrupted(prefix),
         linkage=_linkage(request, interpreter, stack, loader),
         isa=_isa(request, stack),

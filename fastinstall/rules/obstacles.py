@@ -40,6 +40,11 @@ def obstacles(
     if not _admits(artefact.requires_python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
         return (Obstacle(reason=needs),)
+    return forbidding(version, interpreter, dependants)
+
+
+def forbidding(version: str, interpreter: Interpreter, dependants: Sequence[Dependant]) -> tuple[Obstacle, ...]:
+    """The installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
     return tuple(
         Obstacle(dependant=each.name, reason=f"{each.name} requires {each.requirement}")
         for each in dependants

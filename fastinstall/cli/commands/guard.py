@@ -1,58 +1,88 @@
-"""`fastinstall guard install|status|remove`."""
+"""`fastinstall guard install|status|remove|check|accept`."""
 
 from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fastinstall.api.guarding import Guards, guards_of, install_guard, remove_guard
-from fastinstall.api.target import find
-from fastinstall.cli.common import session_of, target_of
-from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode
-from fastinstall.model.codec import document, dump
-from fastinstall.model.environment import Environment
-from fastinstall.rules.messages import quote
-from fastinstall.rules.pins import HOLDS_BACK, environment_lines
+from fastinstall.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from fastinstall.model.pins import PinState
 
 _CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
 where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
 environment (fastinstall build --format conda -o ./channel):"""
+_QUESTIONS = {"install": "Install the guards into", "remove": "Remove the guards from"}
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
+    _refuse_stray(arguments)
+    if arguments.action == "check":
+        from fastinstall.cli.commands.guard_check import run as check  # noqa: PLC0415 (it has no target)
+
+        return check(arguments, context)
+    if arguments.action == "accept":
+        from fastinstall.cli.commands.guard_accept import run as accept  # noqa: PLC0415 (an action of its own)
+
+        return accept(arguments, context)
+    return _run(arguments, context)
+
+
+def _refuse_stray(arguments: Namespace) -> None:
+    if arguments.files and arguments.action != "check":
+        raise UsageError(
+            f"guard {arguments.action} takes no files: {arguments.files[0]}",
+            hint=f"fastinstall guard {arguments.action} --prefix DIR",
+        )
+
+
+def _run(arguments: Namespace, context: Context) -> int:
+    from fastinstall.api.guarding import guards_of, install_guard, remove_guard  # noqa: PLC0415 (not for check)
+    from fastinstall.api.target import find  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.common import session_of, target_of  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.render_guards import guards_text  # noqa: PLC0415 (likewise)
+    from fastinstall.model.codec import document, dump  # noqa: PLC0415 (likewise)
+
     session = session_of(context)
     environment = find(session, target_of(arguments))
-    _consent(arguments, context, environment)
+    _consent(arguments, context, str(environment.prefix))
+    project = Path(arguments.project).expanduser() if arguments.project else None
     if arguments.action == "install":
-        guards = install_guard(session, environment, pin=arguments.pin)
+        guards = install_guard(session, environment, pin=arguments.pin, project=project)
     elif arguments.action == "remove":
-        guards = remove_guard(session, environment)
+        guards = remove_guard(session, environment, project=project)
     else:
-        guards = guards_of(session, environment)
-    _print(guards, context)
-    if guards.pin and arguments.action == "install" and arguments.pin:
-        context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in environment_lines(_CHANNEL, guards.pin)))))
-    return ExitCode.FINDINGS if arguments.action == "status" and guards.problems else ExitCode.OK
+        guards = guards_of(session, environment, measured=True, project=project)
+    told = dump(document("guard", guards)) if context.console.json else guards_text(guards, context.console.out)
+    context.console.data(told)
+    if arguments.action == "install" and arguments.pin and not context.console.json:
+        _advise(guards.pins, context)
+    return ExitCode.FINDINGS if arguments.action == "status" and not guards.is_whole else ExitCode.OK
 
 
-def _consent(arguments: Namespace, context: Context, environment: Environment) -> None:
-    question = {"install": "Install the guards into", "remove": "Remove the guards from"}
-    if arguments.action not in question:
+def _consent(arguments: Namespace, context: Context, prefix: str) -> None:
+    if arguments.action not in _QUESTIONS:
         return
+    from fastinstall.cli.consent import agree  # noqa: PLC0415 (only where something is to change)
+    from fastinstall.rules.messages import quote  # noqa: PLC0415 (likewise)
+    from fastinstall.rules.pins import HOLDS_BACK  # noqa: PLC0415 (likewise)
+
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
-    words = ("fastinstall", "guard", arguments.action, *pin, "--yes", "--prefix", quote(environment.prefix))
+    project = ("--project", quote(arguments.project)) if arguments.project else ()
+    words = ("fastinstall", "guard", arguments.action, *pin, *project, "--yes", "--prefix", quote(prefix))
     also = f", and pin the stack ({HOLDS_BACK})" if pin else ""
-    agree(f"{question[arguments.action]} {environment.prefix}{also}?", arguments, context.console, " ".join(words))
+    agree(f"{_QUESTIONS[arguments.action]} {prefix}{also}?", arguments, context.console, " ".join(words))
 
 
-def _print(guards: Guards, context: Context) -> None:
-    if context.console.json:
-        context.console.data(dump(document("guard", guards)))
-        return
-    lines = [f"installed, version {guards.version}" if guards.installed else "not installed"]
-    if guards.package:
-        lines.append(f"in conda: {guards.package}")
-    if guards.pin:
-        lines.append(f"pinned: {guards.pin} ({HOLDS_BACK})")
-    context.console.data("\n".join([*lines, *(f"problem: {problem}" for problem in guards.problems)]))
+def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
+    """What else a pin of conda's needs, where environments are made of a file."""
+    from fastinstall.model.pins import PinKind  # noqa: PLC0415 (only with --pin)
+    from fastinstall.rules.pins import environment_lines  # noqa: PLC0415 (likewise)
+
+    for pin in pins:
+        if pin.kind is PinKind.CONDA:
+            lines = environment_lines(_CHANNEL, pin.requirement)
+            context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))

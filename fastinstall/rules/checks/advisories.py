@@ -1,6 +1,6 @@
 """Known vulnerabilities and defects of the Pillow in place and of its libraries, from the data of the recipe.
 
-- error: some of them are critical, and the risk was not accepted.
+- error: some of them are critical, and the risk was not accepted; or a pin of ours keeps a later version out.
 - warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
   `--allow vulnerable` at the setup, which speaks of no later data than that day's. Critical ones after it are errors.
   Of a package of the operating system, which may have the fixes without their versions, even critical ones.
@@ -12,6 +12,9 @@ Pillow with a delay, and scanners that look for the name `pillow` may miss it. T
 known advisory is not a safe version. Libraries are told by their versions alone, and a distribution may have mended
 its own build.
 
+Where a pin holds the stack, nothing but a person brings a later version, so whatever affects it is an error; unless the
+risk was accepted at the setup.
+
 Why it matters:
 Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of the
 releases after the one that it follows, and a scanner that looks for `pillow` passes over `pillow-simd`.
@@ -19,6 +22,8 @@ releases after the one that it follows, and a scanner that looks for `pillow` pa
 How to fix it:
 Set up the newest Pillow, with the kernels merged in; or go back to stock Pillow of the newest version. To stay with an
 older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
+Where the stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
+remove` takes it away.
 """
 
 import shlex
@@ -27,11 +32,12 @@ from datetime import date
 
 from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.wish import Risk
+from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.wish import LinkMode, Risk
 from fastinstall.rules.advisories import applicable, applicable_to_libraries, comparable, count_by_severity
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._libraries import library_versions
-from fastinstall.rules.checks._remedies import setup, stock
+from fastinstall.rules.checks._remedies import command, setup, stock
 from fastinstall.rules.checks._stack import is_of_the_system, readable_core
 from fastinstall.rules.checks._verify import FEATURES, VERSION, run_python
 from fastinstall.rules.checks._voice import Details, Voice
@@ -105,7 +111,7 @@ def _has_kernels(context: CheckContext) -> bool:
 def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
-    status, consent = _weighed(context, affecting)
+    status, consent = _louder(context, *_weighed(context, affecting), libraries=_are_of_libraries(affecting))
     return _SAY.say(
         status,
         f"{subject} {what}: {counts}{consent}",
@@ -120,8 +126,11 @@ def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...])
 def _show(context: CheckContext, affecting: tuple[Advisory, ...]) -> str:
     """The versions that they are compared with; where a line of Python shows the defect itself, that."""
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
-    of_library = any(advisory.component for advisory in affecting)
-    return run_python(context, shown or (FEATURES if of_library else VERSION))
+    return run_python(context, shown or (FEATURES if _are_of_libraries(affecting) else VERSION))
+
+
+def _are_of_libraries(affecting: tuple[Advisory, ...]) -> bool:
+    return any(advisory.component for advisory in affecting)
 
 
 def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
@@ -136,6 +145,21 @@ def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[St
     if later:
         return Status.ERROR, f"; {later} critical since the risk was accepted on {accepted}"
     return Status.WARNING, f"; the risk was accepted on {accepted}"
+
+
+def _louder(context: CheckContext, status: Status, consent: str, *, libraries: bool) -> tuple[Status, str]:
+    """One step graver where a pin keeps a later version out, unless somebody has accepted the risk."""
+    pin = _pin(context)
+    brought = not libraries or (context.receipt is not None and context.receipt.link is LinkMode.BUNDLE)
+    if pin is None or not brought:
+        return status, consent
+    told = f"{consent}; the pin ({pin.requirement}) keeps a later one out"
+    return (Status.ERROR if status is Status.WARNING and not consent else status), told
+
+
+def _pin(context: CheckContext) -> PinState | None:
+    """A pin that holds the stack in place, as far as it is ours."""
+    return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
 def _accepted_on(context: CheckContext) -> date | None:
@@ -158,8 +182,14 @@ def _remedy(context: CheckContext) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True)
     merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
-    text = "set up the newest Pillow, with the SIMD kernels merged in"
-    return setup(context, text, "--recipe", _MERGED, *(("--upgrade",) if merged_already else ()))
+    text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
+    if merged_already:
+        options.append("--upgrade")
+    pin = _pin(context)
+    if pin is not None:
+        text = f"{text}, which the pin then holds; or take the pin away: {command(context, 'guard remove')}"
+        options += ["--pin"] if pin.kind not in (PinKind.PIP, PinKind.CONDA) else []
+    return setup(context, text, *options)
 
 
 def _stale(context: CheckContext) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
-"""What tells of a swap, or keeps it from happening: the start-up guard, and in a conda environment the guard package.
+"""What tells of a swap, or keeps it from happening: the start-up guard, pins, and in conda the guard package.
 
 - warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
-  stack, or files of it are.
+  stack, or files of it are; a pin does not hold as it should, or is gone that was asked for at the setup.
 - hint: the start-up guard is not installed; the guard package is another one than was set up; the stack is a wheel in a
   conda environment, so that there is nothing that conda's solver obeys.
 
@@ -14,16 +14,19 @@ no Python of the environment's; what they obey is the guard package, which allow
 scripts in `etc/conda/activate.d` look when the environment is activated.
 
 How to fix it:
-`fastinstall guard install` writes the start-up guard's files again, for the Python and the core that are there. They
-are plain to read, and `FASTINSTALL_GUARD=0` switches them off. `fastinstall doctor --fix` puts the guard package back;
+`fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
+touching the stack; so do `fastinstall setup` and `fastinstall guard install`. They are plain to read, and
+`FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin;
+`fastinstall guard install --pin` that of a project.
 `fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
 """
 
 from collections.abc import Iterator
 
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import GuardState
+from fastinstall.model.facts import Facts, GuardState
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.receipt import Receipt
 from fastinstall.rules.checks._conda import remover, told
 from fastinstall.rules.checks._context import CheckContext
@@ -32,7 +35,7 @@ from fastinstall.rules.checks._verify import show_files
 from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "guards"
-SUMMARY = "Whether the start-up guard, and conda's guard package, are installed, intact and up to date."
+SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
 NEEDS_RUNTIME = False
 
 _SAY = Voice(NAME)
@@ -46,6 +49,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     yield _at_start(context, receipt)
     yield from _of_conda(context, receipt)
+    yield from _of_pins(context, receipt)
 
 
 def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
@@ -68,6 +72,46 @@ def _of_conda(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
         yield from _without_package(context)
     elif (guard := receipt.conda.guard) is not None:
         yield _guard_package(context, conda, guard)
+
+
+def _of_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+    pins, prefix = context.facts.pins, context.facts.environment.prefix
+    for pin in pins:
+        yield _damaged_pin(context, pin) if pin.problems else _whole_pin(pin)
+    if receipt.wish.pin and not _is_pinned(context.facts, receipt):
+        yield _SAY.warning(
+            "the pin is gone that was asked for at the setup: the next installation may replace this stack",
+            expected="a pin in the environment's own configuration",
+            observed="not pinned" if not pins else f"pinned elsewhere: {pins[0].file}",
+            remedy=repair(context),
+            verify=show_files(prefix / "pip.conf" if context.facts.conda is None else prefix / "conda-meta/pinned"),
+        )
+
+
+def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
+    """Whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
+    from fastinstall.rules.conda_pins import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
+    from fastinstall.rules.pins import is_of_pixi  # noqa: PLC0415 (likewise)
+
+    if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):
+        return True
+    return facts.conda is not None and receipt.conda is not None and is_pinned(facts.conda, receipt.conda.package)
+
+
+def _whole_pin(pin: PinState) -> Finding:
+    return _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
+
+
+def _damaged_pin(context: CheckContext, pin: PinState) -> Finding:
+    again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
+    return _SAY.warning(
+        f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
+        evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
+        expected="whole, and for the build in place",
+        observed=f"problems: {len(pin.problems)}",
+        remedy=repair(context) if pin.kind is PinKind.PIP else again,
+        verify=show_files(pin.file),
+    )
 
 
 def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> Finding:
@@ -116,7 +160,7 @@ def _damaged(context: CheckContext, guard: GuardState) -> Finding:
         evidence=guard.problems,
         expected="installed, intact, compiled and up to date",
         observed=f"problems: {len(guard.problems)}",
-        remedy=_install(context),
+        remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
         verify=_show(context),
     )
 

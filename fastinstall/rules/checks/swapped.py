@@ -14,9 +14,10 @@ the features. It happens by commands that have nothing to do with images, such a
 requires Pillow, or any transaction of conda's that touches Pillow.
 
 How to fix it:
-`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. `fastinstall guard install` brings
-the guard, which tells of the next swap at the next start of Python. In a conda environment the guard package keeps
-conda's solver from the next one.
+`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. Where a later Pillow was asked for
+by its name, or another package requires it, it builds that version with the kernels instead. To have the other Pillow
+stay as it is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at
+the next start of Python. In a conda environment the guard package keeps conda's solver from the next one.
 """
 
 from collections.abc import Iterator
@@ -60,12 +61,26 @@ def check(context: CheckContext) -> Iterator[Finding]:
     owners = tuple(f"{claimant.place}: {claimant.description}" for claimant in claimants(context.facts))
     yield _SAY.error(
         _story(context.facts, receipt),
-        evidence=(*differences, *owners, *unguarded(context.facts, receipt), f"set up: {receipt.created_at}"),
+        evidence=(
+            *differences,
+            *owners,
+            *_intent(context.facts, receipt),
+            *unguarded(context.facts, receipt),
+            f"set up: {receipt.created_at}",
+        ),
         expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
         observed=_observed(context.facts.stack, receipt),
         remedy=repair(context),
         verify=_show(context.facts),
     )
+
+
+def _intent(facts: Facts, receipt: Receipt) -> Iterator[str]:
+    from fastinstall.rules.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
+
+    intent = intent_of(facts, receipt)
+    if intent is not None:
+        yield intent.story
 
 
 def _show(facts: Facts) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.journal.additions import add, describe, withdraw
+from fastinstall.journal.entries import Adding, to_entry
 from fastinstall.journal.store import Store
 
 OURS = "==> today <==\n# cmd: ours\n"
@@ -98,3 +99,47 @@ def test_what_was_never_added_is_not_taken_from_what_was_there(file: Path, tmp_p
     adding = describe(store, "x", "conda-meta/history", OURS)
     withdraw(store, (adding,))
     assert file.read_text() == OURS
+
+
+INI = "[global]\ntimeout = 30\n[install]\n# of theirs\nno-compile = true\n"
+BLOCK = "# ours\nconstraint = /srv/c.txt\n# end of ours\n"
+PLACE = INI.index("# of theirs")
+
+
+@pytest.fixture
+def placed(tmp_path: Path) -> tuple[Store, Path, Adding]:
+    """A file of somebody's with text of ours in the middle of it."""
+    file, store = tmp_path / "pip.conf", Store(tmp_path)
+    file.write_text(INI)
+    adding = describe(store, "x", "pip.conf", BLOCK, PLACE)
+    add(store, adding)
+    return store, file, adding
+
+
+def test_text_goes_to_its_place_and_comes_out_to_the_byte(placed: tuple[Store, Path, Adding]) -> None:
+    store, file, adding = placed
+    assert file.read_text() == INI[:PLACE] + BLOCK + INI[PLACE:]
+    withdraw(store, (adding,))
+    assert file.read_text() == INI
+
+
+def test_it_is_found_where_others_have_written_before_it(placed: tuple[Store, Path, Adding]) -> None:
+    store, file, adding = placed
+    file.write_text(file.read_text().replace("[global]\n", "[global]\nretries = 1\n"))
+    withdraw(store, (adding,))
+    assert file.read_text() == INI.replace("[global]\n", "[global]\nretries = 1\n")
+
+
+def test_what_others_wrote_into_it_stays(placed: tuple[Store, Path, Adding]) -> None:
+    store, file, adding = placed
+    file.write_text(file.read_text().replace("# end of ours", "pre = true\r\n# end of ours"))
+    for _ in range(2):
+        withdraw(store, (adding,))
+        assert file.read_bytes() == (INI[:PLACE] + "pre = true\r\n" + INI[PLACE:]).encode()
+
+
+def test_a_line_of_before_places_reads_as_one_for_the_end() -> None:
+    line = '{"event":"adding","path":"a","text":"b","size":1,"sha256":"00","mtime_ns":1,"draft":"c","directories":[]}'
+    entry = to_entry(line, where="journal.jsonl:1")
+    assert isinstance(entry, Adding)
+    assert entry.place == -1

@@ -103,3 +103,12 @@ def test_markers_are_evaluated_for_the_target_and_not_for_us(tmp_path: Path) -> 
 def test_a_replaced_distribution_is_no_dependant(tmp_path: Path) -> None:
     install(tmp_path, "pillow-simd", "9.0", {}, requires=("pillow",))
     assert _requirements(tmp_path) == []
+
+
+def test_whether_somebody_asked_for_it_by_name_is_what_the_installer_wrote(tmp_path: Path) -> None:
+    (install(tmp_path, "imageio", "2.38.1", {}) / "REQUESTED").touch()
+    install(tmp_path, "pillow", "13.0.0", {})
+    assert [(found.name, found.requested) for found in observe_distributions(tmp_path)] == [
+        ("imageio", True),
+        ("pillow", False),
+    ]

@@ -77,11 +77,27 @@ def test_beside_somebody_elses_pin_of_pillow_there_is_none_of_ours() -> None:
         refuse_unpinnable(_facts([STACK], ("numpy <2", "conda-forge::pillow <13")))
 
 
-def test_pip_is_told_of_constraints() -> None:
-    with pytest.raises(RefusedError, match="no conda environment") as refusal:
-        refuse_unpinnable(healthy_facts())
-    assert "pillow==12.1.1+simd.v3" in str(refusal.value.hint)
-    assert "PIP_CONSTRAINT" in str(refusal.value.hint)
+def test_in_a_virtual_environment_a_build_of_ours_can_be_pinned() -> None:
+    refuse_unpinnable(changed(healthy_facts(), {"stack": {"owners": {"0": {"distribution": {"name": "pillow"}}}}}))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "told"),
+    [
+        ({"version": "13.0.0"}, "PIL belongs to pillow 13.0.0"),
+        ({"name": "pillow-simd", "version": "12.1.1.post0+simd.v3"}, "pillow-simd 12.1.1.post0"),
+    ],
+)
+def test_in_a_virtual_environment_nothing_else_can(distribution: dict[str, str], told: str) -> None:
+    facts = changed(healthy_facts(), {"stack": {"owners": {"0": {"distribution": distribution}}}})
+    with pytest.raises(RefusedError, match=told) as refusal:
+        refuse_unpinnable(facts)
+    assert refusal.value.hint == "fastinstall setup --pin --dist-name pillow --prefix /srv/images/env"
+
+
+def test_what_belongs_to_the_system_is_never_pinned() -> None:
+    with pytest.raises(RefusedError, match="neither a virtual nor a conda environment"):
+        refuse_unpinnable(changed(healthy_facts(), {"environment": {"kind": "system"}}))
 
 
 def test_pixi_gets_lines_for_its_own_file() -> None:

@@ -153,3 +153,23 @@ def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
 
 def test_a_virtual_environment_asks_for_no_conda_package() -> None:
     assert unsatisfied(healthy_facts(), recipe(), changed(wish(), {"engine": "pip"}), receipt()) is None
+
+
+_PIN = {"kind": "pip", "file": "/srv/images/env/pip.conf", "requirement": "pillow==12.1.1+simd.v3"}
+
+
+@pytest.mark.parametrize(
+    ("pins", "wished", "reason"),
+    [
+        ([], False, None),
+        ([], True, "the pin is missing"),
+        ([_PIN], True, None),
+        ([_PIN], False, None),
+        ([{**_PIN, "problems": ["the wheel is gone"]}], False, "the pin: the wheel is gone"),
+    ],
+)
+def test_a_pin_for_pip_is_there_where_it_is_wished_and_whole_where_it_is(
+    pins: list[dict[str, Any]], *, wished: bool, reason: str | None
+) -> None:
+    facts = changed(healthy_facts(), {"pins": pins})
+    assert unsatisfied(facts, recipe(), changed(wish(), {"pin": wished}), receipt()) == reason

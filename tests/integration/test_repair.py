@@ -1,0 +1,215 @@
+"""doctor --fix on an environment of ours, whatever was done to it: from the cache, offline, in one transaction.
+
+Damages of several kinds are done at once: each is named by itself elsewhere (damage_cases), here they have to be gone.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from environments import OTHER_VERSION, Environments
+from guarded import make_wheel
+from interpreters import running
+from sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
+from verdicts import alarms, examined
+
+from fastinstall.api.repair import plan_repair
+from fastinstall.api.session import open_session
+from fastinstall.api.target import Target, find
+from fastinstall.journal.store import Store
+from fastinstall.model.plan import Swap
+from fastinstall.model.wish import Wish
+from fastinstall.probes.distributions import observe_distributions
+from fastinstall.rules.intent import Asked, asked
+
+pytest_plugins = ("environment_fixtures",)
+
+Damage = Callable[[Venv], None]
+
+
+def lost_files(venv: Venv) -> None:
+    """A full disk and a careless hand: files truncated, gone and strange; RECORD, and half of the guard, gone too."""
+    site = venv.site_packages
+    os.truncate(venv.core, venv.core.stat().st_size // 2)
+    shutil.copy2(next(site.glob("PIL/_webp.*.so")), site / f"PIL/_stray{venv.core.name.removeprefix('_imaging')}")
+    (site / "PIL/__init__.py").unlink()
+    next(site.glob("pillow.libs/libtiff*")).unlink()
+    next(site.glob("pillow-*.dist-info")).joinpath("RECORD").unlink()
+    (site / "fastinstall_guard.pth").unlink()
+
+
+def wreck_of_an_installer(venv: Venv) -> None:
+    """An installer was killed when it had moved ours aside, and another one before it left its metadata."""
+    site = venv.site_packages
+    (site / "PIL").rename(site / "~IL")
+    next(site.glob("pillow-*.dist-info")).rename(site / "~illow-13.0.0.dist-info")
+    other = site / "pillow-9.0.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: pillow\nVersion: 9.0.0\n")
+    (other / "RECORD").write_text("PIL/Image.py,,\npillow-9.0.0.dist-info/METADATA,,\n")
+
+
+@pytest.mark.parametrize("damage", [lost_files, wreck_of_an_installer])
+def test_damages_are_repaired_from_the_cache_in_one_transaction(environments: Environments, damage: Damage) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    before = _core(venv)
+    damage(venv)
+    fixed = _fix(sandbox, venv)
+    assert fixed.exit_code == 0, fixed.text
+    assert alarms(tuple(fixed.document["findings"])) == {}
+    assert _core(venv) == before
+    assert len(Store(venv.prefix).transactions()) == 2
+    assert not list(venv.site_packages.glob("~*"))
+
+
+def test_a_guard_is_renewed_alone_by_the_repair_and_by_a_setup(environments: Environments) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    guard, pil = venv.site_packages / "_fastinstall_guard", (venv.site_packages / "PIL").stat().st_ino
+    shutil.rmtree(guard / "__pycache__")
+    hook = guard / "__init__.py"
+    hook.write_text(hook.read_text().replace('VERSION = "', 'VERSION = "0.'))
+    (guard / "state").write_text("nonsense")
+    fixed = _fix(sandbox, venv)
+    assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
+    (venv.site_packages / "fastinstall_guard.start").unlink()
+    again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env=UNREACHABLE)
+    assert again.exit_code == 0, again.text
+    assert "done: renew the start-up guard" in again.stdout
+    assert (venv.site_packages / "PIL").stat().st_ino == pil, "PIL was not exchanged"
+    assert len(Store(venv.prefix).transactions()) == 3
+
+
+def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments: Environments) -> None:
+    venv = environments.copy("ours")
+    elsewhere = venv.prefix / "elsewhere"
+    (venv.site_packages / "PIL").rename(elsewhere)
+    (venv.site_packages / "PIL").symlink_to(elsewhere)
+    session = open_session(environments.sandbox.variables(UNREACHABLE))
+    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
+    (swap,) = (step for step in planned.steps if isinstance(step, Swap))
+    assert "PIL" in swap.entries
+
+
+def test_other_times_of_files_are_no_damage(environments: Environments) -> None:
+    venv = environments.copy("ours")
+    for file in venv.site_packages.glob("PIL/*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    fixed = _fix(environments.sandbox, venv)
+    assert (fixed.exit_code, len(Store(venv.prefix).transactions())) == (0, 1), fixed.text
+
+
+def test_a_record_that_cannot_be_read_says_what_to_do(environments: Environments) -> None:
+    venv = environments.copy("ours")
+    receipt = Store(venv.prefix).receipt_file
+    receipt.write_text(receipt.read_text()[:100])
+    fixed = _fix(environments.sandbox, venv)
+    assert fixed.exit_code == 2
+    assert f"mv {receipt} {receipt}.damaged; fastinstall setup --prefix {venv.prefix}" in fixed.stderr
+
+
+def test_a_later_pillow_on_purpose_is_accepted_or_allowed_to_go_and_never_lost(environments: Environments) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    wheel = make_wheel(sandbox.root, "99.0.0")
+    told = venv.pip("install", "--quiet", "--no-deps", "--no-index", str(wheel))
+    assert told.exit_code == 0, told.text
+    swapped = tree_hash(venv.prefix)
+
+    refused = _fix(sandbox, venv)
+    assert refused.exit_code == 5, refused.text
+    assert "pillow 99.0.0 was installed by pip, asked for by its name" in refused.stderr
+    assert "no build of it with the kernels can be made" in refused.stderr
+    assert tree_hash(venv.prefix) == swapped
+
+    accept, back = (_printed(refused, words) for words in ("guard accept", "doctor --fix --allow"))
+    unasked = sandbox.cli(*accept)
+    assert (unasked.exit_code, tree_hash(venv.prefix)) == (5, swapped)
+    accepted = sandbox.cli(*accept, "--yes")
+    assert accepted.exit_code == 0, accepted.text
+    _is_accepted(sandbox, venv)
+    undone = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
+    assert (undone.exit_code, tree_hash(venv.prefix)) == (0, swapped), undone.text
+
+    fixed = sandbox.cli(*back, "--yes", "--json", env=UNREACHABLE)
+    assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
+    assert sandbox.cli("guard", "accept", "--yes", "--prefix", venv.prefix).stdout.startswith("nothing to accept")
+
+
+def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environments: Environments) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    _pretend_an_earlier_setup(venv)
+    assert venv.pip("install", "--quiet", "--force-reinstall", "--no-deps", "pillow").exit_code == 0
+    fixed = _fix(sandbox, venv, network=True)
+    assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
+    receipt = Store(venv.prefix).read_receipt()
+    assert receipt is not None
+    assert (receipt.source_version, receipt.wish.version) == (environments.version, environments.version)
+    assert len(Store(venv.prefix).transactions()) == 2
+
+
+def test_pip_tells_what_was_asked_for_by_its_name_and_uv_does_not(sandbox: Sandbox) -> None:
+    venv, wheel = sandbox.venv(running(), pip=False), make_wheel(sandbox.root, "13.0.0")
+    requirements = sandbox.root / "requirements.txt"
+    requirements.write_text(f"viewer @ {_dependant(sandbox.root).as_uri()}\n")
+    links = ("--quiet", "--no-index", "--find-links", str(sandbox.root))
+    assert venv.pip("install", *links, "-r", str(requirements)).exit_code == 0
+    assert _asked(venv) == {"pillow": Asked.ALONG, "viewer": Asked.BY_NAME}
+    assert venv.pip("install", *links, "--force-reinstall", str(wheel)).exit_code == 0
+    assert _asked(venv)["pillow"] is Asked.BY_NAME
+    assert venv.uv("install", *links, "--reinstall", "viewer").exit_code == 0
+    assert _asked(venv) == dict.fromkeys(("pillow", "viewer"), Asked.UNTOLD)
+    assert all(found.requested for found in observe_distributions(venv.site_packages)), "uv says so of everything"
+
+
+def _asked(venv: Venv) -> dict[str, Asked]:
+    return {found.name: asked(found) for found in observe_distributions(venv.site_packages)}
+
+
+def _dependant(directory: Path) -> Path:
+    """A wheel of something that requires Pillow."""
+    metadata = "viewer-1.0.dist-info"
+    contents = {
+        f"{metadata}/METADATA": "Metadata-Version: 2.1\nName: viewer\nVersion: 1.0\nRequires-Dist: pillow\n",
+        f"{metadata}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{metadata}/RECORD": f"{metadata}/METADATA,,\n{metadata}/WHEEL,,\n{metadata}/RECORD,,\n",
+    }
+    wheel = directory / "viewer-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return wheel
+
+
+def _pretend_an_earlier_setup(venv: Venv) -> None:
+    """A receipt of ours of an earlier version: no second build is made for this test."""
+    file = Store(venv.prefix).receipt_file
+    kept = json.loads(file.read_text())
+    file.write_text(json.dumps({**kept, "source_version": OTHER_VERSION}))
+
+
+def _printed(result: Result, words: str) -> tuple[str, ...]:
+    """The arguments of a command that was printed, as they stand there."""
+    found = re.search(rf"fastinstall ({re.escape(words)}.*)$", result.stderr, re.MULTILINE)
+    assert found, result.stderr
+    return tuple(shlex.split(found[1]))
+
+
+def _core(venv: Venv) -> bytes:
+    return venv.core.read_bytes()
+
+
+def _fix(sandbox: Sandbox, venv: Venv, *, network: bool = False) -> Result:
+    words = ("doctor", "--fix", "--yes", "--json", "--prefix", venv.prefix)
+    return sandbox.cli(*words, env=None if network else UNREACHABLE)
+
+
+def _is_accepted(sandbox: Sandbox, venv: Venv) -> None:
+    findings = examined(sandbox, "--quick", "--prefix", venv.prefix)
+    assert {found["status"] for found in findings if found["check"] in ("swapped", "guards")} == {"skipped"}
+    assert not list(venv.site_packages.glob("*fastinstall*"))
+    assert venv.run("-c", "import PIL; print(PIL.__version__)") == Result(exit_code=0, stdout="99.0.0\n", stderr="")

@@ -1,0 +1,56 @@
+"""`guard status` as text: what is there, what is wrong with it, what it costs and what it has told."""
+
+from pathlib import PurePath
+
+from fastinstall.cli.page import Page
+from fastinstall.cli.render_guards import guards_text
+from fastinstall.model.guards import Guards
+from fastinstall.model.pins import GuardCost, GuardEvent, PinKind, PinState
+
+PIN = PinState(kind=PinKind.PIP, file=PurePath("/env/pip.conf"), requirement="pillow==13.0.0+simd.v2.v3")
+
+
+def test_an_environment_without_guards_says_so() -> None:
+    assert guards_text(Guards(installed=False), Page()) == "not installed"
+
+
+def test_a_guard_is_told_with_its_origin_and_its_cost() -> None:
+    guards = Guards(
+        installed=True,
+        version="2",
+        installed_by="fastinstall 0.6.0",
+        installed_at="2026-11-21T22:00:00Z",
+        cost=GuardCost(median_us=180.4, start_ms=9.02, starts=20),
+    )
+    assert guards_text(guards, Page()).splitlines() == [
+        "installed, version 2",
+        "by fastinstall 0.6.0, 2026-11-21T22:00:00Z",
+        "costs 180 us at each start of Python: 1.020 times a bare one (20 starts)",
+    ]
+
+
+def test_pins_are_told_with_what_they_hold_back_and_their_problems_after_those_of_the_guard() -> None:
+    pin = PinState(kind=PIN.kind, file=PIN.file, requirement=PIN.requirement, problems=("the wheel is gone",))
+    guards = Guards(installed=True, version="2", problems=("state is missing",), pins=(pin,))
+    told = guards_text(guards, Page()).splitlines()
+    assert told[1].startswith(f"pinned in /env/pip.conf: {PIN.requirement} (")
+    assert "security updates" in told[1]
+    assert told[2:] == ["problem: state is missing", "problem: the wheel is gone"]
+
+
+def test_what_was_told_names_time_stack_change_and_tool() -> None:
+    event = GuardEvent(
+        at="2026-11-21T10:40:00Z", change="was replaced with Pillow 13.1.0", tool="uv", stack="13.0.0", found="13.1.0"
+    )
+    gone = GuardEvent(at="2026-11-20T10:40:00Z", change="was removed", stack="13.0.0")
+    assert guards_text(Guards(installed=True, version="2", events=(event, gone)), Page()).splitlines()[1:] == [
+        "told 2026-11-21T10:40:00Z: 13.0.0 was replaced with Pillow 13.1.0 by uv",
+        "told 2026-11-20T10:40:00Z: 13.0.0 was removed",
+    ]
+
+
+def test_guards_are_whole_without_problems_of_their_own_or_of_a_pin() -> None:
+    broken = PinState(kind=PIN.kind, file=PIN.file, requirement=PIN.requirement, problems=("the wheel is gone",))
+    assert Guards(installed=True, pins=(PIN,)).is_whole
+    assert not Guards(installed=True, problems=("outdated",)).is_whole
+    assert not Guards(installed=True, pins=(PIN, broken)).is_whole

@@ -1,0 +1,28 @@
+"""A pin for pip in a plan: what is put where, and what it costs."""
+
+from pathlib import PurePosixPath
+
+from builders import changed, environment, wish
+
+from fastinstall.cli.page import Page
+from fastinstall.cli.render_plan import plan_text
+from fastinstall.model.plan import PinForPip, Plan
+from fastinstall.rules.pip_pins import insertion
+
+
+def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> None:
+    text = insertion(b"", PurePosixPath("/srv/images/env")).text
+    step = PinForPip(
+        file="pip.conf",
+        directory="share/fastinstall/pin",
+        requirement="pillow==13.0.0+simd.v2.v3",
+        text=text,
+        reason="--pin: the pin holds back every other Pillow, security updates too",
+    )
+    plan = Plan(
+        environment=environment(), facts_digest="", wish=changed(wish(), {"pin": True}), steps=(step,), summary="pin it"
+    )
+    told = plan_text(plan, Page())
+    assert "1. pin it for pip in pip.conf and share/fastinstall/pin: pillow==13.0.0+simd.v2.v3" in told
+    assert all(f"     {line}\n" in told for line in text.splitlines())
+    assert "security updates too" in told

@@ -1,0 +1,57 @@
+"""What --quiet says: nothing, or a line for each environment, whose command repairs."""
+
+from dataclasses import replace
+from pathlib import PurePath
+
+from builders import healthy_facts
+
+from fastinstall.cli.render_quiet import quiet_lines
+from fastinstall.model.finding import Finding, Remedy, Report, Status, Unobservable
+from fastinstall.rules.checks import gravest
+
+FIX = Remedy(text="put it back", command="fastinstall doctor --fix --prefix '/srv/my env'")
+
+
+def _report(*findings: Finding) -> Report:
+    environment = replace(healthy_facts().environment, prefix=PurePath("/srv/my env"))
+    return Report(environment=environment, status=gravest([finding.status for finding in findings]), findings=findings)
+
+
+def _finding(check: str, status: Status, remedy: Remedy | None = None) -> Finding:
+    return Finding(check=check, status=status, message=f"{check} is\n{status}", remedy=remedy)
+
+
+def _lines(report: Report, least: Status) -> list[str]:
+    return list(quiet_lines([report], [], least))
+
+
+def test_what_is_less_grave_than_asked_for_is_not_told() -> None:
+    report = _report(
+        _finding("environment", Status.OK), _finding("advisories", Status.HINT), _finding("guards", Status.WARNING, FIX)
+    )
+    assert _lines(report, Status.ERROR) == []
+    assert len(_lines(report, Status.WARNING)) == 1
+
+
+def test_one_line_names_environment_cause_and_command_and_counts_the_rest() -> None:
+    stray = Remedy(text="look", command="ls")
+    report = _report(
+        _finding("pillow-files", Status.ERROR, stray),
+        _finding("simd-active", Status.ERROR, FIX),
+        _finding("swapped", Status.ERROR, FIX),
+        _finding("guards", Status.WARNING, FIX),
+    )
+    assert _lines(report, Status.WARNING) == [
+        "/srv/my env: error: swapped: swapped is error (and 3 more); fastinstall doctor --fix --prefix '/srv/my env'"
+    ]
+
+
+def test_without_a_command_the_line_says_how_to_see_more() -> None:
+    (line,) = _lines(_report(_finding("operations", Status.CRASHED)), Status.ERROR)
+    assert line.endswith("operations is crashed; fastinstall doctor --prefix '/srv/my env'")
+
+
+def test_an_environment_that_cannot_be_looked_at_weighs_as_unknown() -> None:
+    gone = [Unobservable(prefix=PurePath("/srv/old"), problem="its Python is gone")]
+    assert list(quiet_lines([], gone, Status.ERROR)) == []
+    assert list(quiet_lines([], gone, Status.WARNING)) == ["/srv/old: unknown: its Python is gone"]
