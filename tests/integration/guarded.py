@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from interpreters import of_version
+from with_pip import add_pip
 
 from fastinstall.guard.install import guard_target, stage_guard
 from fastinstall.journal.layout import EVENTS
@@ -101,10 +102,11 @@ def warnings(result: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in result.stderr.splitlines() if line.startswith("fastinstall: ")]
 
 
-def make_environment(directory: Path, python: Path, *, name: str = "env", with_pip: bool = False) -> Guarded:
-    """A virtual environment below `directory`, with neither PIL nor guard."""
-    options = () if with_pip else ("--without-pip",)
-    subprocess.run([python, "-m", "venv", *options, directory / name], check=True, capture_output=True)
+def make_environment(directory: Path, python: Path, *, name: str = "env", pip_of: Path | None = None) -> Guarded:
+    """A virtual environment below `directory`, with neither PIL nor guard; with pip where a cache has it."""
+    subprocess.run([python, "-m", "venv", "--without-pip", directory / name], check=True, capture_output=True)
+    if pip_of is not None:
+        add_pip(directory / name, python, pip_of, os.environ)
     temporary = directory / "tmp"
     temporary.mkdir(exist_ok=True)
     return Guarded(prefix=directory / name, temporary=temporary)

@@ -43,9 +43,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Guarded:
+def template(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, wheels: Path) -> Guarded:
     """An environment with pip, our PIL installed by it, and the guard."""
-    guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), with_pip=True)
+    guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), pip_of=shared_cache)
     assert pip(guarded, wheels, "install", "pillow==12.1.1+simd.v3").returncode == 0
     guarded.guard()
     return guarded
@@ -203,9 +203,9 @@ def test_a_swap_by_uv_is_told_at_the_next_import(guarded: Guarded, wheels: Path,
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Guarded:
+def real(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Guarded:
     """An environment with a real, older Pillow from the index, guarded."""
-    guarded = make_environment(tmp_path_factory.mktemp("real"), Path(sys.executable), with_pip=True)
+    guarded = make_environment(tmp_path_factory.mktemp("real"), Path(sys.executable), pip_of=shared_cache)
     result = guarded.run("-m", "pip", "install", "--only-binary", ":all:", "pillow==12.1.1")
     assert result.returncode == 0, result.stderr
     (core,) = (guarded.site / "PIL").glob("_imaging.*.so")
