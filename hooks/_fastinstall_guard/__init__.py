@@ -31,9 +31,10 @@ def start() -> None:
     try:
         _read_state()
         known["found"] = look()
-        atexit.register(_after_pip)
         os.register_at_fork(after_in_child=_after_fork)
         _compare(known["found"])
+        atexit.register(_after_pip)  # after what _compare registers, so that it is called before that
+        _get_ready_for_pip()
     except Exception:  # noqa: BLE001 (whatever is wrong with a guard, its host goes on)
         return
 
@@ -63,6 +64,15 @@ def _read_state() -> None:
     known["expected"] = (int(size), int(time) // 10**9, int(version_size), int(version_time) // 10**9)
     known["core"], known["version"] = f"{SITE}/{core}", f"{SITE}/{version}"
     known["stack"], known["kind"] = stack, kind
+
+
+def _get_ready_for_pip() -> None:
+    """Load what speaks at the end of a pip: once it has begun to install, pip 26.3 lets nothing more be imported."""
+    for word in getattr(sys, "orig_argv", ())[1:9]:  # -m pip, bin/pip3.11, .../pip/__pip-runner__.py
+        if word.rpartition("/")[2].rstrip(".0123456789") in ("pip", "__pip-runner__.py"):
+            from _fastinstall_guard import telling
+
+            telling.get_ready()
 
 
 def _compare(found: "tuple[int, ...]") -> None:

@@ -35,6 +35,12 @@ def await_import() -> None:
         sys.meta_path.insert(0, Listener())
 
 
+def get_ready() -> None:
+    """Import what telling takes, ahead of a pip that lets nothing be imported later."""
+    for name in ("hashlib", "json", "shlex"):
+        __import__(name)
+
+
 def tell_after_pip() -> None:
     """Speak at the end of a pip that changed PIL; one that only passed `--python` on leaves it to its child."""
     if "_PIP_RUNNING_IN_SUBPROCESS" not in os.environ or "pip-runner" in sys.argv[0]:

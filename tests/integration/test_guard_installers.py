@@ -44,8 +44,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, wheels: Path) -> Guarded:
-    """An environment with pip, our PIL installed by it, and the guard."""
+    """An environment with the newest pip, our PIL installed by it, and the guard; `real` has the interpreter's pip."""
     guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), pip_of=shared_cache)
+    newest = guarded.execute((UV, "pip", "install", "--quiet", "--python", guarded.python, "-U", "pip"))
+    assert newest.returncode == 0, newest.stderr
     assert pip(guarded, wheels, "install", "pillow==12.1.1+simd.v3").returncode == 0
     guarded.guard()
     return guarded
