@@ -1,0 +1,65 @@
+"""Every command of uv, poetry and pdm that may replace the stack: the rest of test_swap_matrix.py."""
+
+from collections.abc import Iterator
+
+import pytest
+from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play
+from matrix_record import record
+from matrix_scene import Column, Scene, make_scene
+from project_tools import ProjectTools
+from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
+from sandbox import NewSandbox
+from simple_index import serving
+
+POETRY = r"Poetry 2.5.1"
+LATER = Outcome(change="was replaced with Pillow {newer}", tool="uv", told="import")
+EARLIER = Outcome(change="was replaced with Pillow {older}", tool="uv", told="import")
+STOCK = Outcome(change="was replaced with another build", tool="uv", told="import")
+GONE = Outcome(change=REMOVED, told="import")
+STOCK_IN_COMMAND = Outcome(change="was replaced with another build", tool="uv", told="during")
+STOCK_BY_POETRY = Outcome(change="was replaced with another build", tool=POETRY, told="import")
+LATER_BY_PDM = Outcome(change="was replaced with Pillow {newer}", tool="pdm", told="import")
+
+ROWS = (
+    Row(manager="uv-pip", command="uv pip install easel", unpinned=KEPT, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip install -U frame", unpinned=LATER, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip install -U pillow", unpinned=LATER, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip install --reinstall frame", unpinned=LATER, pinned=KEPT),
+    Row(
+        manager="uv-pip",
+        command="uv pip install --reinstall-package pillow pillow=={same}",
+        unpinned=STOCK,
+        pinned=KEPT,
+    ),
+    Row(manager="uv-pip", command="uv pip install pillow=={older}", unpinned=EARLIER, pinned=REFUSED),
+    Row(
+        manager="uv-pip",
+        command="uv pip install --require-hashes -r hashed-older.txt",
+        unpinned=EARLIER,
+        pinned=REFUSED,
+    ),
+    Row(manager="uv-pip", command="uv pip sync older.txt", unpinned=EARLIER, pinned=REFUSED),
+    Row(manager="uv-pip", command="uv pip sync same.txt", unpinned=KEPT, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip uninstall pillow", unpinned=GONE, pinned=GONE),
+    Row(manager="uv", command="uv sync", unpinned=STOCK, pinned=KEPT),
+    Row(manager="uv", command="uv sync --upgrade", unpinned=LATER, pinned=KEPT),
+    Row(manager="uv", command="uv run python -c 'import PIL'", unpinned=STOCK_IN_COMMAND, pinned=KEPT),
+    Row(manager="uv", command="uv add easel", unpinned=STOCK, pinned=KEPT),
+    Row(manager="poetry", command="poetry install", unpinned=STOCK_BY_POETRY, pinned=KEPT),
+    Row(manager="poetry", command="poetry add easel", unpinned=STOCK_BY_POETRY, pinned=KEPT),
+    Row(manager="pdm", command="pdm install", unpinned=KEPT, pinned=KEPT),
+    Row(manager="pdm", command="pdm update", unpinned=LATER_BY_PDM, pinned=KEPT),
+)
+
+
+@pytest.fixture(scope="module")
+def scene(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Scene]:
+    with new_sandbox() as sandbox, serving() as index:
+        yield make_scene(sandbox, index, project_tools)
+
+
+@pytest.mark.parametrize("column", Column)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+def test_a_command_of_another_tool(scene: Scene, row: Row, column: Column) -> None:
+    play(scene, row, column)
+    record(scene, row, column)
