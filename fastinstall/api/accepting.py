@@ -12,7 +12,7 @@ from fastinstall.api.guard_files import moves_out
 from fastinstall.api.guard_package import installed_package, note_removal, package_moves
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.pinning import pin_removal
-from fastinstall.api.project_guarding import noted_project, pinned_project, unpin_its_project
+from fastinstall.api.project_guarding import pinned_project, unpin_its_project
 from fastinstall.api.session import Session
 from fastinstall.journal.recover import recover
 from fastinstall.journal.stamp import fresh_stamp
@@ -24,6 +24,7 @@ from fastinstall.model.finding import Status
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.probes.project import noted_project
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.system.lock import locked
 

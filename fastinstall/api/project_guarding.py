@@ -17,6 +17,7 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.pins import Manager, PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.probes.project import noted_project, project_of
 from fastinstall.rules.messages import fix_command
 
 
@@ -119,35 +120,21 @@ def unpin_undone(prefix: Path, noted: Path | None) -> str:
     if noted is None or noted_project(prefix) == noted or not noted.is_dir():
         return ""
     from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
-    from fastinstall.probes.project import project_of  # noqa: PLC0415 (likewise)
 
     project = project_of(prefix, noted)
     return f"taken back: the pin of {noted}" if project is not None and unpin_project(project) else ""
-
-
-def noted_project(prefix: Path) -> Path | None:
-    """The project that an environment is noted to be pinned in; None where none is."""
-    try:
-        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
-        return None
-    return Path(text) if text else None
 
 
 def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
     """The pin of a project that was named, unless it is among those that are known."""
     if named is None:
         return ()
-    from fastinstall.probes.project import project_of  # noqa: PLC0415 (only where one is named)
-
     project = project_of(named, named)
     pin = _pin(project) if project is not None else None
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
 def _project(environment: Environment, named: Path | None) -> Project | None:
-    from fastinstall.probes.project import project_of  # noqa: PLC0415 (only where pins are made or taken back)
-
     return project_of(Path(environment.prefix), named)
 
 

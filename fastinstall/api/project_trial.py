@@ -15,7 +15,7 @@ from fastinstall.rules.projects.edits import Edited, add
 from fastinstall.rules.projects.locks import forgetting, locked_versions, steps_back
 from fastinstall.rules.projects.pdm import refuse_forbidden
 from fastinstall.rules.projects.uv import refuse_hidden
-from fastinstall.rules.projects.ways import WAYS
+from fastinstall.rules.projects.ways import WAYS, refuse_foreign
 from fastinstall.system.process import CommandError
 
 _WHY = {
@@ -95,7 +95,7 @@ def _edited(trial: Trial, text: str) -> Edited:
     project, way = trial.project, WAYS[trial.project.manager]
     settings = Path(project.directory, "uv.toml")
     try:
-        way.refuse_foreign(text, trial.build)
+        refuse_foreign(way, text, trial.build)
         if project.manager is Manager.UV and settings.is_file():
             refuse_hidden(settings.read_text(encoding="utf-8"), project.manifest)
         return add(text, way.additions(trial.build))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.api.observing import facts_of, recipe_named
-from fastinstall.api.project_guarding import noted_project, unpin_undone
+from fastinstall.api.project_guarding import unpin_undone
 from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.recover import RolledBack, recover, rollback
@@ -16,6 +16,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.probes.project import noted_project
 from fastinstall.rules.conda_unmet import unmet_sentences
 from fastinstall.system.lock import locked
 

@@ -40,7 +40,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
                 hint=f"make its lock first ({named}/pyproject.toml): uv lock, poetry lock or pdm lock",
             )
         return project
-    for directory in (holding_directory(prefix), _noted(prefix)):
+    for directory in (holding_directory(prefix), noted_project(prefix)):
         if directory is not None and (project := _project_in(directory)) is not None:
             return project
     return None
@@ -53,7 +53,8 @@ def holding_directory(prefix: Path) -> Path | None:
     return prefix.parent if prefix.name in (".venv", "venv") else None
 
 
-def _noted(prefix: Path) -> Path | None:
+def noted_project(prefix: Path) -> Path | None:
+    """The directory of the project that an environment is noted to be pinned in; None where none is."""
     try:
         text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
     except OSError:

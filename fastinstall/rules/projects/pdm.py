@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastinstall.errors import RefusedError
-from fastinstall.rules.projects.additions import Addition, Element, Setting, lines, table_at
+from fastinstall.rules.projects.additions import Addition, Element, Setting, table_at
 from fastinstall.rules.projects.build import WHEELS, PinnedBuild
 from fastinstall.rules.projects.names import named_in
 
@@ -28,19 +28,17 @@ def additions(build: PinnedBuild) -> tuple[Addition, ...]:
     )
 
 
-def refuse_foreign(text: str, build: PinnedBuild) -> None:
-    """Raise where somebody else's setting decides on the distribution already.
-
-    Raises:
-        RefusedError: shows theirs, and in its details ours.
-    """
-    foreign = list(_foreign(tomllib.loads(text), build.name))
-    if foreign:
-        raise RefusedError(
-            f"pyproject.toml decides on {build.name} already: {foreign[0]}",
-            hint="take that out, or go without --pin",
-            details=("the pin would add:", *lines(additions(build))),
-        )
+def foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+    """What of others decides on the distribution in pyproject.toml already, each with its place."""
+    for key, value in (table_at(content, _OVERRIDES) or {}).items():
+        if named_in(key) == name:
+            yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
+    for key in table_at(content, ("tool", "pdm", "resolution", "excludes")) or ():
+        if named_in(key) == name:
+            yield f"[tool.pdm.resolution] excludes {key!r}"
+    for source in table_at(content, _SOURCES) or ():
+        if isinstance(source, dict) and source.get("name") == _NAME:
+            yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
 
 
 def refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
@@ -64,18 +62,6 @@ def refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
             hint="bring a build that fits: fastinstall setup --pin --version VERSION; or give up that bound",
             details=tuple(against[1:]),
         )
-
-
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
-    for key, value in (table_at(content, _OVERRIDES) or {}).items():
-        if named_in(key) == name:
-            yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
-    for key in table_at(content, ("tool", "pdm", "resolution", "excludes")) or ():
-        if named_in(key) == name:
-            yield f"[tool.pdm.resolution] excludes {key!r}"
-    for source in table_at(content, _SOURCES) or ():
-        if isinstance(source, dict) and source.get("name") == _NAME:
-            yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
 
 
 def _excludes(requirement: str, build: PinnedBuild) -> bool:

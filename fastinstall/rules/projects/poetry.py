@@ -5,12 +5,10 @@ that the lock holds our wheel for the others too, and `poetry install --only mai
 wheel runs, the group asks for nothing but a version that is not ours.
 """
 
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from fastinstall.errors import RefusedError
-from fastinstall.rules.projects.additions import Addition, Setting, lines, table_at
+from fastinstall.rules.projects.additions import Addition, Setting, table_at
 from fastinstall.rules.projects.build import WHEELS, PinnedBuild
 from fastinstall.rules.projects.names import named_in
 
@@ -27,22 +25,8 @@ def additions(build: PinnedBuild) -> tuple[Addition, ...]:
     return (Setting(table=_TABLE, key=build.name, literal=literal),)
 
 
-def refuse_foreign(text: str, build: PinnedBuild) -> None:
-    """Raise where somebody else says where the distribution comes from.
-
-    Raises:
-        RefusedError: shows theirs, and in its details ours.
-    """
-    foreign = list(_foreign(tomllib.loads(text), build.name))
-    if foreign:
-        raise RefusedError(
-            f"pyproject.toml says where {build.name} comes from: {foreign[0]}",
-            hint="take that out, or go without --pin",
-            details=("the pin would add:", *lines(additions(build))),
-        )
-
-
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+def foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+    """What of others decides on the distribution in pyproject.toml already, each with its place."""
     poetry = table_at(content, ("tool", "poetry")) or {}
     groups = {"dependencies": poetry.get("dependencies", {}), "dev-dependencies": poetry.get("dev-dependencies", {})}
     for group, table in poetry.get("group", {}).items():

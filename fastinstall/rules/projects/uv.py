@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.errors import RefusedError
-from fastinstall.rules.projects.additions import Addition, Items, lines, table_at
+from fastinstall.rules.projects.additions import Addition, Items, table_at
 from fastinstall.rules.projects.build import WHEELS, PinnedBuild
 from fastinstall.rules.projects.names import named_in
 
@@ -31,19 +31,16 @@ def additions(build: PinnedBuild) -> tuple[Addition, ...]:
     )
 
 
-def refuse_foreign(text: str, build: PinnedBuild) -> None:
-    """Raise where somebody else's setting decides on the distribution already.
-
-    Raises:
-        RefusedError: shows theirs, and in its details ours.
-    """
-    foreign = list(_foreign(tomllib.loads(text), build.name))
-    if foreign:
-        raise RefusedError(
-            f"pyproject.toml decides on {build.name} already: {foreign[0]}",
-            hint="take that out of [tool.uv], or go without --pin",
-            details=("the pin would add:", *lines(additions(build))),
+def foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+    """What of others decides on the distribution in pyproject.toml already, each with its place."""
+    table = table_at(content, _TABLE) or {}
+    for key in _LISTS:
+        yield from (
+            f"{key} has {item!r}" for item in table.get(key, ()) if isinstance(item, str) and named_in(item) == name
         )
+    for key, value in table.get("sources", {}).items():
+        if named_in(key) == name:
+            yield f"[tool.uv.sources] has {key} = {value}"
 
 
 def refuse_hidden(settings: str, manifest: PurePath) -> None:
@@ -62,14 +59,3 @@ def refuse_hidden(settings: str, manifest: PurePath) -> None:
             "nothing was changed",
             hint=f'add this to it, and then the same again: find-links = ["{WHEELS}"]',
         )
-
-
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
-    table = table_at(content, _TABLE) or {}
-    for key in _LISTS:
-        yield from (
-            f"{key} has {item!r}" for item in table.get(key, ()) if isinstance(item, str) and named_in(item) == name
-        )
-    for key, value in table.get("sources", {}).items():
-        if named_in(key) == name:
-            yield f"[tool.uv.sources] has {key} = {value}"

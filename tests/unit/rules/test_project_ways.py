@@ -13,7 +13,7 @@ from fastinstall.rules.projects import pdm, pixi, uv
 from fastinstall.rules.projects.additions import table_at
 from fastinstall.rules.projects.build import PinnedBuild, pinned_build
 from fastinstall.rules.projects.edits import add
-from fastinstall.rules.projects.ways import WAYS
+from fastinstall.rules.projects.ways import WAYS, refuse_foreign
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 PACKAGE = conda_stack().package
@@ -73,13 +73,13 @@ def test_exactly_one_marker_is_true_anywhere(
 @pytest.mark.parametrize("text", ["", '[project]\nname = "x"\ndependencies = ["pillow>=8"]\n'])
 def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: Manager, text: str) -> None:
     way = WAYS[manager]
-    way.refuse_foreign(text, build)
+    refuse_foreign(way, text, build)
 
     edited = add(text, way.additions(build)).text
 
     assert ".fastinstall/wheels" in edited
     with pytest.raises(RefusedError):
-        way.refuse_foreign(edited, build)
+        refuse_foreign(way, edited, build)
 
 
 def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
@@ -110,7 +110,7 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
 )
 def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: Manager, text: str, shown: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        WAYS[manager].refuse_foreign(text, build)
+        refuse_foreign(WAYS[manager], text, build)
 
     assert shown in refused.value.message
     assert any("13.0.0+simd.v2.v3" in line for line in refused.value.details)
@@ -128,7 +128,7 @@ def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: Ma
     ],
 )
 def test_what_only_looks_like_it_is_not_in_the_way(build: PinnedBuild, manager: Manager, text: str) -> None:
-    WAYS[manager].refuse_foreign(text, build)
+    refuse_foreign(WAYS[manager], text, build)
 
 
 def test_a_uv_toml_has_to_name_the_directory() -> None:
