@@ -101,7 +101,7 @@ def install_guard(
                 add_pin(transaction)
             if belongs is not None:
                 pin_its_project(session, environment, receipt, belongs, transaction)
-            transaction.commit(receipt)
+            transaction.commit(_wishing(receipt, pin=pin or receipt.wish.pin))
     return guards_of(session, environment, project=project)
 
 
@@ -118,7 +118,8 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
         site_packages = Path(facts.interpreter.site_packages)
         present, package = entries_present(site_packages), installed_package(facts)
         belongs = pinned_project(environment, project)
-        if not present and package is None and not pin_of(store.prefix) and belongs is None:
+        pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
+        if not present and package is None and not pinned:
             return guards_of(session, environment)
         with _transaction(store, facts, "guard remove") as transaction:
             unpinning = pin_removal(store, transaction.stage)
@@ -127,8 +128,13 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
                 note_removal(package, facts, session.now(), transaction)
             if belongs is not None:
                 unpin_its_project(store, belongs, transaction)
-            transaction.commit(receipt)
+            transaction.commit(_wishing(receipt, pin=False))
     return guards_of(session, environment)
+
+
+def _wishing(receipt: Receipt, *, pin: bool) -> Receipt:
+    """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
+    return replace(receipt, wish=replace(receipt.wish, pin=pin))
 
 
 def _guards(facts: Facts, receipt: Receipt | None) -> Guards:

@@ -75,11 +75,18 @@ def test_a_pin_comes_is_told_and_goes_to_the_byte(ready: Pinned) -> None:
 def test_a_configuration_of_our_own_making_goes_with_the_pin(ready: Pinned) -> None:
     _pin(ready)
     assert set(pinned_settings(ready.configuration.read_bytes())) == {"find-links", "constraint"}
+    assert _wished(ready)
     remove_guard(ready.session, ready.environment)
     assert not ready.configuration.exists()
+    assert not _wished(ready), "doctor would miss what was removed on purpose"
     _undo_last(ready)
     _undo_last(ready)
     assert not ready.configuration.exists()
+
+
+def _wished(ready: Pinned) -> bool:
+    receipt = Store(ready.prefix).read_receipt()
+    return receipt is not None and receipt.wish.pin
 
 
 def test_pip_keeps_to_the_pin(ready: Pinned) -> None:
