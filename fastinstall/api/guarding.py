@@ -38,8 +38,9 @@ from fastinstall.model.guards import Guards
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.probes.project import project_of
 from fastinstall.rules.messages import fix_command
-from fastinstall.rules.pins import refuse_unpinnable
+from fastinstall.rules.pins import is_of_pixi, refuse_unpinnable
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.system.lock import locked
 
@@ -84,11 +85,12 @@ def install_guard(
             raise RefusedError(
                 "the PIL in place is not what fastinstall has put there", hint=fix_command(environment.prefix)
             )
-        if pin:
+        by_pixi = pin and is_of_pixi(environment.prefix) and project_of(store.prefix, project) is not None
+        if pin and not by_pixi:  # pixi reads no pins but its own
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
-        add_pin = pin_to_add(session, facts, receipt) if pin else None
+        add_pin = pin_to_add(session, facts, receipt) if pin and not by_pixi else None
         belongs = unpinned_project(environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)

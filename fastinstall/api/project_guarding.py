@@ -81,7 +81,8 @@ def pin_its_project(
     if noted_project(prefix) != Path(project.directory):
         _forget(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
-    pin_project(session, environment, project, receipt, _wheel(session, environment, receipt))
+    wheel = Path(receipt.wheel) if project.manager is Manager.PIXI else _wheel(session, environment, receipt)
+    pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 

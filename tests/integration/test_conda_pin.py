@@ -1,5 +1,7 @@
 """`guard` on environments in conda's format: the guard package and the pin come, are told of, go, and are undone."""
 
+import json
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,12 +12,22 @@ from conda_swappable import SCRIPTS, STOCK, as_package, stacked, swappable_chann
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox
 
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import Store
 from fastinstall.rules.pins import HOLDS_BACK, PIN, PINNED, pinned_text
 
 pytest_plugins = ("conda_fixtures",)
 
 Make = Callable[..., Path]
+PIXI = """\
+[workspace]
+name = "gallery"
+channels = ["conda-forge"]  # ours
+platforms = ["linux-64"]
+
+[dependencies]
+python = "3.11.*"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +58,37 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
     for identifier, text in zip(_transactions(prefix), (f"numpy <2\n{PIN}\n", "numpy <2"), strict=True):
         assert sandbox.cli("rollback", "--yes", "--to", identifier, *there).exit_code == 0
         assert pinned.read_text() == text
+
+
+def test_an_environment_of_pixi_is_pinned_in_its_workspace(
+    place: tuple[Sandbox, tuple[str, str]], unpacked: Path
+) -> None:
+    sandbox, channels = place
+    workspace = sandbox.root / "workspace"
+    prefix = stacked(workspace / ".pixi/envs/default", channels, unpacked, "python", "fastinstall-guard")
+    as_package(prefix, channels[0])
+    _with_subdir(prefix)
+    manifest, there = workspace / "pixi.toml", ("--prefix", str(prefix))
+    manifest.write_text(PIXI)
+    done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
+    assert done.exit_code == 0, done.text
+    said = tomllib.loads(manifest.read_text())
+    assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
+    assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
+    assert (workspace / ".fastinstall/channel/noarch/repodata.json").is_file()
+    assert not (prefix / PINNED).exists()
+    assert sandbox.cli("guard", "status", "--json", *there).document["pins"][0]["kind"] == "pixi"
+    removed = sandbox.cli("guard", "remove", "--yes", *there)
+    assert removed.exit_code == 0, removed.text
+    assert manifest.read_text() == PIXI
+    assert not (workspace / ".fastinstall").exists()
+
+
+def _with_subdir(prefix: Path) -> None:
+    file = prefix / RECEIPT
+    kept = json.loads(file.read_text())
+    kept["conda"]["package"]["subdir"] = "linux-64"
+    file.write_text(json.dumps(kept))
 
 
 def _transactions(prefix: Path) -> list[str]:
