@@ -258,11 +258,29 @@ REFUSED = (
         variables=UNREACHABLE,
     ),
     Case(
-        name="pin where there is no conda",
-        arguments=(*SETUP, "--pin"),
+        name="pin of a name that nobody requires",
+        arguments=(*SETUP, "--pin", "--dist-name", "pillow-simd"),
         exit_code=5,
-        says=("--pin: {env} is no conda environment", "constraints"),
+        says=("--pin: others require pillow", "--dist-name pillow --pin"),
         variables=UNREACHABLE,
+    ),
+    Case(
+        name="guard of nothing",
+        arguments=("guard", "install", "--pin", "--yes", "--prefix", "{env}"),
+        exit_code=5,
+        says=("nothing here that could be guarded", "fastinstall setup --prefix {env}"),
+    ),
+    Case(
+        name="files for a guard that takes none",
+        arguments=("guard", "status", "uv.lock", "--prefix", "{env}"),
+        exit_code=2,
+        says=("guard status takes no files: uv.lock", "fastinstall guard status"),
+    ),
+    Case(
+        name="file that is no lock",
+        arguments=("guard", "check", "{env}/pyvenv.cfg"),
+        exit_code=2,
+        says=("{env}/pyvenv.cfg", "uv.lock"),
     ),
     Case(
         name="fastinstall's own environment",
