@@ -7,7 +7,7 @@ What uv, poetry and pdm do stands in test_swap_matrix_projects.py.
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play
+from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play, played
 from matrix_record import record
 from matrix_scene import Column, Scene, make_scene
 from sandbox import NewSandbox
@@ -31,9 +31,9 @@ ROWS = (
     Row(command="pip install demanding", unpinned=REQUIRED, pinned=REFUSED),
     Row(command="pip uninstall -y pillow", unpinned=GONE, pinned=GONE),
     Row(command="pip install -r older.txt", unpinned=EARLIER, pinned=REFUSED),
-    Row(command="pip install -r same.txt", unpinned=KEPT, pinned=KEPT),
+    Row(command="pip install -r same.txt", unpinned=KEPT, pinned=KEPT, alike=True),
     Row(command="pip install --require-hashes -r hashed-older.txt", unpinned=EARLIER, pinned=REFUSED),
-    Row(command="pip install --require-hashes -r hashed-same.txt", unpinned=KEPT, pinned=KEPT),
+    Row(command="pip install --require-hashes -r hashed-same.txt", unpinned=KEPT, pinned=KEPT, alike=True),
     Row(
         command="pip --python .venv/bin/python install -U pillow",
         unpinned=LATER,
@@ -41,7 +41,7 @@ ROWS = (
         activated=False,
     ),
     Row(command="pip install --target elsewhere pillow", unpinned=KEPT, pinned=KEPT),
-    Row(command="pip install --target {site} --upgrade pillow", unpinned=LATER, pinned=KEPT),
+    Row(command="pip install --target {site} --upgrade pillow", unpinned=LATER, pinned=KEPT, alike=True),
 )
 
 
@@ -52,7 +52,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 
 @pytest.mark.parametrize("column", Column)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+@pytest.mark.parametrize("row", played(ROWS), ids=lambda row: row.command)
 def test_a_pip_command(scene: Scene, row: Row, column: Column) -> None:
     play(scene, row, column)
     record(scene, row, column)

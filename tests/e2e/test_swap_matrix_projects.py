@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play
+from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play, played
 from matrix_record import record
 from matrix_scene import Column, Scene, make_scene
 from project_tools import ProjectTools
@@ -22,7 +22,7 @@ LATER_BY_PDM = Outcome(change="was replaced with Pillow {newer}", tool="pdm", to
 
 ROWS = (
     Row(manager="uv-pip", command="uv pip install easel", unpinned=KEPT, pinned=KEPT),
-    Row(manager="uv-pip", command="uv pip install -U frame", unpinned=LATER, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip install -U frame", unpinned=LATER, pinned=KEPT, alike=True),
     Row(manager="uv-pip", command="uv pip install -U pillow", unpinned=LATER, pinned=KEPT),
     Row(manager="uv-pip", command="uv pip install --reinstall frame", unpinned=LATER, pinned=KEPT),
     Row(
@@ -39,10 +39,10 @@ ROWS = (
         pinned=REFUSED,
     ),
     Row(manager="uv-pip", command="uv pip sync older.txt", unpinned=EARLIER, pinned=REFUSED),
-    Row(manager="uv-pip", command="uv pip sync same.txt", unpinned=KEPT, pinned=KEPT),
+    Row(manager="uv-pip", command="uv pip sync same.txt", unpinned=KEPT, pinned=KEPT, alike=True),
     Row(manager="uv-pip", command="uv pip uninstall pillow", unpinned=GONE, pinned=GONE),
     Row(manager="uv", command="uv sync", unpinned=STOCK, pinned=KEPT),
-    Row(manager="uv", command="uv sync --upgrade", unpinned=LATER, pinned=KEPT),
+    Row(manager="uv", command="uv sync --upgrade", unpinned=LATER, pinned=KEPT, alike=True),
     Row(manager="uv", command="uv run python -c 'import PIL'", unpinned=STOCK_IN_COMMAND, pinned=KEPT),
     Row(manager="uv", command="uv add easel", unpinned=STOCK, pinned=KEPT),
     Row(manager="poetry", command="poetry install", unpinned=STOCK_BY_POETRY, pinned=KEPT),
@@ -59,7 +59,7 @@ def scene(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Scen
 
 
 @pytest.mark.parametrize("column", Column)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+@pytest.mark.parametrize("row", played(ROWS), ids=lambda row: row.command)
 def test_a_command_of_another_tool(scene: Scene, row: Row, column: Column) -> None:
     play(scene, row, column)
     record(scene, row, column)

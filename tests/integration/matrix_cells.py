@@ -1,8 +1,10 @@
 """One cell of the swap matrix: a command, what it does to the stack, who tells of it, and the printed way back."""
 
+import os
 import re
 import shlex
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from matrix_scene import Column, Scene
@@ -64,6 +66,7 @@ class Row:
         pinned: what it does where it is pinned.
         manager: whose set-up it meets: "pip" and "uv-pip" find an environment, the others a project.
         activated: the environment is.
+        alike: another row shows the same by the same way; it is played where all are asked for.
     """
 
     command: str
@@ -71,10 +74,16 @@ class Row:
     pinned: Outcome
     manager: str = "pip"
     activated: bool = True
+    alike: bool = False
 
     def expected(self, column: Column) -> Outcome:
         """What it does in a column."""
         return self.pinned if column is Column.PINNED else self.unpinned
+
+
+def played(rows: Iterable[Row]) -> list[Row]:
+    """The rows of a run: with FASTINSTALL_TEST_ALL_ROWS all of them, as the published page has them."""
+    return [row for row in rows if not row.alike or os.environ.get("FASTINSTALL_TEST_ALL_ROWS")]
 
 
 def play(scene: Scene, row: Row, column: Column) -> None:

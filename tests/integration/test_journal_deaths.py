@@ -114,7 +114,7 @@ def test_a_rollback_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: Pa
 def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
     scene = Scene(scenery, nothing)
     before = picture(scene.store().prefix, times=False)
-    for death in _steps_that_leave_work(scene)[::16]:
+    for death in _steps_that_leave_work(scene)[::32]:
 
         def cut(step: int, death: int = death) -> bool:
             store = scene.store()
