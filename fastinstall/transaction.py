@@ -34,17 +34,9 @@ from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import (
-    Build,
-    ChangeCondaPackages,
-    CreateEnvironment,
-    Pin,
-    Plan,
-    Prove,
-    Swap,
-    Verify,
-)
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, Receipt
+from fastinstall.model.steps import Build, ChangeCondaPackages, CreateEnvironment, Pin, Prove, Swap, Verify
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.messages import quote
 from fastinstall.system.lock import locked

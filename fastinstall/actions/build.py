@@ -16,7 +16,8 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Build, CondaToolchain, Plan, PrivateHeaders, SystemPackages
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import Build, CondaToolchain, PrivateHeaders, SystemPackages
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.rules.flags import probed_flags

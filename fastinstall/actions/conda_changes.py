@@ -15,7 +15,7 @@ from fastinstall.journal.stretch import Stretch
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.event import Emit, Started, ignore
-from fastinstall.model.plan import ChangeCondaPackages
+from fastinstall.model.steps import ChangeCondaPackages
 from fastinstall.rules.messages import quote
 
 _GROUNDS = (

@@ -11,7 +11,7 @@ from fastinstall.installers.conda.history import history_revision
 from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaStack
-from fastinstall.model.plan import Pin, Swap
+from fastinstall.model.steps import Pin, Swap
 
 
 def record_revision(stack: CondaStack, swap: Swap, conda: Conda, now: datetime, transaction: Transaction) -> None:

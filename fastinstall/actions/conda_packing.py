@@ -14,7 +14,7 @@ from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode, digest, dump, encode
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import MakeCondaPackages
+from fastinstall.model.steps import MakeCondaPackages
 from fastinstall.system import files
 
 _FORMAT = 1

@@ -17,8 +17,8 @@ from fastinstall.model.conda import Conda, CondaStack
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import MakeCondaPackages
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.steps import MakeCondaPackages
 from fastinstall.rules.conda_stack import CHANNEL
 from fastinstall.system import files
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.model.conda import Conda
-from fastinstall.model.plan import Swap
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.steps import Swap
 
 _RECORDS = "conda-meta"
 _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})

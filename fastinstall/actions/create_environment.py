@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fastinstall.errors import FailedError
-from fastinstall.model.plan import CreateEnvironment
+from fastinstall.model.steps import CreateEnvironment
 from fastinstall.system import files, process
 
 

@@ -11,7 +11,8 @@ from fastinstall.installers.pip_trial import Outlook, PipConditions, outlook
 from fastinstall.model.event import Emit, Noted, Started
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import PinForPip, Plan
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import PinForPip
 from fastinstall.rules.messages import listing
 from fastinstall.rules.pip_pins import constraints_text, location
 from fastinstall.rules.pip_steps import pip_pin

@@ -21,8 +21,8 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.model.machine import Cpu
-from fastinstall.model.plan import Build
 from fastinstall.model.proof import Proof, ProofStatus, ProofSubject, failed_operations
+from fastinstall.model.steps import Build
 from fastinstall.rules.levels import rank, tunable_for
 from fastinstall.rules.messages import listing
 from fastinstall.rules.parts import guilty_parts

@@ -9,8 +9,9 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.model.conda import Engine
 from fastinstall.model.core import Library
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Build, MakeCondaPackages, Plan
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
+from fastinstall.model.steps import Build, MakeCondaPackages
 
 
 def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Receipt:

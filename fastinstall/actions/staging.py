@@ -16,8 +16,9 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Build, InstallGuard, MakeCondaPackages, Plan, Prove
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import BuiltCore, SpeedTable
+from fastinstall.model.steps import Build, InstallGuard, MakeCondaPackages, Prove
 from fastinstall.model.wish import Risk
 
 

@@ -4,7 +4,8 @@ from typing import TypeVar
 
 from fastinstall.errors import FailedError
 from fastinstall.model.codec import kind_of
-from fastinstall.model.plan import Plan, Step
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import Step
 
 S = TypeVar("S", bound=Step)
 

@@ -15,7 +15,7 @@ from fastinstall.model.codec import digest
 from fastinstall.model.conda import Engine
 from fastinstall.model.event import Noted, Started
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import CondaToolchain
+from fastinstall.model.steps import CondaToolchain
 from fastinstall.rules.conda_toolchain import COMPILER
 from fastinstall.system import files
 from fastinstall.system.lock import locked

@@ -28,7 +28,7 @@ from fastinstall.model.event import Noted, Started
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.merge import MergeReport
-from fastinstall.model.plan import Build
+from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.facts import ObservationRequest

@@ -8,7 +8,7 @@ from fastinstall.api.target import Target, base_python
 from fastinstall.errors import RefusedError
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, Interpreter, Stack
-from fastinstall.model.plan import CreateEnvironment
+from fastinstall.model.steps import CreateEnvironment
 from fastinstall.probes.interpreter import observe_interpreter
 
 

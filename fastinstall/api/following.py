@@ -15,8 +15,9 @@ from fastinstall.api.target import Target
 from fastinstall.errors import FailedError, FastinstallError, RefusedError, UsageError
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Plan, Prove
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
+from fastinstall.model.steps import Prove
 from fastinstall.model.wish import Risk, Wish
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.intent import Intent

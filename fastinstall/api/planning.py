@@ -17,16 +17,10 @@ from fastinstall.model.conda import Engine
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.plan import (
-    Build,
-    CondaToolchain,
-    CreateEnvironment,
-    Plan,
-    PrivateHeaders,
-    SystemPackages,
-)
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
 from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes

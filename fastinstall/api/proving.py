@@ -18,8 +18,8 @@ from fastinstall.errors import DocumentError, RefusedError
 from fastinstall.model.codec import digest, document, dump, open_document
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import Build
 from fastinstall.model.proof import Proof, ProofSubject
+from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.proof.whole import Case, whole_proof
 from fastinstall.system import files

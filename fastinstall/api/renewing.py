@@ -14,8 +14,9 @@ from fastinstall.journal.stamp import fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document
-from fastinstall.model.plan import Plan, Verify
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
+from fastinstall.model.steps import Verify
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.messages import fix_command
 from fastinstall.system.lock import locked

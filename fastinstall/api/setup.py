@@ -20,9 +20,10 @@ from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject, Plan
+from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject
 from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.rules.guard_plan import is_for_guard_alone

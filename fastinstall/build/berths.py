@@ -13,7 +13,7 @@ from fastinstall.build.linking import Place
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.system import files
 from fastinstall.system.process import run
 

@@ -18,7 +18,7 @@ from fastinstall.build.provenance import Ingredient, Provenance
 from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Build
+from fastinstall.model.steps import Build
 from fastinstall.system import files
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"

@@ -11,7 +11,7 @@ from fastinstall.build.variables import Flags, build_variables
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Emit, Progressed
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.rules.flags import audit_compile_lines, compiled_file, parse_setup_summary
 from fastinstall.system import files
 from fastinstall.system.process import Leash, run

@@ -22,7 +22,7 @@ from fastinstall.build.variables import preprocessor_flags
 from fastinstall.build.wheel import unpack_wheel
 from fastinstall.model.event import Finished, Started
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.system import files
 from fastinstall.system.process import Leash
 from fastinstall.system.together import together

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fastinstall.build.headers import Headers, include_flags
 from fastinstall.build.request import BuildRequest
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.system import files
 from fastinstall.system.process import run
 

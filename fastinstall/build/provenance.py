@@ -11,7 +11,7 @@ from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.model.wish import LinkMode
 
 PIPELINE_VERSION = 3

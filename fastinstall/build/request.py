@@ -8,8 +8,8 @@ from fastinstall.model.event import Emit, ignore
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Compiler
-from fastinstall.model.plan import Build
 from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.steps import Build
 
 
 @immutable

@@ -9,7 +9,7 @@ from fastinstall.build.reproducible import FIXED_VARIABLES
 from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import pip_environment
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 
 _STRAY = frozenset(
     {

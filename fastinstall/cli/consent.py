@@ -9,7 +9,8 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import as_flags
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError
-from fastinstall.model.plan import CreateEnvironment, Hazard, Plan
+from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.steps import CreateEnvironment
 from fastinstall.model.wish import Risk, Wish
 from fastinstall.rules.messages import quote
 

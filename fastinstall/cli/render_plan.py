@@ -4,18 +4,17 @@ from collections.abc import Iterator
 
 from fastinstall.cli.page import Page, joined
 from fastinstall.model.conda import CondaChange, Engine
-from fastinstall.model.plan import (
+from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.steps import (
     Build,
     ChangeCondaPackages,
     CondaToolchain,
     CreateEnvironment,
-    Hazard,
     InstallGuard,
     MakeCondaPackages,
     Pin,
     PinForPip,
     PinProject,
-    Plan,
     PrivateHeaders,
     Prove,
     Step,

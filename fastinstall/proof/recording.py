@@ -18,7 +18,7 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError
 from fastinstall.model.event import ignore
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.system import files
 
 _LEVEL = "recorded"

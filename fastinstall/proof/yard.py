@@ -10,7 +10,7 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.build.source import extract_source
 from fastinstall.build.variables import without_stray
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Target
+from fastinstall.model.steps import Target
 from fastinstall.proof.recording import CoreSteps, record_steps
 from fastinstall.proof.runs import Stack
 from fastinstall.proof.variant import Variant, compile_core, seat_core

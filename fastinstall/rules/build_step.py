@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Build, Target
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode, Wish
 from fastinstall.rules.decision import Decision
 from fastinstall.rules.flags import compile_flags, probed_flags

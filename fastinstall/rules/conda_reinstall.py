@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
-from fastinstall.model.plan import ChangeCondaPackages, MakeCondaPackages, Plan, Step
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import ChangeCondaPackages, MakeCondaPackages, Step
 from fastinstall.rules.conda_names import TURBO
 from fastinstall.rules.conda_repair import clobbered_to_reinstall
 from fastinstall.rules.messages import listing

@@ -1,7 +1,7 @@
 """What a solver is asked before there can be a plan. Pure."""
 
 from fastinstall.model.conda import CondaPackage, CondaRequest, Engine
-from fastinstall.model.plan import Build
+from fastinstall.model.steps import Build
 from fastinstall.rules.build_step import build_step
 from fastinstall.rules.conda_engine import is_conda, planned_engine, refuse_unsuited_engine
 from fastinstall.rules.conda_libraries import channels_for, missing_packages

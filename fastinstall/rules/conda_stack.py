@@ -10,8 +10,8 @@ from pathlib import PurePath
 
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.plan import Build
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.steps import Build
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.levels import rank
 

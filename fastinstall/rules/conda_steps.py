@@ -6,7 +6,8 @@ from pathlib import PurePath
 from fastinstall.errors import RefusedError
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, Engine
 from fastinstall.model.immutable import immutable
-from fastinstall.model.plan import Build, ChangeCondaPackages, Hazard, MakeCondaPackages, Pin, Skipped, Step
+from fastinstall.model.plan import Hazard, Skipped
+from fastinstall.model.steps import Build, ChangeCondaPackages, MakeCondaPackages, Pin, Step
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.conda_advice import conda_advice, libraries_reason, wheel_warning
 from fastinstall.rules.conda_change import change_hazards, change_reason, changed_environment

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import Toolchain
-from fastinstall.model.plan import CondaToolchain
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.steps import CondaToolchain
 from fastinstall.model.wish import ToolchainSource, Wish
 from fastinstall.rules.messages import listing, quote
 

@@ -6,9 +6,10 @@ Pure. Nothing else may be wrong: whatever a setup would have to do beside it is 
 from dataclasses import replace
 
 from fastinstall.model.facts import Facts, GuardState
-from fastinstall.model.plan import InstallGuard, Plan, Skipped, Verify
+from fastinstall.model.plan import Plan, Skipped
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import InstallGuard, Verify
 from fastinstall.model.wish import Wish
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.messages import listing

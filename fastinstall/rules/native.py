@@ -7,8 +7,9 @@ from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
-from fastinstall.model.plan import CondaToolchain, Hazard, PrivateHeaders, Step, SystemPackages
+from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import CondaToolchain, PrivateHeaders, Step, SystemPackages
 from fastinstall.model.wish import Risk, ToolchainSource, Wish
 from fastinstall.rules.conda_toolchain import conda_toolchain, install_extra
 from fastinstall.rules.messages import listing

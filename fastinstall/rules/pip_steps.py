@@ -5,7 +5,8 @@ from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.pins import PinKind, PinState
-from fastinstall.model.plan import Build, PinForPip, Skipped
+from fastinstall.model.plan import Skipped
+from fastinstall.model.steps import Build, PinForPip
 from fastinstall.model.wish import Wish
 from fastinstall.rules.messages import quote
 from fastinstall.rules.pins import HOLDS_BACK, NAME

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.model.facts import Facts, Owner
-from fastinstall.model.plan import Build, Hazard, InstallGuard, Plan, Prove, Skipped, Step, Swap, Verify
+from fastinstall.model.plan import Hazard, Plan, Skipped
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import Build, InstallGuard, Prove, Step, Swap, Verify
 from fastinstall.model.wish import Wish
 from fastinstall.rules.build_step import build_step
 from fastinstall.rules.conda_engine import refuse_unsuited_engine

@@ -2,7 +2,7 @@
 
 from fastinstall.model.immutable import immutable
 from fastinstall.model.pins import Manager, PinKind, Project
-from fastinstall.model.plan import Build, PinProject
+from fastinstall.model.steps import Build, PinProject
 from fastinstall.rules.messages import quote
 from fastinstall.rules.situation import Situation
 

@@ -7,9 +7,9 @@ from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.pins import Project
-from fastinstall.model.plan import CreateEnvironment
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import CreateEnvironment
 from fastinstall.model.wish import Wish
 
 

@@ -18,7 +18,7 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
-from fastinstall.model.plan import ChangeCondaPackages
+from fastinstall.model.steps import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"
 _FIRST_REVISION = "==> 2026-11-20 10:00:00 <==\n+jpeg-9e-0\n+turbo-2.0-0\n"

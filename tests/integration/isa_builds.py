@@ -24,7 +24,7 @@ from fastinstall.api.setup import workshop_for
 from fastinstall.api.target import Target
 from fastinstall.build.request import BuildRequest
 from fastinstall.model.machine import Cpu
-from fastinstall.model.plan import Build
+from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.proof.recording import CompileStep, CoreSteps
 from fastinstall.proof.variant import CompiledCore, Variant, compile_core, seat_core

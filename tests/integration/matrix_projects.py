@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from project_tools import OF_PDM, OF_POETRY
+
 _MANIFEST = """\
 [project]
 name = "gallery"
@@ -10,26 +12,7 @@ version = "0.1.0"
 requires-python = ">={python}"
 dependencies = ["frame>=1", "pillow>=8"]
 """
-_OF_POETRY = """
-[tool.poetry]
-package-mode = false
-
-[[tool.poetry.source]]
-name = "local"
-url = "{url}"
-priority = "primary"
-"""
-_OF_PDM = """
-[tool.pdm]
-distribution = false
-
-[[tool.pdm.source]]
-name = "pypi"
-url = "{url}"
-verify_ssl = false
-"""
-
-MANIFESTS = {"uv": _MANIFEST, "poetry": _MANIFEST + _OF_POETRY, "pdm": _MANIFEST + _OF_PDM}
+MANIFESTS = {"uv": _MANIFEST, "poetry": _MANIFEST + OF_POETRY, "pdm": _MANIFEST + OF_PDM}
 """By manager; the directory has nothing of a package to build."""
 
 LOCK = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}

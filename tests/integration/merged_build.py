@@ -21,8 +21,8 @@ from fastinstall.api.target import Target
 from fastinstall.build.request import BuildRequest
 from fastinstall.build.source import extract_source
 from fastinstall.merge.trees import Trees, merge_trees
-from fastinstall.model.plan import Build
 from fastinstall.model.proof import CaseDifference
+from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.proof.matrix import prove_matrix
 from fastinstall.proof.results import Results

@@ -17,7 +17,7 @@ from fastinstall.build.wheel import pack_wheel, tags_of, unpack_wheel
 from fastinstall.installers.conda.microarchitectures import microarchitectures
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import Build, Target
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.conda_stack import planned_guard, planned_stack

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from builders import changed, receipt
 from matrix_index import stub_wheel
-from project_tools import ProjectTools
+from project_tools import OF_PDM, OF_POETRY, ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
@@ -36,25 +36,7 @@ version = "0.1.0"
 requires-python = ">={PYTHON}"
 dependencies = ["frame>=1"]
 """
-_OF_POETRY = """
-[tool.poetry]
-package-mode = false
-
-[[tool.poetry.source]]
-name = "local"
-url = "{url}"
-priority = "primary"
-"""
-_OF_PDM = """
-[tool.pdm]
-distribution = false
-
-[[tool.pdm.source]]
-name = "pypi"
-url = "{url}"
-verify_ssl = false
-"""
-_MORE = {Manager.UV: "\n[tool.uv]\npackage = false\n", Manager.POETRY: _OF_POETRY, Manager.PDM: _OF_PDM}
+_MORE = {Manager.UV: "\n[tool.uv]\npackage = false\n", Manager.POETRY: OF_POETRY, Manager.PDM: OF_PDM}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,25 @@ from made_once import key_of, made_once
 from sandbox import UV, Sandbox, run
 
 REQUIREMENTS = ("poetry==2.5.1", "pdm[locked]==2.29.3")
+OF_POETRY = """
+[tool.poetry]
+package-mode = false
+
+[[tool.poetry.source]]
+name = "local"
+url = "{url}"
+priority = "primary"
+"""
+OF_PDM = """
+[tool.pdm]
+distribution = false
+
+[[tool.pdm.source]]
+name = "pypi"
+url = "{url}"
+verify_ssl = false
+"""
+"""What a manifest has for its tool, besides; `url` is the index that it asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import pip_settings
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Event, Noted
-from fastinstall.model.plan import Build, Target
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.interpreter import observe_interpreter

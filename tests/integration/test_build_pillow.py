@@ -28,8 +28,8 @@ from fastinstall.installers.pip import argv_for, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.event import Event, Progressed, ignore
 from fastinstall.model.machine import Compiler
-from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.interpreter import observe_interpreter

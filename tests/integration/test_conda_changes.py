@@ -20,7 +20,7 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaTool, Engine
 from fastinstall.model.event import Event, Started, ignore
-from fastinstall.model.plan import ChangeCondaPackages
+from fastinstall.model.steps import ChangeCondaPackages
 
 pytest_plugins = ("conda_fixtures",)
 

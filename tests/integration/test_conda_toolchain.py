@@ -22,7 +22,7 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import PipSettings
 from fastinstall.model.event import Event, Noted
-from fastinstall.model.plan import CondaToolchain
+from fastinstall.model.steps import CondaToolchain
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.cpu import observe_cpu
 

@@ -23,7 +23,7 @@ from fastinstall.api.repair import plan_repair
 from fastinstall.api.session import open_session
 from fastinstall.api.target import Target, find
 from fastinstall.journal.store import Store
-from fastinstall.model.plan import Swap
+from fastinstall.model.steps import Swap
 from fastinstall.model.wish import Wish
 from fastinstall.probes.distributions import observe_distributions
 from fastinstall.rules.intent import Asked, asked

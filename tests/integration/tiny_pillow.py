@@ -16,8 +16,8 @@ from typing import Any
 from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import argv_for
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, Source
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.interpreter import observe_interpreter

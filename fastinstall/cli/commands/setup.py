@@ -15,7 +15,8 @@ from fastinstall.cli.render import report_text, speed_text
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.model.codec import document, dump
-from fastinstall.model.plan import CreateEnvironment, Plan
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import CreateEnvironment
 from fastinstall.rules.messages import quote
 
 

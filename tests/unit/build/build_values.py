@@ -9,8 +9,8 @@ from builders import healthy_facts, recipe
 from fastinstall.build.request import BuildRequest
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.machine import Compiler
-from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 
 JPEG = NativeRequirement(

@@ -22,8 +22,9 @@ from fastinstall.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Report, Status
-from fastinstall.model.plan import Build, Hazard, InstallGuard, Plan, Skipped, SystemPackages, Target, Verify
+from fastinstall.model.plan import Hazard, Plan, Skipped
 from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.steps import Build, InstallGuard, SystemPackages, Target, Verify
 from fastinstall.model.wish import LinkMode, Risk, Wish
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))

@@ -6,7 +6,8 @@ from builders import changed, environment, wish
 
 from fastinstall.cli.page import Page
 from fastinstall.cli.render_plan import plan_text
-from fastinstall.model.plan import PinForPip, Plan
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import PinForPip
 from fastinstall.rules.pip_pins import insertion
 
 

@@ -11,23 +11,21 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import decode, digest, document, dump, encode, kind_of, open_document
 from fastinstall.model.event import Finished, Noted, Progressed, Started
 from fastinstall.model.finding import Finding, Remedy, Report, Status
-from fastinstall.model.plan import (
+from fastinstall.model.plan import Hazard, Plan, Skipped
+from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import (
     Build,
     CreateEnvironment,
-    Hazard,
     InstallGuard,
-    Plan,
     PrivateHeaders,
     Prove,
-    Skipped,
     Step,
     Swap,
     SystemPackages,
     Target,
     Verify,
 )
-from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
-from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode, Risk, Wish
 
 ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="https://example.org/p.whl", sha256="e" * 64)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from builders import environment, wish
 
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaPackage, Engine
-from fastinstall.model.plan import ChangeCondaPackages, InstallGuard, MakeCondaPackages, Plan, Skipped, Step
+from fastinstall.model.plan import Plan, Skipped
+from fastinstall.model.steps import ChangeCondaPackages, InstallGuard, MakeCondaPackages, Step
 from fastinstall.rules.conda_reinstall import with_reinstalls
 
 TURBO = CondaPackage(name="libjpeg-turbo", version="2.1.5", build="h0_0")

@@ -7,8 +7,8 @@ from builders import PREFIX, healthy_facts
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Build, Target
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.steps import Build, Target
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.conda_stack import (
     CHANNEL,

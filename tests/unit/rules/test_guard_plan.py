@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from builders import changed, healthy_facts, receipt, recipe, wish
 
-from fastinstall.model.plan import InstallGuard, Verify
+from fastinstall.model.steps import InstallGuard, Verify
 from fastinstall.rules.guard_plan import guard_plan, is_for_guard_alone
 
 OUTDATED = {"guard": {"problems": ["the guard is outdated: version 0"]}}

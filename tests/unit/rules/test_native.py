@@ -8,8 +8,8 @@ from builders import changed, healthy_facts, recipe
 from fastinstall.errors import RefusedError
 from fastinstall.model.codec import encode
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import PrivateHeaders, SystemPackages
 from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.steps import PrivateHeaders, SystemPackages
 from fastinstall.model.wish import Wish
 from fastinstall.rules.native import choose_libraries
 

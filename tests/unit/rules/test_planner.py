@@ -37,7 +37,8 @@ from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.codec import encode
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Build, CreateEnvironment, Plan
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import Build, CreateEnvironment
 from fastinstall.rules.conda_request import conda_request
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.planner import make_plan, nothing_to_do

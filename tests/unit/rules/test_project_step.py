@@ -8,7 +8,7 @@ from builders import changed, recipe, stock_facts, wish
 
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.pins import Manager, PinKind, PinState, Project
-from fastinstall.model.plan import PinProject
+from fastinstall.model.steps import PinProject
 from fastinstall.rules.planner import make_plan
 from fastinstall.rules.situation import Situation
 
