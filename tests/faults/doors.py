@@ -1,0 +1,222 @@
+"""Every call by which a Python process changes a disk or starts a program, with somebody at the door.
+
+Inside `watched(hook)` each such call is a boundary: the hook hears of it before and after, in the order in which they
+happen, and may note it, end the process, send a signal, or raise the error that the kernel would have given. The calls
+themselves are the real ones. Files that are opened for writing by `open` write through `os.write`, as `_pyio` does it,
+so that the bytes of a buffered file pass the same door; pipes and terminals keep their own streams.
+
+Not seen: what the programs do that are started, and `mmap`.
+"""
+
+import _pyio  # type: ignore[import-not-found]  # typeshed leaves it out
+import builtins
+import io
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from fastinstall.system import files
+
+
+class Side(StrEnum):
+    """Which side of a call."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary:
+    """A call that changes the disk, forces it, or starts a program.
+
+    Attributes:
+        number: 0 for the first one that is watched.
+        call: of the operating system ("rename", "exchange", "write", "fsync", "start" ...).
+        paths: absolute, as they are named; of a program that is started, its argv.
+        size: of a write, in bytes.
+        site: the functions of fastinstall that led here, the innermost last ("journal.footing.lay").
+    """
+
+    number: int
+    call: str
+    paths: tuple[str, ...]
+    size: int = 0
+    site: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """For people: number, call, last path, innermost function."""
+        path, function = (self.paths or ("",))[-1], (self.site or ("?",))[-1]
+        return f"{self.number} {self.call} {path} in {function}"
+
+
+Hook = Callable[[Boundary, Side, tuple[Any, ...]], None]
+"""Who stands at the door: hears of a call, its side, and its own arguments.
+
+What it raises on the side `BEFORE` takes the place of the call, which does not happen.
+"""
+
+FORCES = frozenset({"fsync", "fdatasync"})
+"""Calls that change nothing that another process could see."""
+
+_ONE_PATH = (
+    *("mkdir", "rmdir", "unlink", "remove", "truncate", "chmod", "chown", "lchown", "utime"),
+    *("setxattr", "mkfifo"),
+)
+_TWO_PATHS = ("rename", "replace", "link", "symlink")
+_DESCRIPTOR = ("write", "pwrite", "writev", "ftruncate", "fchmod", "fchown", "fsync", "fdatasync", "posix_fallocate")
+_SECOND_DESCRIPTOR = ("copy_file_range", "sendfile", "splice")
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+@contextmanager
+def watched(hook: Hook, *, within: Sequence[Path] = ()) -> Iterator[None]:
+    """Have a hook hear of every boundary while the block runs.
+
+    Args:
+        hook: at the door.
+        within: only of calls about something in these directories; empty for all. Programs that are started count
+            wherever they lie.
+    """
+    door = _Door(hook, tuple(os.path.realpath(path) for path in within))
+    with pytest.MonkeyPatch.context() as patch:
+        door.install(patch)
+        yield
+
+
+class _Door:
+    def __init__(self, hook: Hook, within: tuple[str, ...]) -> None:
+        self._hook = hook
+        self._within = within
+        self._number = 0
+        self._busy = False
+
+    def install(self, patch: pytest.MonkeyPatch) -> None:
+        for name in _ONE_PATH:
+            self._patch(patch, name, lambda arguments, keywords: (_absolute(arguments[0], keywords.get("dir_fd")),))
+        for name in _TWO_PATHS:
+            self._patch(patch, name, _two_paths)
+        for name in _DESCRIPTOR:
+            self._patch(patch, name, lambda arguments, _keywords: (_path_of(arguments[0]),))
+        for name in _SECOND_DESCRIPTOR:
+            place = 0 if name == "sendfile" else 1
+            self._patch(patch, name, lambda arguments, _keywords, place=place: (_path_of(arguments[place]),))
+        self._patch_opening(patch)
+        self._patch_exchange(patch)
+        self._patch_starting(patch)
+
+    def _patch(self, patch: pytest.MonkeyPatch, name: str, paths: Callable[..., tuple[str, ...]]) -> None:
+        real = getattr(os, name, None)
+        if real is None:
+            return
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return self._pass(name, paths(arguments, keywords), real, arguments, keywords)
+
+        patch.setattr(os, name, call)
+
+    def _patch_opening(self, patch: pytest.MonkeyPatch) -> None:
+        real_open, real_stream = os.open, io.open
+
+        def opened(path: Any, flags: int, *arguments: Any, **keywords: Any) -> int:
+            if not flags & _WRITING:
+                return real_open(path, flags, *arguments, **keywords)
+            paths = (_absolute(path, keywords.get("dir_fd")),)
+            return int(self._pass("open", paths, real_open, (path, flags, *arguments), keywords))
+
+        def stream(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
+            if not set(mode) & set("wax+") or (isinstance(file, int) and not _is_file(file)):
+                return real_stream(file, mode, *arguments, **keywords)
+            return _pyio.open(file, mode, *arguments, **keywords)
+
+        patch.setattr(os, "open", opened)
+        patch.setattr(io, "open", stream)
+        patch.setattr(builtins, "open", stream)
+
+    def _patch_exchange(self, patch: pytest.MonkeyPatch) -> None:
+        real = files._renameat2
+
+        def call(source: Path, target: Path, flags: int) -> None:
+            name = "exchange" if flags == files._RENAME_EXCHANGE else "rename"
+            self._pass(name, (_absolute(source), _absolute(target)), real, (source, target, flags), {})
+
+        patch.setattr(files, "_renameat2", call)
+
+    def _patch_starting(self, patch: pytest.MonkeyPatch) -> None:
+        real = subprocess.Popen.__init__
+
+        def call(child: Any, args: Any, *arguments: Any, **keywords: Any) -> None:
+            words = (args,) if isinstance(args, str | bytes | os.PathLike) else tuple(args)
+            self._pass("start", tuple(map(os.fsdecode, words)), real, (child, args, *arguments), keywords)
+
+        patch.setattr(subprocess.Popen, "__init__", call)
+
+    def _pass(
+        self, call: str, paths: tuple[str, ...], real: Callable[..., Any], arguments: tuple[Any, ...], keywords: Any
+    ) -> Any:
+        if self._busy or not self._concerns(call, paths):
+            return real(*arguments, **keywords)
+        size = len(arguments[1]) if call in ("write", "pwrite") else 0
+        boundary = Boundary(number=self._number, call=call, paths=paths, size=size, site=_site())
+        self._number += 1
+        self._tell(boundary, Side.BEFORE, arguments)
+        result = real(*arguments, **keywords)
+        self._tell(boundary, Side.AFTER, arguments)
+        return result
+
+    def _tell(self, boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
+        """What the hook itself does to the disk is nobody's boundary."""
+        self._busy = True
+        try:
+            self._hook(boundary, side, arguments)
+        finally:
+            self._busy = False
+
+    def _concerns(self, call: str, paths: tuple[str, ...]) -> bool:
+        if call == "start" or not self._within:
+            return call == "start" or any(path.startswith("/") for path in paths)
+        return any(f"{path}/".startswith(f"{directory}/") for path in paths for directory in self._within)
+
+
+def _two_paths(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[str, ...]:
+    source = _absolute(arguments[0], keywords.get("src_dir_fd"))
+    return source, _absolute(arguments[1], keywords.get("dst_dir_fd", keywords.get("dir_fd")))
+
+
+def _absolute(path: Any, directory: int | None = None) -> str:
+    """Links in its directory are followed, a link at its end is not."""
+    if isinstance(path, int):
+        return _path_of(path)
+    above = Path(_path_of(directory)) if directory is not None else Path.cwd()
+    folder, name = os.path.split(above / os.fsdecode(path))
+    return str(Path(os.path.realpath(folder), name))
+
+
+def _path_of(descriptor: int) -> str:
+    """Where an open file lies; "pipe:[1]" for what lies nowhere."""
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink()).removesuffix(" (deleted)")
+
+
+def _is_file(descriptor: int) -> bool:
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+
+def _site() -> tuple[str, ...]:
+    """The way through fastinstall, from outside in; each function once."""
+    names: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("fastinstall."):
+            names.append(f"{module.removeprefix('fastinstall.')}.{frame.f_code.co_name}")
+        frame = frame.f_back
+    return tuple(reversed(tuple(dict.fromkeys(names))))

@@ -1,0 +1,82 @@
+"""Who may stand at the door: one who notes, one who kills, one who breaks the disk, one who calls."""
+
+import errno
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from faults.doors import FORCES, Boundary, Hook, Side
+
+_write = os.write
+
+
+class Notes:
+    """Remembers every boundary that was passed.
+
+    Attributes:
+        passed: in their order.
+    """
+
+    def __init__(self) -> None:
+        self.passed: list[Boundary] = []
+
+    def __call__(self, boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
+        """Note it."""
+        if side is Side.BEFORE:
+            self.passed.append(boundary)
+
+
+def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
+    """Ends the process with SIGKILL at a boundary; a write that dies has half of its bytes written."""
+
+    def hook(boundary: Boundary, now: Side, arguments: tuple[Any, ...]) -> None:
+        if boundary.number == number and now is side:
+            if boundary.call == "write" and side is Side.BEFORE and boundary.size > 1:
+                _write(arguments[0], bytes(arguments[1])[: boundary.size // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return hook
+
+
+def fails_at(number: int, error: int, *, lasting: bool = False) -> Hook:
+    """Raises an error of the kernel's instead of a call; a write that fails for want of space has written half.
+
+    Args:
+        number: of the boundary.
+        error: its number (`errno.ENOSPC`).
+        lasting: every later call that takes space fails too, as on a disk that stays full.
+    """
+
+    def hook(boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
+        if side is not Side.BEFORE:
+            return
+        if boundary.number == number or (lasting and boundary.number > number and boundary.call in _TAKE_SPACE):
+            if boundary.call == "write" and error == errno.ENOSPC and boundary.size > 1:
+                _write(arguments[0], bytes(arguments[1])[: boundary.size // 2])
+            raise OSError(error, os.strerror(error), boundary.paths[-1] if boundary.paths else None)
+
+    return hook
+
+
+_TAKE_SPACE = frozenset({"write", "pwrite", "writev", "mkdir", "open", "copy_file_range", "symlink", "link"})
+
+
+def signalled_at(number: int, by: signal.Signals) -> Hook:
+    """Sends a signal to the process itself, once."""
+
+    def hook(boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
+        if boundary.number == number and side is Side.AFTER:
+            os.kill(os.getpid(), by)
+
+    return hook
+
+
+def looking_at(look: Callable[[Boundary], None]) -> Hook:
+    """Calls something at every moment at which a death would leave another disk behind."""
+
+    def hook(boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
+        if side is Side.BEFORE and boundary.call not in FORCES:
+            look(boundary)
+
+    return hook
