@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Whoever starts the tests in the background has them ignore Ctrl-C, and all that they start likewise (POSIX: sh).
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')
 
 
