@@ -2,7 +2,9 @@
 
 import sys
 
-from fastinstall.cli.main import main
-
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # `-m` put the working directory there: what lies in it is not ours to import
+    from fastinstall.cli.main import main
+
     sys.exit(main())

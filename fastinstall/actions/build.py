@@ -11,6 +11,7 @@ from fastinstall.build.request import BuildRequest, BuildResult
 from fastinstall.errors import RefusedError
 from fastinstall.installers.pip import argv_for, pip_environment
 from fastinstall.installers.private_headers import include_directories, unpack_headers
+from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.installers.system_packages import install_packages
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Started
@@ -64,11 +65,13 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
     """The wheel of a plan.
 
     Raises:
-        FailedError: it could not be fetched or built.
+        FailedError: it could not be fetched or built, or is no Pillow alone.
         RefusedError: there is no compiler.
     """
     if step.prebuilt is not None:
-        return taken(step.prebuilt, workshop)
+        result = taken(step.prebuilt, workshop)
+        require_stack_alone(result.wheel)  # before a proof runs what is in it
+        return result
     return build_wheel(request_for(step, interpreter, brought, workshop))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastinstall.binary.core import read_core
 from fastinstall.errors import FailedError
+from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.model.core import Core
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import BuiltCore
@@ -27,22 +28,21 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
         The name of its `.dist-info` directory.
 
     Raises:
-        FailedError: the wheel is not whole: its RECORD does not match.
+        FailedError: the wheel is not whole, or brings something that is no part of PIL.
     """
+    require_stack_alone(wheel)
     from installer import install  # noqa: PLC0415 (only a setup stages)
     from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415
     from installer.exceptions import InstallerError  # noqa: PLC0415
     from installer.sources import WheelFile  # noqa: PLC0415
 
-    places = {"purelib": stage, "platlib": stage, "scripts": stage / ".scripts", "headers": stage / ".headers"}
     destination = SchemeDictionaryDestination(
-        {**{name: str(path) for name, path in places.items()}, "data": str(stage / ".data")},
+        {"purelib": str(stage), "platlib": str(stage)},  # all that is let through above
         interpreter=str(interpreter.executable),
         script_kind="posix",
     )
     try:
         with WheelFile.open(wheel) as source:
-            source.validate_record(validate_contents=True)
             install(source, destination, additional_metadata={"INSTALLER": INSTALLER})
             metadata = source.dist_info_dir
     except InstallerError as error:

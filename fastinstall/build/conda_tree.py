@@ -12,6 +12,7 @@ from fastinstall.binary.dynamic import ElfError, read_dynamic
 from fastinstall.build.conda_archive import MOMENT, Member
 from fastinstall.build.wheel import metadata_directory, unpack_wheel
 from fastinstall.errors import FailedError
+from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.model.facts import Interpreter
 from fastinstall.system import files, process
 
@@ -38,13 +39,13 @@ def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
         Its `.dist-info` directory.
 
     Raises:
-        FailedError: the wheel is not whole, or has files that name a place of this machine.
+        FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
     """
     site = root / site_packages_of(interpreter)
     site.mkdir(parents=True)
+    require_stack_alone(wheel)
     unpack_wheel(wheel, site)
     metadata = metadata_directory(site)
-    _require_whole(wheel, site, metadata)
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
@@ -66,23 +67,6 @@ def members_of(root: Path) -> dict[str, Member]:
 
 def _files(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("*")) if path.is_file())
-
-
-def _require_whole(wheel: Path, site: Path, metadata: Path) -> None:
-    """Compare with RECORD, and refuse what only an installer could put in place."""
-    rows = csv.reader(io.StringIO((metadata / "RECORD").read_text(encoding="utf-8")))
-    recorded = {row[0]: row[1] for row in rows if row}
-    found = {path.relative_to(site).as_posix(): path for path in _files(site)}
-    wrong = [name for name, digest in recorded.items() if name not in found or digest not in ("", _digest(found[name]))]
-    unknown = [name for name in found if name not in recorded]
-    if wrong or unknown:
-        raise FailedError(
-            f"{wheel}: not a whole wheel: {(wrong or unknown)[0]} is not what its RECORD says",
-            hint="remove it and run the same command again",
-        )
-    data = [name for name in found if name.split("/")[0].endswith(".data")]
-    if data:
-        raise FailedError(f"{wheel}: {data[0]} would lie outside site-packages; such a wheel cannot become a package")
 
 
 def _require_relative(site: Path, root: Path) -> None:
@@ -112,7 +96,7 @@ def _is_inside(place: str, directory: Path, root: Path) -> bool:
 
 def _compile(site: Path, interpreter: Interpreter, root: Path) -> None:
     """Compile from the prefix, so that the code names its files relative to it; in order, so that the bytes repeat."""
-    argv = (str(interpreter.executable), "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
+    argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     process.run(argv, environment=_ALONE, directory=root, timeout=120)
 
 

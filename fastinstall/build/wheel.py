@@ -10,13 +10,14 @@ import io
 import re
 import stat
 import zipfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import quote
+from fastinstall.system.zips import unpack_zip
 
 _DATE = (2020, 1, 1, 0, 0, 0)
-_PERMISSIONS = 0o777
 _EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
 
 
@@ -36,20 +37,23 @@ class Tags:
 
 
 def unpack_wheel(wheel: Path, directory: Path) -> None:
-    """Unpack a wheel, permissions kept.
+    """Unpack a wheel; files that may be run stay so.
+
+    Args:
+        wheel: the file.
+        directory: where to; made if it is not there.
 
     Raises:
-        FailedError: it is no wheel, is damaged, or has a member that would leave the directory.
+        FailedError: it is no wheel, is damaged, or has a member that no wheel needs; nothing is left of it.
     """
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                _require_inside(wheel, member.filename)
-                path = Path(archive.extract(member, directory))
-                if not member.is_dir() and (mode := member.external_attr >> 16 & _PERMISSIONS):
-                    path.chmod(mode)
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise FailedError(f"{wheel}: cannot be unpacked: {error}", hint=f"rm {wheel} and run again") from error
+        unpack_zip(wheel, directory)
+    except OSError as error:
+        where = error.filename or directory
+        raise FailedError(
+            f"{wheel}: cannot be unpacked: {where}: {error.strerror or error}",
+            hint=f"df -h {quote(directory)}; ls -ld {quote(wheel)}",
+        ) from error
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
@@ -99,12 +103,6 @@ def tags_of(tree: Path) -> Tags:
     if not lines:
         raise FailedError(f"{path}: no Tag")
     return Tags(python=lines[0][0], abi=lines[0][1], platforms=tuple(dict.fromkeys(tag[2] for tag in lines)))
-
-
-def _require_inside(wheel: Path, name: str) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise FailedError(f"{wheel}: member {name!r} would leave the directory it is unpacked to")
 
 
 def _entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:

@@ -7,6 +7,7 @@ a `lib*.so` among the files may be a dangling link, as the library's own package
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.installers.system_packages import install_command
+from fastinstall.model.archive import Objection
 from fastinstall.model.event import Emit, Noted
 from fastinstall.system import files
+from fastinstall.system.archive_error import ArchiveError
 from fastinstall.system.process import CommandError, run
 
 _OURS = ("-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1")
@@ -24,6 +27,9 @@ _SECONDS = 300.0
 _URI = re.compile(r"^'[^']+' (?P<file>\S+\.deb) \d+ (?P<hash>\S*)$")
 _DEPENDS = re.compile(r"^\s*(?:Pre)?Depends: (?P<name>[a-z0-9][a-z0-9+.-]*-dev)$")
 _ARCHITECTURE = re.compile(r"\w+-linux-\w+")
+_PLAIN = re.compile(r"d|[-lh][r-][w-][x-][r-][w-][x-][r-][w-][x-] ")
+"""Files and links without further bits, as tar lists them, and directories."""
+
 _LISTS = Path("/var/lib/apt/lists")
 _DEPTH = 3  # libjpeg-dev -> libjpeg8-dev -> libjpeg-turbo8-dev is the longest chain known
 
@@ -157,10 +163,28 @@ def _extract_all(view: _View, packages: tuple[str, ...], root: Path) -> None:
 
 
 def _extract(archive: Path, root: Path) -> bool:
-    """Unpack one package; whether there was a header in it."""
+    """Unpack one package; whether there was a header in it.
+
+    Its content is signed for by the system's archive; dpkg itself writes through no link and leaves no directory.
+    Links of libraries may lead out, as Debian's own do: to the library of this system.
+    """
     listing = run(("dpkg-deb", "--contents", archive), timeout=_SECONDS).stdout
+    odd = next((line for line in listing.splitlines() if not _PLAIN.match(line)), None)
+    if odd is not None:
+        raise ArchiveError(archive, Objection(reason=f"has what no package of headers needs: {odd.strip()!r}"))
     run(("dpkg-deb", "--extract", archive, root), timeout=_SECONDS)
+    _require_inside(archive, root)
     return " ./usr/include/" in listing
+
+
+def _require_inside(archive: Path, root: Path) -> None:
+    """Refuse headers that are links to somewhere else, through however many links."""
+    whole = os.path.realpath(root)
+    for directory, below, names in os.walk(root / "usr" / "include"):
+        for path in (Path(directory, name) for name in ("", *below, *names)):
+            if not Path(os.path.realpath(path)).is_relative_to(whole):
+                member = str(path.relative_to(root))
+                raise ArchiveError(archive, Objection(member=member, reason="is a link that leads out of the package"))
 
 
 def _depends(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:

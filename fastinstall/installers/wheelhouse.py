@@ -4,24 +4,22 @@ Where a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a 
 is checked against the sums inside it.
 """
 
-import gzip
 import json
 import re
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.errors import DocumentError, FailedError
 from fastinstall.installers.selection import FileName, parse_filename
+from fastinstall.installers.sound_wheel import read_sound_metadata
 from fastinstall.model.artefact import Artefact
 from fastinstall.system.files import sha256
+from fastinstall.system.tars import read_tar_member
+from fastinstall.system.zips import sound_zip
 
 _SUMS = "SHA256SUMS"
 _LINE = re.compile(r"^(?P<sha256>[0-9a-fA-F]{64}) [ *](?:\./)?(?P<name>.+)$")
 _PROVENANCE = r"[^/]+\.dist-info/fastinstall\.json"
-_BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError)
 
 
 def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
@@ -80,52 +78,39 @@ def recipe_of(path: Path | None) -> str:
     if path is None or path.suffix != ".whl":
         return ""
     try:
-        with zipfile.ZipFile(path) as archive:
-            told = [name for name in archive.namelist() if re.fullmatch(_PROVENANCE, name)]
+        with sound_zip(path) as archive:
+            told = [name for name in archive.files if re.fullmatch(_PROVENANCE, name)]
             made = json.loads(archive.read(told[0])) if told else {}
-    except (*_BROKEN, ValueError):
+    except (OSError, FailedError, ValueError):
         return ""
     return str(made.get("recipe", "")) if isinstance(made, dict) else ""
 
 
 def _inspect(path: Path, parsed: FileName) -> str:
+    """What it requires of Python, once all of it was found sound."""
     try:
-        return _inspect_wheel(path) if parsed.is_wheel else _inspect_sdist(path)
-    except _BROKEN as error:
+        if parsed.is_wheel:
+            return _requires_python(read_sound_metadata(path))
+        return _requires_python(_read_information(path))
+    except OSError as error:
         raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error
 
 
-def _inspect_wheel(path: Path) -> str:
-    with zipfile.ZipFile(path) as archive:
-        broken = archive.testzip()
-        if broken is not None:
-            raise zipfile.BadZipFile(f"bad checksum of {broken}")
-        metadata = [name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
-        return _requires_python(archive.read(metadata[0])) if metadata else ""
+def _read_information(sdist: Path) -> str:
+    """An sdist's PKG-INFO; empty where it has none."""
+    if sdist.suffix != ".zip":
+        return read_tar_member(sdist, _is_information).decode("utf-8", "replace")
+    with sound_zip(sdist) as archive:
+        found = next(filter(_is_information, archive.files), None)
+        return archive.read(found).decode("utf-8", "replace") if found else ""
 
 
-def _inspect_sdist(path: Path) -> str:
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            metadata = [name for name in archive.namelist() if re.fullmatch(r"[^/]+/PKG-INFO", name)]
-            return _requires_python(archive.read(metadata[0])) if metadata else ""
-    _read_through(path)
-    with tarfile.open(path) as archive:
-        for member in archive:
-            if re.fullmatch(r"[^/]+/PKG-INFO", member.name) and (stream := archive.extractfile(member)):
-                return _requires_python(stream.read())
-    return ""
+def _is_information(name: str) -> bool:
+    return re.fullmatch(r"[^/]+/PKG-INFO", name) is not None
 
 
-def _read_through(path: Path) -> None:
-    """Read a compressed file to its end, where its checksum stands."""
-    with gzip.open(path) as stream:
-        while stream.read(1 << 20):
-            pass
-
-
-def _requires_python(metadata: bytes) -> str:
-    for line in metadata.decode("utf-8", "replace").splitlines():
+def _requires_python(metadata: str) -> str:
+    for line in metadata.splitlines():
         if not line:
             break
         key, _, value = line.partition(":")

@@ -1,13 +1,14 @@
 """The C compiler that would build, and which flags it accepts: found out by giving them to it."""
 
 import shlex
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from fastinstall.errors import UsageError
 from fastinstall.model.machine import Compiler
 from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
+from fastinstall.system.surroundings import find_program
 
 _USUAL = ("cc", "gcc", "clang")
 _TIMEOUT = 20.0
@@ -19,6 +20,9 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
     Args:
         flags: which ones to try; those that begin with "-Wl," are tried on the linker.
         variables: environment variables, of which CC and PATH decide.
+
+    Raises:
+        UsageError: CC cannot be split into words.
     """
     command = _command(variables)
     if command is None:
@@ -34,10 +38,17 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
 
 
 def _command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
-    named = shlex.split(variables.get("CC", ""))
+    named = _words(variables.get("CC", ""))
     candidates = [named] if named else [[name] for name in _USUAL]
-    found = (words for words in candidates if shutil.which(words[0], path=variables.get("PATH")))
+    found = (words for words in candidates if find_program(words[0], variables))
     return next((tuple(words) for words in found), None)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"CC={text}: {error}", hint="name a compiler and its first words: export CC=gcc") from None
 
 
 def _accepted(command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -71,7 +82,7 @@ def _succeeds(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
 
 def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
     """What a command said, in English; None where it cannot be started."""
-    program = shutil.which(argv[0], path=variables.get("PATH")) or argv[0]
+    program = find_program(argv[0], variables) or argv[0]
     try:
         return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)
     except CommandError:

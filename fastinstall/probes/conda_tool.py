@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.model.conda import CondaTool
 from fastinstall.probes.conda_condarc import read_word, search_path
+from fastinstall.system.surroundings import find_program
 
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=.*?(['"])(\d[^'"]*)\1""", re.MULTILINE)
@@ -40,11 +40,11 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
 
 def _candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
     executable, python = variables.get("CONDA_EXE", ""), variables.get("CONDA_PYTHON_EXE", "")
-    on_path = shutil.which("conda", path=variables.get("PATH", ""))
+    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")})
     if _is_conda(executable):
         yield (str(Path(executable).absolute()),), "CONDA_EXE"
     if python and os.access(python, os.X_OK) and _module(Path(python).parent.parent):
-        yield (str(Path(python).absolute()), "-m", "conda"), "CONDA_PYTHON_EXE"
+        yield (str(Path(python).absolute()), "-I", "-m", "conda"), "CONDA_PYTHON_EXE"
     if on_path and _is_conda(on_path):
         yield (str(Path(on_path).absolute()),), "PATH"
     for path in _suggested(prefix) if prefix is not None else ():

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,6 +10,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.system.process import CommandError, run
+from fastinstall.system.surroundings import find_program
 
 _TIMEOUT = 10.0
 _TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MULTILINE)
@@ -77,7 +77,7 @@ class _Package:
         return (Path(answer),) if answer else ()
 
     def ask(self, question: str) -> str:
-        program = shutil.which("pkg-config", path=self.variables.get("PATH")) if self.name else None
+        program = find_program("pkg-config", self.variables) if self.name else None
         if program is None:
             return ""
         try:

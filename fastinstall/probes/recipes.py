@@ -6,8 +6,10 @@ from pathlib import Path
 from fastinstall.errors import DocumentError, UsageError
 from fastinstall.model.advisory import Advisory
 from fastinstall.model.recipe import Recipe
+from fastinstall.rules.messages import quote
 from fastinstall.rules.recipes import parse_advisories, parse_recipe
 from fastinstall.system.resources import recipes_directory
+from fastinstall.system.surroundings import refuse_planted
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
@@ -58,6 +60,7 @@ def _files(directories: tuple[Path, ...]) -> dict[str, Path]:
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
         for file in sorted(directory.glob("*.toml")):
+            refuse_planted(file, {}, f"remove it, or FASTINSTALL_RECIPES={quote(directory)} from your variables")
             found.setdefault(file.stem, file)
     return found
 
@@ -66,7 +69,7 @@ def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_text(file), file)
     except DocumentError as error:
-        raise error.hinting(f"correct it, then: fastinstall recipes check {file}") from None
+        raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
     shared = tuple(
         advisory
         for index, name in enumerate(recipe.advisories_from)

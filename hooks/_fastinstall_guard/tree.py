@@ -34,8 +34,7 @@ def first_to_tell(*files: str) -> bool:
     stamp = f"{_root()}-{sha256(os.fsencode(subject)).hexdigest()[:16]}"
     for _ in range(3):  # the directory goes when it is empty, perhaps just now
         try:
-            _sweep()
-            os.close(os.open(f"{_directory()}/{stamp}", os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            _put(stamp)
         except FileExistsError:
             return False
         except OSError:
@@ -48,9 +47,13 @@ def forget(root: int) -> None:
     """Take away what the tree of this process has left in the temporary directory, if it is the first one."""
     try:
         if os.getpid() == root:
-            for name in os.listdir(_directory()):
-                if name.startswith(f"{root}-"):
-                    os.unlink(f"{_directory()}/{name}")
+            directory = _open()
+            try:
+                for name in os.listdir(directory):
+                    if name.startswith(f"{root}-"):
+                        os.unlink(name, dir_fd=directory)
+            finally:
+                os.close(directory)
             os.rmdir(_directory())
     except OSError:
         return
@@ -65,20 +68,33 @@ def _placed(file: str) -> int:
 
 
 def _directory() -> str:
-    temporary = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 (another user's directory is refused by _sweep)
+    temporary = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 (another user's directory is refused by _open)
     return f"{temporary}/fastinstall-guard-{os.getuid()}"
 
 
-def _sweep() -> None:
-    """Make the directory, or forget the trees that have ended."""
-    try:
+def _put(stamp: str) -> None:
+    """Note it in the directory, made where it is missing, and forget the trees that have ended."""
+    try:  # noqa: SIM105 (a module more to load would be one more in each process that tells)
         os.mkdir(_directory(), 0o700)
     except FileExistsError:
-        if os.lstat(_directory()).st_uid != os.getuid():
-            raise PermissionError(_directory()) from None
-        for name in os.listdir(_directory()):
+        pass
+    directory = _open()
+    try:
+        for name in os.listdir(directory):
             if not _lives(name.rpartition("-")[0]):
-                os.unlink(f"{_directory()}/{name}")
+                os.unlink(name, dir_fd=directory)
+        os.close(os.open(stamp, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=directory))
+    finally:
+        os.close(directory)
+
+
+def _open() -> int:
+    """The directory itself, held by a descriptor; another user's, or a link that one has put there, is an error."""
+    directory = os.open(_directory(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if os.fstat(directory).st_uid != os.getuid():
+        os.close(directory)
+        raise PermissionError(_directory())
+    return directory
 
 
 def _root() -> str:

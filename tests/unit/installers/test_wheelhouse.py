@@ -2,6 +2,7 @@ import hashlib
 import io
 import tarfile
 import zipfile
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +17,14 @@ METADATA = b"Metadata-Version: 2.4\nName: x\nRequires-Python: >=3.10\n\nRequires
 
 
 def write_wheel(directory: Path, name: str = WHEEL) -> Path:
-    path = directory / name
+    path, information = directory / name, "pillow-12.1.1.dist-info"
+    contents = {"PIL/__init__.py": b"x = 1\n" * 100, f"{information}/METADATA": METADATA}
+    digests = {name: urlsafe_b64encode(hashlib.sha256(content).digest()) for name, content in contents.items()}
+    rows = [f"{member},sha256={digest.rstrip(b'=').decode()},\n" for member, digest in digests.items()]
+    contents[f"{information}/RECORD"] = "".join([*rows, f"{information}/RECORD,,\n"]).encode()
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("PIL/__init__.py", "x = 1\n" * 100)
-        archive.writestr("pillow-12.1.1.dist-info/METADATA", METADATA)
+        for member, content in contents.items():
+            archive.writestr(member, content)
     return path
 
 
@@ -86,7 +91,7 @@ def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> Non
     content[content.index(b"x = 1")] ^= 1
     wheel.write_bytes(content)
 
-    with pytest.raises(FailedError, match=r"damaged: bad checksum of PIL/__init__\.py"):
+    with pytest.raises(FailedError, match=r"PIL/__init__\.py' is damaged: its checksum is another"):
         read_wheelhouse(tmp_path, everything)
 
 

@@ -38,7 +38,7 @@ def test_condas_python_is_enough(tmp_path: Path) -> None:
     python = tmp_path / "root/bin/python"
     found = find_conda({"CONDA_EXE": "/gone/conda", "CONDA_PYTHON_EXE": str(python)}, None)
     assert found is not None
-    assert (found.command, found.found_by) == ((str(python), "-m", "conda"), "CONDA_PYTHON_EXE")
+    assert (found.command, found.found_by) == ((str(python), "-I", "-m", "conda"), "CONDA_PYTHON_EXE")
     (tmp_path / "root/lib/python3.11/site-packages/conda").rmdir()
     assert find_conda({"CONDA_PYTHON_EXE": str(python)}, None) is None
 

@@ -1,0 +1,22 @@
+"""How an archive that is not unpacked is told."""
+
+from pathlib import Path
+
+from fastinstall.errors import FailedError
+from fastinstall.model.archive import Objection
+from fastinstall.rules.messages import quote
+
+
+class ArchiveError(FailedError):
+    """An archive is damaged or hostile; nothing of it is left on disk.
+
+    Args:
+        file: the archive.
+        objection: what is wrong, and with which member.
+    """
+
+    def __init__(self, file: Path, objection: Objection) -> None:
+        what = f"member {objection.member!r} {objection.reason}" if objection.member else objection.reason
+        hint = f"nothing of it was used: remove it, here and where it was copied from: rm {quote(file)}"
+        super().__init__(f"{file}: damaged or hostile: {what}", hint=hint)
+        self.objection = objection

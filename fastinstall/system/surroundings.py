@@ -1,0 +1,133 @@
+"""What a run takes from outside without being told: the umask, PATH, files that lie about, a cache that is there.
+
+The rules stand in `rules.trust`; here is only looked.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fastinstall.errors import RefusedError
+from fastinstall.rules import trust
+from fastinstall.rules.messages import quote
+
+
+@contextmanager
+def cautious() -> Iterator[None]:
+    """While the block runs, make nothing that everybody may write, and search no PATH that anybody may fill."""
+    before, path = os.umask(0o022), os.environ.get("PATH")
+    os.umask(trust.careful_umask(before))
+    if path is not None:
+        os.environ["PATH"] = trust.searched(path, _modes(path))
+    try:
+        yield
+    finally:
+        os.umask(before)
+        if path is not None:
+            os.environ["PATH"] = path
+
+
+def find_program(name: str, variables: Mapping[str, str]) -> str | None:
+    """The program of that name on PATH, or at that path; None where there is none.
+
+    Raises:
+        RefusedError: anybody could have put it there.
+    """
+    import shutil  # noqa: PLC0415 (doctor looks for no program)
+
+    found = shutil.which(name, path=variables.get("PATH"))
+    if found is not None:
+        hint = f"take {quote(Path(found).parent)} out of PATH, or name another program by its path"
+        refuse_planted(Path(found), variables, hint)
+    return found
+
+
+def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
+    """Refuse a file that is there, and that anybody could have put there.
+
+    Args:
+        file: that would be run or obeyed.
+        variables: SUDO_UID tells who called sudo.
+        hint: what to do instead.
+
+    Raises:
+        RefusedError: names the file, its directory, and whose they are.
+    """
+    person = _person(variables)
+    for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
+        with suppress(OSError):
+            place, directory = _place(path), _place(path.parent)
+            _refuse(place, directory, trust.objection_to_file(place, directory, person), hint)
+
+
+def make_private(directory: Path) -> Path:
+    """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
+
+    Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
+    """
+    if not directory.is_dir():
+        if directory.parent != directory:
+            make_private(directory.parent)
+        directory.mkdir(0o700, exist_ok=True)
+    return directory
+
+
+def own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
+    """Our cache directory, made where it is missing and can be made.
+
+    Raises:
+        RefusedError: others could put there what would be installed.
+    """
+    try:
+        real = Path(os.path.realpath(make_private(cache)))
+        place, parent = _place(real), _place(real.parent)
+    except OSError:  # whoever writes there says so
+        return cache
+    person = _person(variables)
+    _refuse(place, parent, trust.objection_to_cache(place, parent, person), _cache_hint(place, person))
+    refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
+    return cache
+
+
+def _cache_hint(cache: trust.Place, person: trust.Person) -> str:
+    if person.user == 0 and cache.owner == person.before:
+        return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
+    own = quote(cache.path / f"of-{person.user}") if cache.owner in person.trusted else "DIR"
+    return f"choose another place: FASTINSTALL_CACHE_DIR={own} fastinstall ..."
+
+
+def _refuse(place: trust.Place, directory: trust.Place, objection: str, hint: str) -> None:
+    if objection:
+        where = f"in {trust.described(directory, _name(directory.owner))}"
+        raise RefusedError(f"{trust.described(place, _name(place.owner))}, {where}: {objection}", hint=hint)
+
+
+def _modes(path: str) -> dict[str, int]:
+    found = {}
+    for entry in path.split(":"):
+        with suppress(OSError, ValueError):
+            found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
+    return found
+
+
+def _place(path: Path) -> trust.Place:
+    """As it is, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
+    status = path.lstat()
+    mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
+    return trust.Place(path=path, mode=mode, owner=status.st_uid)
+
+
+def _person(variables: Mapping[str, str]) -> trust.Person:
+    before = variables.get("SUDO_UID", "")
+    return trust.Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
+
+
+def _name(user: int) -> str:
+    import pwd  # noqa: PLC0415 (only for a refusal)
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return ""

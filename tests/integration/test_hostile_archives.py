@@ -1,0 +1,380 @@
+"""Wheels and sdists that were made to harm: each is refused by name, and nothing is written anywhere."""
+
+import os
+import random
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hostile_archives import (
+    INFORMATION,
+    SDIST,
+    TOP,
+    WHEEL,
+    Entry,
+    Item,
+    end,
+    local_header,
+    overlapping,
+    packed,
+    pax_header,
+    picture,
+    tar_bytes,
+    wheel_items,
+    zip_bytes,
+)
+from index_files import fetched
+from needs import require_system
+
+from fastinstall.actions.stage import stage_wheel
+from fastinstall.build.source import extract_source
+from fastinstall.build.wheel import unpack_wheel
+from fastinstall.errors import ExitCode, FailedError
+from fastinstall.installers.private_headers import _extract
+from fastinstall.installers.sound_wheel import require_stack_alone
+from fastinstall.installers.wheelhouse import read_wheelhouse
+from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.system.zips import sound_zip
+
+MIB = 1 << 20
+OFFICIAL = "pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
+SECOND = zip_bytes(wheel_items([Item("PIL/other.py")]))
+
+
+def with_item(*items: Item) -> bytes:
+    return zip_bytes(wheel_items(items))
+
+
+def renamed_field(name: str) -> bytes:
+    content = b"\1" + bytes(4) + name.encode()
+    return struct.pack("<2H", 0x7075, len(content)) + content
+
+
+ZIPS = {
+    "parent": (with_item(Item("PIL/../../outside")), "'PIL/../../outside' would leave the directory"),
+    "absolute": (with_item(Item("/etc/outside")), "'/etc/outside' would leave the directory"),
+    "backslash": (with_item(Item("PIL\\..\\..\\outside")), "has a name of Windows"),
+    "drive": (with_item(Item("C:/outside")), "has a name of Windows"),
+    "nul": (with_item(Item("PIL/a\0.py")), "control character"),
+    "escape": (with_item(Item("PIL/\x1b[2Ja.py")), "control character"),
+    "empty-part": (with_item(Item("PIL//a.py")), "an empty part in its name"),
+    "long": (with_item(Item("PIL/" + "a" * 300)), "too long"),
+    "twice": (with_item(Item("PIL/a.py", b"1"), Item("PIL/a.py", b"2")), "'PIL/a.py' is there twice"),
+    "case": (with_item(Item("PIL/a.py"), Item("PIL/A.py")), "'PIL/A.py' and 'PIL/a.py' are one name"),
+    "case-of-directory": (with_item(Item("pil/b.py")), "'pil/b.py' and 'PIL' are one name"),
+    "unicode": (
+        with_item(Item("PIL/\u00e9.py", flags=1 << 11), Item("PIL/e\u0301.py", flags=1 << 11)),
+        "are one name to many file systems",
+    ),
+    "encoding": (with_item(Item("PIL/\u00e9.py")), "in no known encoding"),
+    "below-a-file": (with_item(Item("PIL/__init__.py/a.py")), "lies below 'PIL/__init__.py'"),
+    "symlink": (with_item(Item("PIL/a", b"/etc", stat.S_IFLNK | 0o777)), "'PIL/a' is a symbolic link"),
+    "device": (with_item(Item("PIL/a", b"", stat.S_IFCHR | 0o666)), "'PIL/a' is a device"),
+    "pipe": (with_item(Item("PIL/a", b"", stat.S_IFIFO | 0o666)), "'PIL/a' is a pipe"),
+    "setuid": (with_item(Item("PIL/a", b"x", stat.S_IFREG | 0o4755)), "'PIL/a' has the mode 4755"),
+    "encrypted": (with_item(Item("PIL/a", flags=1)), "'PIL/a' is encrypted"),
+    "method": (with_item(Item("PIL/a", method=12)), "compressed by method 12"),
+    "longer-than-declared": (with_item(Item("PIL/a", b"x" * 99, size=9)), "'PIL/a' is longer than the 9 bytes"),
+    "shorter-than-declared": (with_item(Item("PIL/a", b"x", size=9)), "declares 9 bytes, and has 1"),
+    "checksum": (with_item(Item("PIL/a", checksum=7)), "its checksum is another"),
+    "too-long": (with_item(Item("PIL/a", size=1 << 29)), "declares 536870912 bytes"),
+    "ratio": (with_item(Item("PIL/a", b"\0" * (65 * MIB))), "this is how a zip bomb looks"),
+    "overlapping": (overlapping(9), "overlaps another one"),
+    "local-name": (with_item(Item("PIL/a", own_name="PIL/b")), "has another name in its own header"),
+    "second-name": (with_item(Item("PIL/a", extra=renamed_field("../a"))), "a second name in an extra field"),
+    "second-local-name": (with_item(Item("PIL/a", own_extra=renamed_field("../a"))), "a second name in an extra field"),
+    "hidden": (
+        zip_bytes(wheel_items(), before=local_header(Item("PIL/hidden")) + Item("PIL/hidden").packed, moved=False),
+        "something before",
+    ),
+    "junk-before": (zip_bytes(wheel_items(), before=b"#!/bin/sh\n"), "something before"),
+    "junk-before-moved": (zip_bytes(wheel_items(), before=b"#!/bin/sh\n", moved=True), "overlaps|hides something"),
+    "junk-behind": (zip_bytes(wheel_items()) + b"junk", "something behind its end"),
+    "two-directories": (zip_bytes(wheel_items()) + SECOND, "something before"),
+    "end-in-comment": (zip_bytes(wheel_items())[:-2] + struct.pack("<H", 22) + end(0, 0, 0), "before|behind"),
+    "more-than-counted": (zip_bytes(wheel_items(), count=3), "more in its directory than it counts"),
+    "members": (end(60000, 0, 0), "has 60000 members"),
+    "nothing-listed": (b"PK" + end(0, 0, 2), "something before its directory"),
+    "cut": (zip_bytes(wheel_items())[:-30], "no zip archive, or cut off"),
+    "empty": (b"", "no zip archive, or cut off"),
+}
+
+RECORDS = {
+    "unlisted": (wheel_items(record=lambda text: text.partition("\n")[2]), "'PIL/__init__.py' is not listed"),
+    "gone": (wheel_items(record=lambda text: "PIL/gone.py,,\n" + text), "'PIL/gone.py' is listed in RECORD and is not"),
+    "twice": (wheel_items(record=lambda text: text.splitlines(keepends=True)[0] + text), "is listed twice in RECORD"),
+    "other": (
+        wheel_items(record=lambda text: text.replace("sha256=4", "sha256=5", 1)),
+        "has another content than RECORD says",
+    ),
+    "weak": (wheel_items(record=lambda text: text.replace("sha256=", "md5=", 1)), r"no digest in RECORD that counts"),
+    "no-digest": (
+        wheel_items(record=lambda text: text.replace(text.split(",")[1], "", 1)),
+        r"no digest in RECORD that counts \(none\)",
+    ),
+    "row": (wheel_items(record=lambda text: text + "PIL/b.py\n"), "has a row that is none"),
+    "no-members": ([], "has not one .dist-info directory"),
+    "none": (wheel_items()[:-1], "has not one .dist-info directory with a RECORD"),
+    "two-metadata": (wheel_items([Item("pillow-1.dist-info/METADATA")]), "has not one .dist-info directory"),
+    "pth": (wheel_items([Item("a.pth", b"import os\n")]), "'a.pth' is no part of PIL"),
+    "module": (wheel_items([Item("site/__init__.py")]), "'site/__init__.py' is no part of PIL"),
+    "libraries": (wheel_items([Item("numpy.libs/a.so")]), "'numpy.libs/a.so' is no part of PIL"),
+    "data": (
+        wheel_items([Item("pillow-12.1.1+simd.v3.data/data/etc/profile.d/a.sh")]),
+        "'pillow-12.1.1.*profile.d/a.sh' is no part of PIL",
+    ),
+    "script": (wheel_items([Item("pillow-12.1.1+simd.v3.data/scripts/python")]), "is no part of PIL"),
+    "entry-point": (
+        wheel_items([Item(f"{INFORMATION}/entry_points.txt", b"[console_scripts]\npip = PIL:main\n")]),
+        "asks for programs in the environment's bin",
+    ),
+    "bytecode": (wheel_items([Item("PIL/__pycache__/Image.cpython-311.pyc")]), "is bytecode"),
+}
+
+TARS: dict[str, tuple[bytes, str]] = {
+    "parent": (tar_bytes([Entry(f"{TOP}/../../outside")]), "would leave the directory"),
+    "absolute": (tar_bytes([Entry("/etc/outside")]), "would leave the directory"),
+    "symlink": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.SYMTYPE, target="/etc")]), "is a symbolic link to '/etc'"),
+    "hardlink": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.LNKTYPE, target="/etc/passwd")]), "is a hard link to"),
+    "device": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.BLKTYPE)]), "is a device"),
+    "pipe": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.FIFOTYPE)]), "is a pipe"),
+    "unknown": (tar_bytes([Entry(f"{TOP}/a", kind=b"V")]), "is of an unknown kind"),
+    "setuid": (tar_bytes([Entry(f"{TOP}/a", mode=0o4755)]), "has the mode 4755"),
+    "twice": (tar_bytes([Entry(f"{TOP}/a"), Entry(f"{TOP}/a")]), f"'{TOP}/a' is there twice"),
+    "dot-twice": (tar_bytes([Entry(f"{TOP}/a"), Entry(f"./{TOP}/a")]), "is there twice"),
+    "case": (tar_bytes([Entry(f"{TOP}/a"), Entry(f"{TOP}/A")]), "are one name to many file systems"),
+    "control": (tar_bytes([Entry(f"{TOP}/a\nb")]), "control character"),
+    "backslash": (tar_bytes([Entry(f"{TOP}/..\\a")]), "has a name of Windows"),
+    "two-tops": (tar_bytes([Entry("other/a")]), "expected one top directory"),
+    "pax-name": (tar_bytes([Entry(f"{TOP}/a", pax={"path": "../outside"})]), "'../outside' would leave"),
+    "pax-size": (tar_bytes([Entry(f"{TOP}/a", pax={"size": "0"})]), "pax header that sets 'size'"),
+    "pax-sparse": (tar_bytes([Entry(f"{TOP}/a", pax={"GNU.sparse.name": "/b"})]), "sets 'GNU.sparse.name'"),
+    "pax-global": (pax_header(b"16 path=../etc/\n", b"g") + tar_bytes([]), "pax header that sets 'path'"),
+    "pax-twice": (pax_header(b"9 path=a\n9 path=b\n") + tar_bytes([]), "sets 'path' twice"),
+    "pax-huge": (pax_header(b"x" * MIB) + tar_bytes([]), "has a header of 1048576 bytes"),
+    "pax-broken": (pax_header(b"99 path=a\n") + tar_bytes([]), "cannot be read"),
+    "gnu-sparse": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.GNUTYPE_SPARSE)]), "is a sparse file"),
+    "directory-with-content": (
+        tar_bytes([Entry(f"{TOP}/a", kind=tarfile.DIRTYPE, size=512)]),
+        "directory with content",
+    ),
+    "too-long": (tar_bytes([Entry(f"{TOP}/a", size=1 << 29)]), "declares 536870912 bytes"),
+    "ratio": (tar_bytes([Entry(f"{TOP}/a", bytes(65 * MIB))]), "this is how a zip bomb looks"),
+    "cut": (tar_bytes([Entry(f"{TOP}/a", bytes(4096))])[:-3000], "is cut off"),
+    "no-end": (tar_bytes([], behind=b""), "is cut off"),
+    "behind-its-end": (tar_bytes([]) + tar_bytes([Entry(f"{TOP}/a")]), "something behind its end"),
+    "checksum": (tar_bytes([]).replace(b"setup.py", b"Setup.py"), "checksum is wrong"),
+    "negative": (tar_bytes([])[:124] + b"\xff" * 12 + tar_bytes([])[136:], "checksum is wrong"),
+    "not-tar": (b"x" * 2048, "is not a tar archive"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory where what is unpacked may go, in one that has to stay as it is."""
+    (tmp_path / "outside-before").write_text("mine")
+    return tmp_path / "within" / "tree"
+
+
+@pytest.mark.parametrize("case", ZIPS)
+def test_no_hostile_wheel_is_unpacked(case: str, place: Path, tmp_path: Path) -> None:
+    content, message = ZIPS[case]
+    _refused(content, tmp_path / WHEEL, message, lambda wheel: unpack_wheel(wheel, place))
+
+
+@pytest.mark.parametrize("case", ZIPS)
+def test_no_hostile_wheel_is_taken_out_of_a_wheelhouse(case: str, tmp_path: Path) -> None:
+    content, message = ZIPS[case]
+    _refused(content, tmp_path / WHEEL, message, lambda wheel: read_wheelhouse(wheel.parent, WHEEL.__eq__))
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_no_wheel_is_staged_that_is_not_whole_or_brings_more_than_pil(case: str, place: Path, tmp_path: Path) -> None:
+    items, message = RECORDS[case]
+    python = observe_interpreter(Path(sys.executable))
+    _refused(zip_bytes(items), tmp_path / WHEEL, message, lambda wheel: stage_wheel(wheel, place, python))
+
+
+@pytest.mark.parametrize("case", TARS)
+def test_no_hostile_sdist_is_unpacked(case: str, place: Path, tmp_path: Path) -> None:
+    content, message = TARS[case]
+    _refused(packed(content), tmp_path / SDIST, message, lambda sdist: extract_source(sdist, place))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (packed(tar_bytes([]))[:-9], "ended before|cut off"),
+        (packed(tar_bytes([]))[:-8] + bytes(8), "CRC check failed"),
+        (packed(tar_bytes([])) + b"junk", "gzipped|gzip"),
+        (tar_bytes([]), "gzipped|gzip"),
+    ],
+    ids=["cut", "checksum", "behind", "plain"],
+)
+def test_no_sdist_is_unpacked_whose_compression_is_unsound(
+    content: bytes, message: str, place: Path, tmp_path: Path
+) -> None:
+    _refused(content, tmp_path / SDIST, message, lambda sdist: extract_source(sdist, place))
+
+
+HEADER = "usr/include/a.h"
+
+
+def _device(root: Path) -> None:
+    require_system(os.geteuid() == 0, "the right to make a device")
+    os.mknod(root / "usr/include/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+
+
+def _chain(root: Path) -> None:
+    (root / "usr/include/b").symlink_to("../..")
+    (root / "usr/include/c.h").symlink_to("b/../../../outside.h")
+
+
+def _include_elsewhere(root: Path) -> None:
+    shutil.rmtree(root / "usr/include")
+    (root / "usr/include").symlink_to("/usr/include")
+
+
+DEBS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "link-out": (lambda root: (root / "usr/include/b.h").symlink_to("/etc/passwd"), "'usr/include/b.h' is a link"),
+    "chain-out": (_chain, "is a link that leads out"),
+    "include-out": (_include_elsewhere, "is a link that leads out|has what no package"),
+    "setuid": (lambda root: (root / HEADER).chmod(0o4755), "has what no package of headers needs: '-rwsr-xr-x"),
+    "device": (_device, "has what no package of headers needs: 'crw-r--r--"),
+}
+
+
+@pytest.mark.parametrize("case", DEBS)
+def test_no_package_of_headers_is_used_that_leads_elsewhere(case: str, tmp_path: Path) -> None:
+    spoil, message = DEBS[case]
+    package = _package_of_headers(tmp_path, spoil)
+    with pytest.raises(FailedError, match=message):
+        _extract(package, tmp_path / "out")
+
+
+def test_a_package_of_headers_may_link_to_the_library_of_the_system(tmp_path: Path) -> None:
+    def link(root: Path) -> None:
+        (root / "usr/lib").mkdir()
+        (root / "usr/lib/libz.so").symlink_to("/lib/x86_64-linux-gnu/libz.so.1")
+        (root / "usr/include/b.h").symlink_to("a.h")
+
+    assert _extract(_package_of_headers(tmp_path, link), tmp_path / "out")
+    assert (tmp_path / "out" / HEADER).is_file()
+
+
+def _package_of_headers(directory: Path, change: Callable[[Path], object]) -> Path:
+    require_system(shutil.which("dpkg-deb"), "dpkg-deb")
+    root = directory / "package"
+    (root / HEADER).parent.mkdir(parents=True)
+    (root / HEADER).write_text("int a;\n")
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/control").write_text(
+        "Package: a-dev\nVersion: 1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: a\n"
+    )
+    change(root)
+    subprocess.run(("dpkg-deb", "--build", root, directory / "a.deb"), check=True, capture_output=True)
+    (directory / "out").mkdir()
+    return directory / "a.deb"
+
+
+def test_a_mutated_wheel_is_refused_or_unpacked_as_any_other_reader_would(tmp_path: Path) -> None:
+    """Two hundred archives with one byte changed: where both readers take one, they find the same in it."""
+    whole, changes = zip_bytes(wheel_items()), random.Random(7)  # noqa: S311 (the same ones in every run)
+    wheel = tmp_path / WHEEL
+    taken = 0
+    for _ in range(200):
+        content = bytearray(whole)
+        content[changes.randrange(len(content))] = changes.randrange(256)
+        wheel.write_bytes(content)
+        try:
+            with sound_zip(wheel) as archive:
+                ours = {name: archive.read(name) for name in archive.files}
+        except FailedError:
+            continue
+        taken += 1
+        with zipfile.ZipFile(wheel) as other:
+            assert ours == {name: other.read(name) for name in other.namelist()}
+    assert 0 < taken < 200
+
+
+def test_a_mutated_sdist_is_refused_or_read_as_any_other_reader_would(tmp_path: Path) -> None:
+    whole, changes = tar_bytes([Entry(f"{TOP}/a" * 30), Entry(f"{TOP}/b", mode=0o755)]), random.Random(7)  # noqa: S311 (the same ones in every run)
+    sdist = tmp_path / SDIST
+    taken = 0
+    for number in range(60):
+        content = bytearray(whole)
+        content[changes.randrange(len(content))] = changes.randrange(256)
+        sdist.write_bytes(packed(bytes(content)))
+        try:
+            top = extract_source(sdist, tmp_path / str(number))
+        except FailedError:
+            continue
+        taken += 1
+        with tarfile.open(sdist) as other:
+            members = {each.name: other.extractfile(each) for each in other if each.isfile()}
+            theirs = {name: stream.read() for name, stream in members.items() if stream is not None}
+        assert theirs == {
+            str(path.relative_to(top.parent)): path.read_bytes() for path in top.rglob("*") if path.is_file()
+        }
+    assert 0 < taken < 60
+
+
+def test_a_bomb_is_refused_before_it_is_unfolded(tmp_path: Path, place: Path) -> None:
+    """One member declares a gigabyte; of what comes out of it, nothing is asked for."""
+    bomb = packed(tar_bytes([Entry(f"{TOP}/a", size=1 << 28)], behind=bytes(MIB)))
+    _refused(bomb, tmp_path / SDIST, "zip bomb", lambda sdist: extract_source(sdist, place))
+
+
+def test_every_archive_that_was_ever_fetched_is_taken(shared_cache: Path, tmp_path: Path) -> None:
+    """Real wheels and sdists of Pillow, its fork and others, by as many different tools."""
+    fetched(shared_cache, "pillow_simd-12.1.1.post0.tar.gz", OFFICIAL)
+    archives = [path for path in shared_cache.glob("downloads/??/*/*") if path.stat().st_size < 12 * MIB]
+    for wheel in (path for path in archives if path.suffix == ".whl"):
+        with sound_zip(wheel) as archive:
+            assert archive.files
+        if wheel.name == OFFICIAL:
+            require_stack_alone(wheel)
+    for sdist in (path for path in archives if path.suffix == ".gz" and path.stat().st_size < 2 * MIB):
+        extract_source(sdist, tmp_path / sdist.name, only=("nothing",))
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0o027, 0o077])
+def test_what_is_staged_has_the_modes_that_pip_would_give_it(mask: int, place: Path, tmp_path: Path) -> None:
+    """Source: pip's `unpacking.py`: 0666 less the umask, and what may be run 0777 less the umask, or 0111."""
+    (tmp_path / WHEEL).write_bytes(zip_bytes(wheel_items([Item("PIL/a.so", mode=stat.S_IFREG | 0o777)])))
+    before = os.umask(mask)
+    try:
+        stage_wheel(tmp_path / WHEEL, place, observe_interpreter(Path(sys.executable)))
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((place / name).stat().st_mode) for name in ("PIL", "PIL/__init__.py", "PIL/a.so")}
+    assert modes == {"PIL": 0o777 & ~mask, "PIL/__init__.py": 0o666 & ~mask, "PIL/a.so": 0o777 & ~mask | 0o111}
+
+
+def test_the_whole_wheel_and_sdist_that_the_cases_are_made_of_are_taken(tmp_path: Path, place: Path) -> None:
+    """Or every case above could be refused for another reason than its own."""
+    (tmp_path / WHEEL).write_bytes(zip_bytes(wheel_items()))
+    (tmp_path / SDIST).write_bytes(packed(tar_bytes([Entry(f"{TOP}/a" * 30), Entry(f"{TOP}/run", mode=0o777)])))
+    python = observe_interpreter(Path(sys.executable))
+    assert stage_wheel(tmp_path / WHEEL, place, python) == INFORMATION
+    source = extract_source(tmp_path / SDIST, tmp_path / "source")
+    assert stat.S_IMODE((source / "run").stat().st_mode) & 0o022 == 0
+    assert (source / "run").stat().st_mode & 0o100
+
+
+def _refused(content: bytes, archive: Path, message: str, use: Callable[[Path], object]) -> None:
+    archive.write_bytes(content)
+    before = picture(archive.parent)
+    with pytest.raises(FailedError, match=message) as refused:
+        use(archive)
+    assert picture(archive.parent) == before
+    assert str(archive) in refused.value.message
+    assert refused.value.hint
+    assert refused.value.exit_code == ExitCode.FAILED_UNCHANGED

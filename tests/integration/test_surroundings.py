@@ -1,0 +1,209 @@
+"""What a run takes from its surroundings: the umask, PATH, a settings file in the working directory, a cache."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fastinstall.actions.create_environment import create_environment
+from fastinstall.errors import ExitCode, RefusedError
+from fastinstall.model.steps import CreateEnvironment
+from fastinstall.probes.compiler import observe_compiler
+from fastinstall.probes.recipes import load_recipes
+from fastinstall.system.resources import hooks_directory
+from fastinstall.system.surroundings import cautious, find_program, make_private, own_cache
+
+EVE = 12345
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+
+
+@pytest.fixture
+def everybodys(tmp_path: Path) -> Path:
+    """A directory like /tmp."""
+    directory = tmp_path / "everybodys"
+    directory.mkdir()
+    directory.chmod(0o1777)
+    return directory
+
+
+@pytest.fixture
+def careless() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def program(directory: Path, name: str = "cc", owner: int = -1) -> Path:
+    """A program that leaves a trace where it is run."""
+    path = directory / name
+    path.write_text(f"#!/bin/sh\ntouch {directory}/it-ran\n")
+    path.chmod(0o755)
+    os.chown(path, owner, -1)
+    return path
+
+
+@needs_root
+def test_a_compiler_that_another_user_put_where_everybody_may_is_not_run(everybodys: Path) -> None:
+    program(everybodys, owner=EVE)
+    with pytest.raises(RefusedError, match=rf"{everybodys} \(mode 1777, owner root\): everybody may put files") as told:
+        observe_compiler((), {"PATH": f"{everybodys}:/usr/bin"})
+    assert "PATH" in (told.value.hint or "")
+    assert not (everybodys / "it-ran").exists()
+
+
+@needs_root
+def test_a_link_of_another_user_is_as_little_trusted_as_a_file(everybodys: Path) -> None:
+    (everybodys / "cc").symlink_to("/usr/bin/env")
+    os.chown(everybodys / "cc", EVE, -1, follow_symlinks=False)
+    with pytest.raises(RefusedError, match="owner 12345"):
+        find_program("cc", {"PATH": str(everybodys)})
+
+
+@needs_root
+def test_a_recipe_that_another_user_put_where_everybody_may_is_not_read(everybodys: Path) -> None:
+    recipe = everybodys / "pillow.toml"
+    recipe.write_text("schema = 1\n")
+    os.chown(recipe, EVE, -1)
+    with pytest.raises(RefusedError, match="everybody may put") as told:
+        load_recipes((everybodys,))
+    assert "FASTINSTALL_RECIPES" in (told.value.hint or "")
+
+
+@needs_root
+def test_a_cache_that_another_user_made_first_is_refused_with_another_place(everybodys: Path) -> None:
+    cache = everybodys / "cache"
+    cache.mkdir()
+    os.chown(cache, EVE, -1)
+    with pytest.raises(RefusedError, match="owner 12345"):
+        own_cache(cache, {})
+
+
+def test_a_cache_may_be_a_link_to_another_disk_and_lie_in_a_directory_for_everybody(everybodys: Path) -> None:
+    (everybodys / "elsewhere").mkdir()
+    (everybodys / "cache").symlink_to("elsewhere")
+    assert own_cache(everybodys / "cache", {}) == everybodys / "cache"
+
+
+@needs_root
+def test_the_cache_of_the_user_who_called_sudo_is_refused(tmp_path: Path) -> None:
+    os.chown(tmp_path, EVE, -1)
+    with pytest.raises(RefusedError, match="called sudo") as told:
+        own_cache(tmp_path, {"SUDO_UID": str(EVE)})
+    assert "sudo -H" in (told.value.hint or "")
+    assert own_cache(tmp_path, {}) == tmp_path
+
+
+def test_an_open_cache_is_refused_and_the_place_that_the_hint_names_is_taken(everybodys: Path) -> None:
+    with pytest.raises(RefusedError, match="everybody may write there") as told:
+        own_cache(everybodys, {"SUDO_UID": ""})
+    named = (told.value.hint or "").partition("FASTINSTALL_CACHE_DIR=")[2].split()[0]
+    assert own_cache(Path(named), {}) == Path(named)
+    assert stat.S_IMODE(Path(named).stat().st_mode) == 0o700
+
+
+@pytest.mark.usefixtures("careless")
+def test_directories_of_ours_are_for_this_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    made = make_private(tmp_path / "a/b/c")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (made, *made.parents[:2])] == [0o700] * 3
+
+
+@pytest.mark.usefixtures("careless")
+def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
+    everybodys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f".:{everybodys}:/usr/bin::")
+    with cautious():
+        (everybodys / "made").mkdir()
+        inside = os.environ["PATH"]
+    assert inside == "/usr/bin"
+    assert os.environ["PATH"] == f".:{everybodys}:/usr/bin::"
+    assert stat.S_IMODE((everybodys / "made").stat().st_mode) == 0o755
+
+
+@needs_root
+def test_settings_that_another_user_left_in_the_working_directory_are_refused(everybodys: Path) -> None:
+    settings = everybodys / "fastinstall.toml"
+    settings.write_text('level = "x86-64-v2"\n')
+    os.chown(settings, EVE, -1)
+    refused = _run(everybodys, "recipes", "list", "--json")
+    assert refused.returncode == ExitCode.REFUSED
+    assert str(settings) in json.loads(refused.stdout)["message"]
+    os.chown(settings, 0, -1)
+    assert _run(everybodys, "recipes", "list", "--json").returncode == ExitCode.OK
+
+
+def test_modules_in_the_working_directory_are_not_imported_and_logs_are_private(everybodys: Path) -> None:
+    for name in ("venv", "json", "logging", "ensurepip", "pip"):
+        (everybodys / f"{name}.py").write_text(f"open({str(everybodys / 'it-ran')!r}, 'w')\n")
+    shown = _run(everybodys, "setup", "--dry-run", "--offline", "--new-env", str(everybodys / "env"), CI="1")
+    assert not (everybodys / "it-ran").exists(), shown.stderr
+    logs = list((everybodys / "home/.local/state/fastinstall/log").iterdir())
+    assert logs
+    assert {stat.S_IMODE(log.stat().st_mode) for log in logs} == {0o600}
+    assert stat.S_IMODE((everybodys / "home/.local").stat().st_mode) == 0o700
+
+
+def test_the_guard_follows_no_link_in_the_directory_for_temporary_files(
+    everybodys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/thesis").write_text("mine")
+    (everybodys / f"fastinstall-guard-{os.getuid()}").symlink_to(tmp_path / "precious")
+    monkeypatch.setenv("TMPDIR", str(everybodys))
+    assert _tree().first_to_tell("/a/file")
+    assert (tmp_path / "precious/thesis").read_text() == "mine"
+    assert len(list((tmp_path / "precious").iterdir())) == 1
+
+
+@needs_root
+def test_the_guard_leaves_no_stamp_in_a_directory_of_another_user(
+    everybodys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = everybodys / f"fastinstall-guard-{os.getuid()}"
+    planted.mkdir(0o777)
+    os.chown(planted, EVE, -1)
+    monkeypatch.setenv("TMPDIR", str(everybodys))
+    assert _tree().first_to_tell("/a/file")
+    assert not list(planted.iterdir())
+
+
+def _tree() -> ModuleType:
+    """The guard's module that writes stamps."""
+    loader = SourceFileLoader("tree", str(hooks_directory() / "_fastinstall_guard/tree.py"))
+    module = ModuleType("tree")
+    loader.exec_module(module)
+    return module
+
+
+def test_a_module_named_venv_in_the_working_directory_does_not_make_environments(
+    everybodys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (everybodys / "venv.py").write_text(f"open({str(everybodys / 'it-ran')!r}, 'w')\n")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@" --without-pip\n')
+    python.chmod(0o755)
+    monkeypatch.chdir(everybodys)
+    create_environment(CreateEnvironment(prefix=tmp_path / "env", python=python, reason="a test"))
+    assert (tmp_path / "env/pyvenv.cfg").is_file()
+    assert not (everybodys / "it-ran").exists()
+
+
+def _run(directory: Path, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """The program, from a directory, without what the tests' own shell has set."""
+    variables: Mapping[str, str] = {
+        "PATH": f"{directory}:.:/usr/bin:/bin",
+        "HOME": str(directory / "home"),
+        "PIP_NO_INDEX": "1",
+        **more,
+    }
+    argv = (sys.executable, "-m", "fastinstall", *words)
+    return subprocess.run(
+        argv, cwd=directory, env=variables, capture_output=True, text=True, check=False, umask=0, timeout=60
+    )
