@@ -10,6 +10,7 @@ from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, Interpreter, Stack
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.rules.messages import quote
 
 
 def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Interpreter] | None:
@@ -23,7 +24,7 @@ def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Inter
     prefix = target.new.expanduser().absolute()
     if prefix.exists() and any(prefix.iterdir() if prefix.is_dir() else [prefix]):
         raise RefusedError(
-            f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {prefix}"
+            f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {quote(prefix)}"
         )
     base = observe_interpreter(target.python or base_python(session))
     step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for by --new-env")

@@ -1,5 +1,6 @@
 """From a wish to a plan; nothing is changed."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -107,6 +108,27 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
             f"the plan is stale: {saved.environment.prefix} has changed since it was made",
             hint="make it again: fastinstall plan -o FILE",
         )
+
+
+def refuse_another_environment(session: Session, saved: Plan) -> None:
+    """Raise where a plan names another interpreter than one of its environment; it is not run.
+
+    Raises:
+        RefusedError: it does, or there is no environment.
+    """
+    if any(isinstance(step, CreateEnvironment) for step in saved.steps):
+        return
+    there = find(session, Target(prefix=Path(saved.environment.prefix)))
+    if saved.environment.kind is not there.kind or not _same_file(Path(saved.environment.python), Path(there.python)):
+        raise RefusedError(
+            f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
+            f"and {there.prefix} is the {there.kind} of {there.python}",
+            hint="make it again: fastinstall plan -o FILE",
+        )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.parent == other.parent and os.path.realpath(one) == os.path.realpath(other)
 
 
 def current_digest(session: Session, saved: Plan) -> str:

@@ -13,6 +13,7 @@ from fastinstall.model.event import Emit, Progressed
 from fastinstall.model.immutable import immutable
 from fastinstall.model.steps import Target
 from fastinstall.rules.flags import audit_compile_lines, compiled_file, parse_setup_summary
+from fastinstall.rules.secrets import redacted
 from fastinstall.system import files
 from fastinstall.system.process import Leash, run
 
@@ -95,13 +96,14 @@ def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppf
     watch = _Watch(workshop.tally)
     argv = _argv(request, workshop, link)
     completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=workshop.leash)
-    files.write_text(workshop.log, completed.stdout)
+    output = redacted(completed.stdout)
+    files.write_text(workshop.log, output)
     if completed.exit_code != 0:
         raise explain(request, completed, workshop.log)
     features = parse_setup_summary(completed.stdout)
     _require_flags(workshop, watch.lines)
     _require_features(request, features, workshop.log)
-    return Compiled(wheel=_only_wheel(workshop), features=features, output=completed.stdout)
+    return Compiled(wheel=_only_wheel(workshop), features=features, output=output)
 
 
 class _Watch:

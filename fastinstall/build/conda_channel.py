@@ -14,6 +14,7 @@ from typing import Any
 
 from fastinstall.errors import FailedError
 from fastinstall.model.conda import CondaPackage
+from fastinstall.rules.messages import quote
 from fastinstall.system import files
 
 SUBDIRS = ("linux-64", "noarch")
@@ -85,5 +86,6 @@ def _index_of(package: Path) -> dict[str, Any]:
 
 def _unreadable(package: Path, problem: str) -> FailedError:
     return FailedError(
-        f"{package}: not a whole conda package: {problem}", hint=f"mv {package} /tmp, and run the same command again"
+        f"{package}: not a whole conda package: {problem}",
+        hint=f"mv {quote(package)} /tmp, and run the same command again",
     )

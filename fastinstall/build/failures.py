@@ -8,7 +8,7 @@ from fastinstall.build.headers import missing_python_headers, package_hint
 from fastinstall.build.request import BuildRequest
 from fastinstall.errors import FailedError, UnprovenError
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.rules.messages import listing
+from fastinstall.rules.messages import listing, quote
 from fastinstall.system.process import Completed
 
 _LAST_LINES = 15
@@ -33,7 +33,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     if request.kernels is not None and refused:
         return _refused_merge(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
-    return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {log}", details=details)
+    return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {quote(log)}", details=details)
 
 
 def _refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
@@ -111,8 +111,8 @@ def _requirements(request: BuildRequest, match: re.Match[str]) -> FailedError:
 
 
 def _wheelhouse_hint(request: BuildRequest) -> str:
-    directory = request.wheelhouse or "DIR"
-    python = request.interpreter.executable
+    directory = quote(request.wheelhouse or "DIR")
+    python = quote(request.interpreter.executable)
     return f"with a network: {python} -m pip download -d {directory} setuptools pybind11, then --wheelhouse {directory}"
 
 

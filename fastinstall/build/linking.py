@@ -15,6 +15,7 @@ from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.wish import LinkMode
+from fastinstall.rules.messages import quote
 from fastinstall.system.process import run
 
 _HIDDEN = "-Wl,--exclude-libs,ALL"
@@ -134,7 +135,7 @@ def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> Non
         conda = " ".join(package for name in missing for package in enabled[name].conda)
         raise FailedError(
             f"{library}: no library for {', '.join(missing)}",
-            hint=f"conda install -p {library.parent} {conda}, or --link bundle",
+            hint=f"conda install -p {quote(library.parent)} {conda}, or --link bundle",
         )
 
 

@@ -17,6 +17,7 @@ _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*(.*)$")
 _RULE = re.compile(r"^([^\s:=#][^:=]*):(?!=)[ \t]*(.*)$")
 _REFERENCE = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|([@<]))")
 _PATTERN = "%.o"
+_DEEPEST, _LONGEST, _SHOWN = 50, 1 << 16, 80
 
 
 @immutable
@@ -74,11 +75,19 @@ class _Makefile:
     rules: tuple[_Rule, ...]
 
     def expanded(self, text: str, **automatic: str) -> str:
-        """Put the values of variables in, to any depth; what is not set is empty."""
+        """Put the values of variables in; what is not set is empty.
+
+        Raises:
+            FailedError: a variable is made of itself, or of more than any library needs.
+        """
         values = {**self.variables, **automatic}
-        while _REFERENCE.search(text):
+        for _ in range(_DEEPEST):
+            if not _REFERENCE.search(text):
+                return text
             text = _REFERENCE.sub(lambda match: values.get(match[1] or match[2] or match[3], ""), text)
-        return text
+            if len(text) > _LONGEST:
+                break
+        raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot be expanded")
 
 
 def _read(directory: Path) -> _Makefile:
@@ -117,5 +126,11 @@ def _made_in(makefile: _Makefile, name: str) -> CompileStep | None:
         rule = next((rule for rule in compiling if rule.target == _PATTERN), None)
     if rule is None:
         return None
-    words = shlex.split(makefile.expanded(rule.command, **{"@": name, "<": str(makefile.directory / source)}))
+    text = makefile.expanded(
+        rule.command, **{"@": shlex.quote(name), "<": shlex.quote(str(makefile.directory / source))}
+    )
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise FailedError(f"{makefile.directory / _NAME}: {text!r}: {error}") from None
     return CompileStep(directory=makefile.directory, argv=tuple(words), output=makefile.directory / name)

@@ -18,6 +18,7 @@ from fastinstall.installers.pip import pip_environment
 from fastinstall.model import codec
 from fastinstall.model.event import Noted
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import quote
 from fastinstall.system import files
 from fastinstall.system.process import CommandError, run
 
@@ -152,12 +153,12 @@ def _stored(place: Path) -> tuple[_Latest | None, float]:
 
 
 def _missing(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
-    wanted = " ".join(f"'{each}'" for each in required)
-    directory = request.wheelhouse or "WHEELHOUSE"
+    wanted = " ".join(map(quote, required))
+    directory = quote(request.wheelhouse or "WHEELHOUSE")
     where = (
         f"not in {request.wheelhouse}, and not in the cache" if request.wheelhouse is not None else "not in the cache"
     )
     reason = f"{where}, and this run is offline" if request.offline else "cannot be fetched"
-    download = f"{request.interpreter.executable} -m pip download --only-binary :all: -d {directory} {wanted}"
+    download = f"{quote(request.interpreter.executable)} -m pip download --only-binary :all: -d {directory} {wanted}"
     hint = f"where there is a network: {download}; then --wheelhouse {directory}"
     return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)

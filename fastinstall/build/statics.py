@@ -23,6 +23,7 @@ from fastinstall.model.event import Emit, Finished, Noted, Progressed, Started, 
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
+from fastinstall.rules.secrets import without_secret_variables
 from fastinstall.system import files
 from fastinstall.system.process import CommandError, Leash, run
 
@@ -203,7 +204,8 @@ class _Workshop:
         self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
 
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        kept = {name: value for name, value in self._order.variables.items() if name not in _MISLEADING}
+        harmless = without_secret_variables(self._order.variables)
+        kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
             run(argv, directory=directory, environment=environment, timeout=_SECONDS, leash=self._leash)

@@ -10,6 +10,7 @@ from fastinstall.build.request import BuildRequest
 from fastinstall.installers.pip import pip_environment
 from fastinstall.model.immutable import immutable
 from fastinstall.model.steps import Target
+from fastinstall.rules.secrets import without_secret_variables
 
 _STRAY = frozenset(
     {
@@ -64,6 +65,7 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
 
     CC and LDSHARED are set so that the interpreter's own linker flags, and with them its absolute
     RUNPATH, stay out; CFLAGS are full, for they may replace the interpreter's (setuptools 75.7).
+    A source that is built is code of others: passwords and tokens are not for it.
 
     Args:
         request: the build; its variables are clean.
@@ -71,7 +73,7 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     return {
-        **pip_environment(request.variables),
+        **pip_environment(without_secret_variables(request.variables)),
         "CC": compiler,
         "LDSHARED": f"{compiler} -shared",
         "CFLAGS": shlex.join(flags.target.cflags),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastinstall.cli.console import Console
+from fastinstall.cli.page import harmless
 
 if TYPE_CHECKING:
     from questionary import Question
@@ -118,5 +119,5 @@ def _line(prompt: str) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(text)
+    sys.stderr.write(harmless(text))
     sys.stderr.flush()

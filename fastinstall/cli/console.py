@@ -1,13 +1,16 @@
 """Two streams: data on stdout, talk on stderr; colour and line breaks only where a terminal shows them."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import field
 from typing import TextIO
 
-from fastinstall.cli.page import Page
+from fastinstall.cli.page import Page, harmless
+from fastinstall.cli.streams import UnwrittenError, put
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.secrets import redacted
 
 _NARROWEST = 40
 _USUAL = 80
@@ -24,6 +27,7 @@ class Console:
         lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
         out: how text is laid out for stdout.
         err: likewise, for stderr.
+        known: secrets by their value, never printed.
     """
 
     json: bool = False
@@ -32,6 +36,7 @@ class Console:
     lines_only: bool = True
     out: Page = field(default_factory=Page)
     err: Page = field(default_factory=Page)
+    known: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def verbose(self) -> bool:
@@ -39,17 +44,29 @@ class Console:
         return self.err.verbose
 
     def data(self, text: str) -> None:
-        """Print a result on stdout."""
-        _write(sys.stdout, text)
+        """Print a result on stdout.
+
+        Raises:
+            UnwrittenError: what stdout leads to does not take it.
+        """
+        try:
+            self._write(sys.stdout, text, self.out)
+        except OSError as error:
+            raise UnwrittenError(error.strerror or str(error)) from error
 
     def talk(self, text: str) -> None:
         """Say something on stderr, unless --quiet."""
         if not self.quiet:
-            _write(sys.stderr, text)
+            self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Say something on stderr, always."""
-        _write(sys.stderr, text)
+        """Say something on stderr, always; that nobody can hear it is no reason to stop."""
+        with contextlib.suppress(OSError):
+            self._write(sys.stderr, text, self.err)
+
+    def _write(self, stream: TextIO, text: str, page: Page) -> None:
+        """The one way out: no secret, and nothing that steers a terminal."""
+        put(stream, harmless(redacted(text, self.known), colour=page.colour))
 
 
 def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool) -> Page:
@@ -98,13 +115,3 @@ def _width(stream: TextIO, variables: Mapping[str, str]) -> int | None:
     except OSError:
         columns = 0
     return max(columns or _USUAL, _NARROWEST)
-
-
-def _write(stream: TextIO, text: str) -> None:
-    line = text if text.endswith("\n") else text + "\n"
-    try:
-        stream.write(line)
-    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor; the escapes are JSON's, too
-        encoding = stream.encoding or "ascii"
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()

@@ -4,16 +4,18 @@ A log that cannot be written is no reason to stop.
 """
 
 import os
-import re
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from fastinstall.cli.page import harmless
+from fastinstall.rules.secrets import known_secrets, redacted
 from fastinstall.system.directories import user_directories
+from fastinstall.system.surroundings import make_private
 
 _KEPT = 50
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 class RunLog:
@@ -23,22 +25,24 @@ class RunLog:
         path: the file; None where no log could be opened.
         stream: open on that file.
         home: replaced by "~" in every line.
+        known: secrets by their value, as of `rules.secrets.known_secrets`.
     """
 
-    def __init__(self, path: Path | None, stream: TextIO | None, home: str) -> None:
+    def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:
         self.path = path
         self._stream = stream
         self._home = home
+        self._known = known
 
     def write(self, text: str) -> None:
         """Add one or more lines."""
         if self._stream is None:
             return
-        redacted = _CREDENTIALS.sub("***@", text)
+        told = harmless(redacted(text, self._known))
         if len(self._home) > 1:
-            redacted = redacted.replace(self._home, "~")
+            told = told.replace(self._home, "~")
         try:
-            self._stream.write(f"{datetime.now(UTC):%H:%M:%S} {redacted.rstrip()}\n")
+            self._stream.write(f"{datetime.now(UTC):%H:%M:%S} {told.rstrip()}\n")
             self._stream.flush()
         except OSError:
             self._stream = None
@@ -56,12 +60,13 @@ def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
     directory = user_directories(variables).state / "log"
     path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_private(directory)
         for old in sorted(directory.glob("*.log"))[:-_KEPT]:
             old.unlink(missing_ok=True)
-        stream = path.open("x", encoding="utf-8", errors="surrogateescape")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape")
     except OSError:
         return RunLog(None, None, home)
-    log = RunLog(path, stream, home)
-    log.write("fastinstall " + " ".join(words))
+    log = RunLog(path, stream, home, known_secrets(variables))
+    log.write(f"fastinstall {shlex.join(words)}")
     return log

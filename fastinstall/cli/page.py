@@ -16,6 +16,10 @@ _CODES = {
     "bold": "1",
     "dim": "2",
 }
+_OURS = "|".join(dict.fromkeys(("0", *_CODES.values())))
+_ESCAPE = re.compile(
+    rf"(?P<ours>\x1b\[(?:{_OURS})m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 _COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda) .*)")
 
 
@@ -47,7 +51,7 @@ class Page:
             rest: what stands before the others.
             style: of every line, without what stands before it.
         """
-        room = self.width
+        room, text = self.width, text.replace("\n", "\\n")  # what is foreign begins no line of its own
         broken = [text] if room is None else _broken(text, max(room - len(first), 20), max(room - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
@@ -67,6 +71,21 @@ class Page:
         if self.verbose or len(items) <= SHOWN + 1:
             return tuple(items)
         return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
+
+
+def harmless(text: str, *, colour: bool = False) -> str:
+    r"""`text` without what would steer a terminal: what comes from files and other people's metadata may try to.
+
+    Control characters, and those that turn the direction of writing, become escapes as JSON spells them ("\u001b"), so
+    that a document stays one. Line ends and tabs stay.
+
+    Args:
+        text: whatever is about to be printed.
+        colour: whether our own colours, and no other escape codes, are let through.
+    """
+    return _ESCAPE.sub(
+        lambda found: found[0] if colour and found["ours"] else f"\\u{ord(found[0][0]):04x}{found[0][1:]}", text
+    )
 
 
 def joined(lines: Iterable[str]) -> str:

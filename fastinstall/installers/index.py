@@ -10,12 +10,13 @@ from pathlib import Path
 
 from fastinstall.errors import FailedError
 from fastinstall.installers.pip import PipSettings
-from fastinstall.installers.urls import local_path, without_credentials
+from fastinstall.installers.urls import local_path
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.event import Emit, Noted, Progressed, ignore
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
+from fastinstall.rules.secrets import HIDDEN, without_credentials
 
 _FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
@@ -99,7 +100,18 @@ class PackageIndex:
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
-        return downloads.store(cache, artefact, partial(self._download, emit, artefact.url))
+        return downloads.store(cache, artefact, partial(self._download, emit, self._address(artefact)))
+
+    def _address(self, artefact: Artefact) -> str:
+        """Where a file is; an address that was saved without the token in it is looked up again."""
+        if HIDDEN not in artefact.url:
+            return artefact.url
+        from fastinstall.installers import lookup  # noqa: PLC0415 (like `_indexed`)
+
+        settings = self._settings()
+        timeout = self.timeout or settings.timeout
+        found = lookup.ask(settings, (artefact.name,), artefact.filename.__eq__, timeout=timeout)
+        return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
         from fastinstall.installers import attestations  # noqa: PLC0415 (only where one is published)

@@ -18,6 +18,7 @@ from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.record import HOME
 from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
+from fastinstall.system.surroundings import find_program
 
 LOCKS = {Manager.UV: "uv.lock", Manager.POETRY: "poetry.lock", Manager.PDM: "pdm.lock"}
 _SECONDS = 900.0
@@ -96,7 +97,7 @@ def lock_tool(manager: Manager, prefix: Path, variables: Mapping[str, str]) -> L
         None where there is none.
     """
     named = variables.get(f"FASTINSTALL_{manager.name}")
-    found = shutil.which(named or manager.value, path=variables.get("PATH"))
+    found = find_program(named or manager.value, variables)
     if found is None:
         return None
     return LockTool(manager=manager, program=Path(found).absolute(), prefix=prefix, variables=variables)

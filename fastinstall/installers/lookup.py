@@ -17,10 +17,11 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.pages import Offer, read_page
 from fastinstall.installers.pip import PipSettings
 from fastinstall.installers.selection import parse_filename
-from fastinstall.installers.urls import local_path, without_credentials
+from fastinstall.installers.urls import local_path
 from fastinstall.installers.web import ATTEMPTS, OFFLINE_HINT, Web
 from fastinstall.installers.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
+from fastinstall.rules.secrets import without_credentials
 
 T = TypeVar("T")
 _Wanted = Callable[[str], bool]

@@ -13,6 +13,7 @@ from pathlib import Path
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import quote
 from fastinstall.system.process import CommandError, Completed, run
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
@@ -96,7 +97,7 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
     except RefusedError:
         completed = run((*_TOOL_PIP, *words), environment=pip_environment(variables), check=False, timeout=_SECONDS)
     if completed.exit_code != 0:
-        raise CommandError("pip cannot read its configuration", completed, hint=f"{python} -m pip config debug")
+        raise CommandError("pip cannot read its configuration", completed, hint=f"{quote(python)} -m pip config debug")
     return parse_settings(completed.stdout)
 
 
@@ -159,7 +160,7 @@ def _supported(version: str) -> bool:
 def _no_pip(python: str) -> RefusedError:
     return RefusedError(
         f"{python}: too old for the pip of fastinstall, and without a pip of its own",
-        hint=f"{python} -m ensurepip, or choose an environment of a later Python",
+        hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.model.event import Emit, Noted
+from fastinstall.rules.messages import quote
 from fastinstall.system.process import CommandError, run
 
 _PROGRAMS = {"apt": ("apt-get", "dpkg"), "dnf": ("dnf", "rpm")}
@@ -101,6 +102,6 @@ def _known(manager: str, packages: tuple[str, ...]) -> str:
     if manager not in _INSTALL:
         raise RefusedError(
             f"no package manager that we know ({manager!r})",
-            hint=f"install with your system's own: {' '.join(packages)}",
+            hint=f"install with your system's own: {' '.join(map(quote, packages))}",
         )
     return manager

@@ -1,19 +1,7 @@
-"""URLs as they may be shown and stored: never with credentials."""
+"""What the addresses of wheels and packages mean on this machine."""
 
-import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
-
-_CREDENTIALS = re.compile(r"//[^/]*@")
-
-
-def without_credentials(url: str) -> str:
-    """The URL without user name, password and fragment; one that is malformed, without what may be a password."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return _CREDENTIALS.sub("//", url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
+from urllib.parse import unquote, urlsplit
 
 
 def local_path(location: str) -> Path | None:

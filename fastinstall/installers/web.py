@@ -21,7 +21,7 @@ from unearth.link import Link
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.installers.pages import JSON, Offer, read_page
 from fastinstall.installers.pip import PipSettings
-from fastinstall.installers.urls import without_credentials
+from fastinstall.rules.secrets import redacted, without_credentials
 
 T = TypeVar("T")
 
@@ -218,4 +218,4 @@ def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return redacted(str(error)) or type(error).__name__

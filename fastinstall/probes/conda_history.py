@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.model.conda import CondaRevision
-from fastinstall.probes.conda_urls import public_text
+from fastinstall.rules.secrets import public_text
 
 _BESIDE_PIL = frozenset({"fastinstall-guard", "jpeg", "libjpeg-turbo", "libtiff"})
 _HEADING = re.compile(r"==>\s*(.+?)\s*<==")

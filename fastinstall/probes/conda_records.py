@@ -12,7 +12,8 @@ from fastinstall.model.conda import CondaPackage
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.conda_glance import Fields, UnreadableRecordError, glance_at
 from fastinstall.probes.conda_matters import CLOBBERED, may_matter
-from fastinstall.probes.conda_urls import public_channel, public_text
+from fastinstall.probes.conda_urls import public_channel
+from fastinstall.rules.secrets import public_text
 
 _SUFFIX = ".json"
 _DASHES = 2

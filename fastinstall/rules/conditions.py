@@ -1,7 +1,7 @@
-"""The condition of a guard: one C expression over the parameters of a function. Pure.
+"""The condition of a guard and the text of a macro: one C expression over parameters. Pure.
 
 No C parser: it accepts less than C does (no calls, casts, assignments, literals with quotes), so that a
-condition can only read what the function was given.
+condition can only read what the function was given, and a macro can only compute.
 """
 
 import re
@@ -10,6 +10,16 @@ from itertools import pairwise
 _TOKEN = re.compile(r"\s+|->|&&|\|\||[<>=!]=|<<|>>|[A-Za-z_]\w*|\d[\w.]*|[-+*/%&|^~!<>().?:]|\[|\]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _CONSTANT = "IMAGING_"
+_MACRO = re.compile(r"(?P<name>[A-Za-z_]\w*)\((?P<parameters>[\w, ]*)\) (?P<text>[^\n\\]+)", re.ASCII)
+_MATHEMATICAL = frozenset(
+    f"{name}{precision}"
+    for name in (
+        *("fmod", "remainder", "trunc", "floor", "ceil", "round", "rint", "nearbyint", "lrint", "lround"),
+        *("fabs", "fmin", "fmax", "fma", "sqrt", "cbrt", "pow", "exp", "exp2", "log", "log2", "hypot", "copysign"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+    )
+    for precision in ("", "f")
+)
 _STEPS = ("++", "--")
 _PAIRS = {")": "(", "]": "["}
 
@@ -26,6 +36,31 @@ def condition_problem(condition: str) -> str:
     if _calls(found):
         return f"{condition!r} calls a function"
     return ""
+
+
+def macro_problem(macro: str) -> str:
+    """What is wrong with a macro that stands for a function of <math.h>; empty if nothing is.
+
+    It computes from its parameters, and calls no functions but those of <math.h>.
+    """
+    match = _MACRO.fullmatch(macro)
+    if match is None:
+        return f"{macro!r} is not a macro with parameters, on one line"
+    parameters = [name.strip() for name in match["parameters"].split(",")]
+    found = [each.group() for each in _TOKEN.finditer(match["text"].replace(",", "+"))]
+    if "".join(found) != match["text"].replace(",", "+") or any(step in match["text"] for step in _STEPS):
+        return f"{macro!r} is more than a C expression that computes"
+    if not _balanced(found):
+        return f"{macro!r} has a bracket without its counterpart"
+    if any(after == "(" and before in (*parameters, *_PAIRS) for before, after in pairwise(_words(match["text"]))):
+        return f"{macro!r} calls what it is given"
+    names = {each for each in found if _NAME.fullmatch(each)} - set(parameters)
+    foreign = sorted((names | {match["name"]}) - _MATHEMATICAL)
+    return (
+        f"{macro!r} uses {', '.join(foreign)}, which is neither a parameter nor a function of <math.h>"
+        if foreign
+        else ""
+    )
 
 
 def read_names(condition: str) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from fastinstall.model.kernels import GuardedFunction, KeptItems, Kernels, Part, Tuning
 from fastinstall.model.recipe import Recipe, StaticSource
-from fastinstall.rules.conditions import condition_problem
+from fastinstall.rules.conditions import condition_problem, macro_problem
+from fastinstall.rules.recipe_flags import configure_problems
 from fastinstall.rules.recipe_values import (
     Problem,
     identifier_problems,
@@ -19,8 +20,6 @@ from fastinstall.rules.recipe_values import (
 
 _SOURCE = "the source's top directory"
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_=+-]*")
-_MACRO = re.compile(r"[A-Za-z_]\w*\([\w, ]*\) [^\n\\]+")
-_WORD = re.compile(r"[A-Za-z0-9_,.=+:/-]+")
 _ITEM = re.compile(r"([^\s:]+): ([A-Za-z_]\w*)")
 
 
@@ -95,7 +94,10 @@ def _tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
     yield from _empty((*tuning.options, *tuning.macros), f"{key}.options", "nothing would be tuned")
     yield from word_problems(tuning.options, f"{key}.options", _OPTION, "an option of GCC's optimize pragma")
     yield from identifier_problems(tuning.functions, f"{key}.functions")
-    yield from word_problems(tuning.macros, f"{key}.macros", _MACRO, "a macro with parameters, on one line")
+    for index, macro in enumerate(tuning.macros):
+        problem = macro_problem(macro)
+        if problem:
+            yield f"{key}.macros[{index}]", problem
     if tuning.macros and not tuning.functions:
         yield f"{key}.macros", "only inside functions: name them in functions"
 
@@ -108,7 +110,7 @@ def _static_problems(static: StaticSource, key: str) -> Iterator[Problem]:
     yield from _empty(static.headers, f"{key}.headers", "the library could not be used")
     for index, header in enumerate(static.headers):
         yield from path_problems(header, f"{key}.headers[{index}]", "the library's directory")
-    yield from word_problems(static.configure, f"{key}.configure", _WORD, "one word for configure")
+    yield from configure_problems(static.configure, f"{key}.configure")
 
 
 def _empty(values: tuple[str, ...], key: str, consequence: str) -> Iterator[Problem]:

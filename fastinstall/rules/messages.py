@@ -6,8 +6,12 @@ from pathlib import PurePath
 
 
 def quote(word: PurePath | str) -> str:
-    """A word as a shell would take it."""
-    return shlex.quote(str(word))
+    """A word as a shell would take it, on one line; control characters as bash, zsh and POSIX of 2024 write them."""
+    text = str(word)
+    if not any(character < " " or character == "\x7f" for character in text):
+        return shlex.quote(text)
+    escaped = text.replace("\\", r"\\").replace("'", r"\'")
+    return "$'" + "".join(f"\\{ord(each):03o}" if each < " " or each == "\x7f" else each for each in escaped) + "'"
 
 
 def listing(items: Iterable[str]) -> str:

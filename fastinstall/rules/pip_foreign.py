@@ -1,6 +1,5 @@
 """Settings of other people that a pin for pip would hide, or that would hide the pin. Pure."""
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
@@ -17,9 +16,9 @@ from fastinstall.rules.pip_pins import (
     location,
     settings,
 )
+from fastinstall.rules.secrets import has_credentials, redacted
 
 _VARIABLES = ":env:"
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 
@@ -44,7 +43,7 @@ class PipSetting:
     @property
     def told(self) -> str:
         """For a sentence, without passwords."""
-        value = _CREDENTIALS.sub("", self.value)
+        value = redacted(self.value)
         if self.section == _VARIABLES:
             return f"{self.origin}={quote(value)}"
         return f"{self.origin}: [{self.section}] {self.key} = {value}"
@@ -68,7 +67,7 @@ def links_beside(
         if _is_in_the_way(setting, prefix):
             raise _refusal(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
     hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
-    if hidden and _CREDENTIALS.search(hidden[-1].value):
+    if hidden and has_credentials(hidden[-1].value):
         raise RefusedError(
             f"{hidden[-1].told} bears a password, and the pin would have to repeat it in {prefix / CONFIGURATION}",
             hint="keep the password elsewhere, in ~/.netrc or a keyring",

@@ -3,6 +3,7 @@
 A problem is the dotted key and what is wrong there.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -12,6 +13,7 @@ from fastinstall.rules.ranges import is_specifier, is_version
 Problem = tuple[str, str]
 
 _NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -65,6 +67,27 @@ def version_problems(versions: Sequence[str], key: str) -> Iterator[Problem]:
     for index, text in enumerate(versions):
         if not is_version(text):
             yield f"{key}[{index}]", f"{text!r} is not a version (PEP 440)"
+
+
+def control_problems(value: object, key: str = "") -> Iterator[Problem]:
+    """Where a text has control characters, which would steer a terminal and hide what stands beside them.
+
+    Args:
+        value: of the model.
+        key: dotted, of the value; empty for a whole recipe.
+    """
+    if isinstance(value, str) and _CONTROL.search(value):
+        yield key, f"{value!r} has control characters"
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from control_problems(item, f"{key}[{index}]")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from control_problems(name, f"{key}.{name!a}")
+            yield from control_problems(item, f"{key}.{name}".lstrip("."))
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from control_problems(getattr(value, field.name), f"{key}.{field.name}".lstrip("."))
 
 
 def twice(names: Sequence[str], key: str) -> Iterator[Problem]:

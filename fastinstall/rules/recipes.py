@@ -10,8 +10,11 @@ from fastinstall.model.advisory import Advisory, AdvisoryList
 from fastinstall.model.codec import decode
 from fastinstall.model.recipe import Level, NativeRequirement, Recipe
 from fastinstall.rules.kernels import source_code_problems
+from fastinstall.rules.recipe_flags import compiler_flag_problems, linker_flag_problems
 from fastinstall.rules.recipe_values import (
     Problem,
+    control_problems,
+    identifier_problems,
     name_problems,
     path_problems,
     specifier_problems,
@@ -36,8 +39,12 @@ BUILD_OPTIONS = (
 
 _SCHEMA = 1
 _LABEL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")  # a local version label, PEP 440
-_FLAG = re.compile(r"-[A-Za-z0-9_,.=+-]+")
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
+_LEVEL = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_FEATURE = re.compile(r"[a-z0-9][a-z0-9_.]*")
+_LIBRARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_HEADER = re.compile(r"(?!.*\*\*)[\w.+*-]+(/[\w.+*-]+)*", re.ASCII)
+_OR_EMPTY = re.compile(rf"(?:{_LIBRARY.pattern})?")
+_PACKAGE = re.compile(r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?")  # apt removes what ends with a dash
 _OPTIMISED = ("-O2", "-O3")
 
 
@@ -65,6 +72,7 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
     """
     shared = decode(AdvisoryList, _toml(text, file), file=file)
     _refuse(_schema_problems(shared.schema), file)
+    _refuse(control_problems(shared), file)
     _refuse(_advisory_problems(shared.advisories), file)
     return shared.advisories
 
@@ -86,12 +94,17 @@ def _problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
     yield from _source_problems(recipe)
-    yield from _flag_problems(recipe.base_cflags, "base_cflags")
+    yield from control_problems(recipe)
+    if not recipe.package.isidentifier() or not recipe.package.isascii():
+        yield "package", f"{recipe.package!r} is not the name of a package"
+    yield from compiler_flag_problems(recipe.base_cflags, "base_cflags")
     if not set(_OPTIMISED) & set(recipe.base_cflags):
         yield "base_cflags", f"must hold {' or '.join(_OPTIMISED)}: these flags replace those of the interpreter"
     yield from _level_problems(recipe.levels)
     yield from _library_problems(recipe.libraries)
     yield from source_code_problems(recipe)
+    yield from identifier_problems(recipe.expect.symbols, "expect.symbols")
+    yield from word_problems(recipe.expect.features, "expect.features", _FEATURE, "a name of PIL.features")
     code = recipe.kernels.pypi if recipe.kernels else recipe.source.pypi
     if code != recipe.source.chassis and not recipe.expect.symbols:
         yield "expect.symbols", f"empty: nothing would tell {code} from {recipe.source.chassis}"
@@ -124,18 +137,22 @@ def _level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
         yield "levels", "none of them is automatic, so that level auto could choose nothing"
     yield from twice([level.name for level in levels], "levels[{}].name")
     for index, level in enumerate(levels):
-        for key in ("cflags", "fallback", "ldflags"):
-            yield from _flag_problems(getattr(level, key), f"levels[{index}].{key}")
-
-
-def _flag_problems(flags: tuple[str, ...], key: str) -> Iterator[Problem]:
-    yield from word_problems(flags, key, _FLAG, "one flag of a compiler")
+        key = f"levels[{index}]"
+        if not _LEVEL.fullmatch(level.name):
+            yield f"{key}.name", f"{level.name!r} is not the name of a level (a-z, 0-9, single dots and dashes)"
+        yield from word_problems(level.requires, f"{key}.requires", _FEATURE, "a feature as the kernel names it")
+        yield from compiler_flag_problems(level.cflags, f"{key}.cflags")
+        yield from compiler_flag_problems(level.fallback, f"{key}.fallback")
+        yield from linker_flag_problems(level.ldflags, f"{key}.ldflags")
 
 
 def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Problem]:
     for name, library in libraries.items():
         key = f"libraries.{name}"
         yield from path_problems(library.header, f"{key}.header", "an include directory")
+        yield from word_problems((library.header,), f"{key}.header", _HEADER, "the name of a header")
+        yield from word_problems((name, library.link), key, _LIBRARY, "the name of a library")
+        yield from word_problems((library.pkgconfig,), f"{key}.pkgconfig", _OR_EMPTY, "a name for pkg-config")
         if library.option and library.option not in BUILD_OPTIONS:
             yield f"{key}.option", f"{library.option!r} is not one of {', '.join(BUILD_OPTIONS)}"
         for manager in ("apt", "dnf", "conda"):

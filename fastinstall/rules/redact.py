@@ -6,36 +6,42 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from fastinstall.rules.secrets import redacted
+
 T = TypeVar("T")
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 _HOMES = re.compile(r"(?<![\w.-])/(?:home|Users)/[^/\s:'\"]+")
-_UNTELLING = ("", "root")
+_UNTELLING = ("", "root", "localhost")
 
 
-def redact(facts: T, *, home: PurePath, user: str) -> T:
-    """The same value with home directories as "~", the user's name as "USER", and no credentials in URLs.
+def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[str, ...] = ()) -> T:
+    """The same value with home directories as "~", the user's and the machine's name as words, and no secrets.
 
     Args:
         facts: a value of the model.
         home: the user's home directory.
         user: the user's name; "root" tells nothing and stays.
+        host: the machine's name; "localhost" likewise.
+        known: secrets by their value, as of `rules.secrets.known_secrets`.
     """
-    return _redacted(facts, _Secrets(home=str(home), user=user))  # type: ignore[no-any-return] # the same type as given
+    return _redacted(facts, _Secrets(home=str(home), user=user, host=host, known=known))  # type: ignore[no-any-return] # the same type as given
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Secrets:
     home: str
     user: str
+    host: str
+    known: tuple[str, ...]
 
     def remove(self, text: str) -> str:
-        text = _CREDENTIALS.sub("", text)
+        text = redacted(text, self.known)
         if len(self.home) > 1:
             text = re.sub(rf"(?<![\w.-]){re.escape(self.home)}(?![\w.-])", "~", text)
         text = _HOMES.sub("~", text)
-        if self.user not in _UNTELLING:
-            text = re.sub(rf"(?<!\w){re.escape(self.user)}(?!\w)", "USER", text)
+        for name, word in ((self.user, "USER"), (self.host, "HOST")):
+            if name not in _UNTELLING:
+                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", word, text)
         return text
 
 

@@ -4,25 +4,48 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.api.planning import refuse_if_stale
+from fastinstall.api.late import done_already
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.planning import refuse_another_environment, refuse_if_stale
+from fastinstall.api.session import Session
 from fastinstall.api.setup import carry_out
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import progress_for, session_of
+from fastinstall.cli.common import mend_or_tell, progress_for, session_of
 from fastinstall.cli.consent import consent
 from fastinstall.cli.main import Context
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import open_document
 from fastinstall.model.plan import Plan
 from fastinstall.rules.messages import quote
+from fastinstall.rules.saved_plan import fetched, plan_problems
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
     session = session_of(context).listening(progress_for(context))
     saved = read_plan(Path(arguments.file))
-    refuse_if_stale(session, saved)
+    refuse_foreign(session, saved, Path(arguments.file))
+    if Path(saved.environment.prefix).is_dir():
+        mend_or_tell(session, saved.environment, arguments, context)
+    for line in fetched(saved):
+        context.console.talk(line)
     agreed = consent(saved, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
-    return finish(agreed, carry_out(session, agreed), context, wizard=False)
+    refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
+    outcome = carry_out(session, agreed)
+    with done_already(agreed.environment.prefix, agreed.verb):
+        return finish(agreed, outcome, context, wizard=False)
+
+
+def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
+    """Raise where a plan asks for what no plan of ours would; nothing that it names is run for that.
+
+    Raises:
+        DocumentError: names the file and the key.
+        RefusedError: the environment is not what the plan says.
+    """
+    for key, problem in plan_problems(saved, recipe_named(session, saved.wish.recipe)):
+        raise DocumentError(path, key, problem, hint="make it again: fastinstall plan -o FILE")
+    refuse_another_environment(session, saved)
 
 
 def read_plan(path: Path) -> Plan:

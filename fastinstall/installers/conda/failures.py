@@ -10,6 +10,7 @@ from fastinstall.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.installers.conda.history import spec_name
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.messages import quote
+from fastinstall.rules.secrets import redacted
 from fastinstall.system.process import CommandError, Completed
 
 _NO_SOLUTION = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError", "SolverError")
@@ -42,7 +43,6 @@ _FULL = ("NoSpaceLeftError",)
 _LINES = 24
 _PIN = re.compile(r"\bpin(ned|-\d)")
 _ITEM = re.compile(r"^\s*- (\S+)", re.MULTILINE)
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 _FROZEN_HINT = "an environment is frozen by its keeper, in conda-meta/frozen: choose another one (--prefix, --new-env)"
 
@@ -138,7 +138,7 @@ def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError
         engine: who says so: "conda", "py-rattler".
         prefix: of the environment it is about.
     """
-    lines = tuple(line.rstrip() for line in _CREDENTIALS.sub("", text).splitlines() if line.strip())
+    lines = tuple(line.rstrip() for line in redacted(text).splitlines() if line.strip())
     kind = _kind(name)
     if kind is None:
         first = lines[0] if lines else "no message"

@@ -93,3 +93,30 @@ def test_an_object_that_nothing_compiles_is_an_error_that_names_it(source: Path)
 def test_a_missing_makefile_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="Makefile"):
         compile_steps(tmp_path, "libtiny.a")
+
+
+def _makefile(directory: Path, text: str) -> Path:
+    directory.mkdir()
+    (directory / "Makefile").write_text(text)
+    (directory / "x.c").touch()
+    return directory
+
+
+@pytest.mark.parametrize("variable", ["A=$(A)", "A=$(B)\nB=$(A)", "A=$(B)$(B)\nB=$(A)$(A)", "A=x $(A) y"])
+def test_a_variable_that_is_made_of_itself_is_refused_at_once(tmp_path: Path, variable: str) -> None:
+    text = f"{variable}\nall.a: x.o\n\tar\n%.o: %.c\n\t$(CC) $(A) -c -o $@ $<\n"
+    with pytest.raises(FailedError, match="cannot be expanded"):
+        compile_steps(_makefile(tmp_path / "source", text), "all.a")
+
+
+def test_a_directory_with_any_name_is_one_word(tmp_path: Path) -> None:
+    directory = _makefile(tmp_path / "a b;$(touch x)'\"", "CC=cc\nall.a: x.o\n\tar\n%.o: %.c\n\t$(CC) -c -o $@ $<\n")
+    (step,) = compile_steps(directory, "all.a")
+    assert step.argv == ("cc", "-c", "-o", "x.o", str(directory / "x.c"))
+
+
+def test_a_stray_quote_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="No closing quotation"):
+        compile_steps(
+            _makefile(tmp_path / "source", "CC=cc\nall.a: x.o\n\tar\n%.o: %.c\n\t$(CC) ' -c $@ $<\n"), "all.a"
+        )

@@ -49,7 +49,7 @@ def test_of_several_failures_the_first_counts_and_the_cause_is_told() -> None:
 
 def test_no_credentials_are_shown() -> None:
     error = failure("ChannelError", "https://me:secret@conda.example/x#y is gone", "conda", PREFIX)
-    assert error.details == ("https://conda.example/x#y is gone",)
+    assert error.details == ("https://***@conda.example/x#y is gone",)
 
 
 def test_a_failure_without_words_says_so() -> None:

@@ -68,7 +68,7 @@ def test_a_password_is_neither_repeated_nor_told() -> None:
     found = (_setting(USERS, "global", "find-links", "https://me:secret@wheels.example.org/all"),)
     with pytest.raises(RefusedError, match="bears a password") as refusal:
         links_beside(PREFIX, found, lambda _: ())
-    assert "https://wheels.example.org/all" in refusal.value.message
+    assert "https://***@wheels.example.org/all" in refusal.value.message
     assert "secret" not in refusal.value.message
 
 

@@ -179,7 +179,7 @@ def test_a_recipe_that_merges_is_read_whole() -> None:
         ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),
         ('"libz.a"', '"/usr/lib/libz.a"', "libraries.zlib.static.archive", "not relative"),
         ('headers = ["."]', "headers = []", "libraries.zlib.static.headers", "empty"),
-        ('"--static"', '"--static && ls"', "libraries.zlib.static.configure[1]", "not one word"),
+        ('"--static"', '"--static && ls"', "libraries.zlib.static.configure[1]", "not one option"),
         ('["ImagingFast"]', "[]", "expect.symbols", "nothing would tell fork from pillow"),
     ],
 )

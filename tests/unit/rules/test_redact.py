@@ -37,7 +37,7 @@ def test_homes_of_others_go_too() -> None:
 def test_credentials_in_urls_go() -> None:
     facts = _redacted({"runtime": {"error": "from https://me:secret@example.org/simple"}})
     assert facts.runtime is not None
-    assert facts.runtime.error == "from https://example.org/simple"
+    assert facts.runtime.error == "from https://***@example.org/simple"
 
 
 def test_nothing_of_the_user_is_left_anywhere() -> None:
@@ -52,3 +52,18 @@ def test_what_tells_nothing_stays_as_it_is() -> None:
 def test_a_name_that_only_begins_alike_stays() -> None:
     facts = _redacted({"tool_prefix": "/srv/alicent/home"})
     assert str(facts.tool_prefix) == "/srv/alicent/home"
+
+
+def test_the_name_of_the_machine_goes_too_and_one_that_only_begins_alike_stays() -> None:
+    moved = changed(healthy_facts(), {"tool_prefix": "/nfs/wren/tool", "runtime": {"error": "on wren-2, wrench"}})
+    facts = redact(moved, home=HOME, user="alice", host="wren")
+    assert str(facts.tool_prefix) == "/nfs/HOST/tool"
+    assert facts.runtime is not None
+    assert facts.runtime.error == "on HOST-2, wrench"
+
+
+def test_values_that_are_known_go_wherever_they_stand() -> None:
+    moved = changed(healthy_facts(), {"runtime": {"error": "said hunter22"}})
+    facts = redact(moved, home=HOME, user="alice", known=("hunter22",))
+    assert facts.runtime is not None
+    assert facts.runtime.error == "said ***"

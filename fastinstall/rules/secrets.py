@@ -1,0 +1,152 @@
+"""What is secret in a text, in an address and among environment variables. Pure.
+
+The one place that decides it: logs, messages, documents and the variables of builds all ask here. What is shown keeps
+its meaning: the user and password of an address become "***", and its host and path stay.
+
+Not a proof of absence: a password that stands alone in a sentence looks like any other word. Those of the environment
+variables are known by value, and found wherever they stand.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+
+HIDDEN = "***"
+_LEAST, _WORD = 6, 12
+"""Characters of a value that is looked for by itself, and of one of small letters: shorter ones are ordinary words."""
+
+_WORDS = r"passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
+_NAME = re.compile(rf"(?:(?:{_WORDS})s?|(?:^|_)(?:key|pat|auth)|_pwd)(?:_?\d+)?$", re.IGNORECASE)
+_SHAPES = ("_pat_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "pypi-", "akia", "xox", "hf_")
+_CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
+_CONDA_TOKEN = re.compile(r"(://[^/\s]+(?:/[^/\s]+)*?)/t/[^/\s]*")
+
+
+def redacted(text: str, known: Collection[str] = ()) -> str:
+    """A text as it may be shown and kept: addresses without users, passwords and tokens, and no value of a secret.
+
+    Args:
+        text: any number of lines; JSON stays JSON.
+        known: secrets by their value, as of `known_secrets`.
+    """
+    for value in known:
+        text = text.replace(value, HIDDEN)
+    low = text.lower()
+    for hints, pattern, replacement in _RULES:
+        if any(hint in low for hint in hints):
+            text = _compiled(pattern).sub(replacement, text)
+    return text
+
+
+def known_secrets(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Values of environment variables that are secret, as they are, percent-encoded and in base64; longest first."""
+    found = dict.fromkeys(form for value in _secret_values(variables) for form in _forms(value))
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def without_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Environment variables for code of others that needs no secret, such as a build: without those that bear one."""
+    return {name: value for name, value in variables.items() if not (is_secret_name(name) or has_credentials(value))}
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of this name holds a secret: UV_INDEX_MINE_PASSWORD, ANACONDA_API_KEY, GITHUB_TOKEN."""
+    return _NAME.search(name) is not None
+
+
+def has_credentials(text: str) -> bool:
+    """Whether an address in a text bears user, password or token."""
+    return redacted(text) != text
+
+
+def without_credentials(url: str) -> str:
+    """The URL without user name, password and fragment; one that is malformed, without what may be a password."""
+    from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return _CREDENTIALS.sub("", url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
+
+
+def public_text(text: str) -> str:
+    """A text without the credentials and conda's tokens in its URLs, as if there had been none.
+
+    Source: `url_remove_auth` and `mask_anaconda_token` of conda, "https://user:password@host/t/TOKEN/channel".
+    """
+    if "@" not in text and "/t/" not in text:
+        return text
+    return _CONDA_TOKEN.sub(r"\1", _CREDENTIALS.sub("", text))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when there is something to look for: a healthy run of doctor never pays for it."""
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&'"<>]+)"""
+_SETTING = rf"(?<![\w.-])(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"  # looked at once, whatever its length
+_HOST = r"(?:\[[0-9a-f:.]+\]|localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=[:/]))"
+_NAMES = ("passw", "passphrase", "secret", "token", "key", "credential")
+_RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("private key-",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)", HIDDEN),
+    # user:password@ of an address: up to the last @ before its path, and beyond where it can be no port
+    (("@",), r'(?<=://)[^\s/?#"<>]*@', f"{HIDDEN}@"),
+    (("@",), r"""(?<=://)[^\s/:@\['"]+:(?!\d+(?:[/\s'"]|$))[^\s'"]*@""", f"{HIDDEN}@"),
+    (("@",), rf"""(?<![\w/@:.%+-])[\w.%+~-]+:[^\s/@:'"]+[^\s/@'"]*@(?={_HOST})""", f"{HIDDEN}@"),
+    (("/t/",), r"""((?:://|(?<![\w./-])[\w-]+\.)[^\s'"<>]{0,400}?/t/)[^\s/'"<>]+""", rf"\1{HIDDEN}"),
+    (
+        ("?", "&"),
+        rf"""([?&;][\w.-]*(?:{_WORDS}|signature|auth|sig|key|sas|jwt)[\w-]*=)[^&;\s#'"<>\\]*[^&;\s#'"<>\\:,.)]""",
+        rf"\1{HIDDEN}",
+    ),
+    (
+        ("authorization", "-token", "-key", "-auth", "cookie"),
+        r"""((?:authorization|private-token|(?<![\w-])x-(?=[\w-]*(?:key|token|auth))[\w-]++|cookie)['"]?\s*[:=]\s*(?:b?['"])?)[^\r\n'"]+""",
+        rf"\1{HIDDEN}",
+    ),
+    (("bearer", "basic"), r"(?-i:\b(Bearer|Basic))\s+(?=\S*[\d=+/_.-])[\w+/=.~-]{8,}", rf"\1 {HIDDEN}"),
+    (_NAMES, rf"((?=--){_SETTING} ){_VALUE}", rf"\1{HIDDEN}"),
+    (_NAMES, rf"({_SETTING}['\"]?\s*=\s*){_VALUE}", rf"\1{HIDDEN}"),
+    (_NAMES, rf"({_SETTING}(['\"])\s*:\s*(['\"]))(?:(?!\3)[^\\]|\\.)*\3", rf"\1{HIDDEN}\3"),
+    (_NAMES, rf"^(\s*(?:- )?{_SETTING}:[ \t]+){_VALUE}[ \t]*$", rf"\1{HIDDEN}"),
+    (("machine",), r"(\bmachine\s+\S+(?:\s+(?:login|account)\s+\S+)*\s+password\s+)\S+", rf"\1{HIDDEN}"),  # .netrc
+    (("password",), r"^(\s*(?:login\s+\S+\s+)?password\s+)\S+[ \t]*$", rf"\1{HIDDEN}"),
+    (_SHAPES, r"\b(?:gh[pousr]_|github_pat_|glpat-|pypi-Ag|xox[abprs]-|hf_)[\w-]{16,}|\bAKIA[0-9A-Z]{16}\b", HIDDEN),
+    (("eyj",), r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+", HIDDEN),  # RFC 7519
+)
+"""What a text holds, in lower case, where the pattern is worth a look; the pattern; what is put there."""
+
+
+def _secret_values(variables: Mapping[str, str]) -> Iterator[str]:
+    for name, value in variables.items():
+        if is_secret_name(name) and not value.startswith("/"):  # the path of a file with credentials tells nothing
+            yield value
+        for word in value.split() if "@" in value and "://" in value else ():
+            yield from _userinfo(word)
+
+
+def _userinfo(url: str) -> Iterator[str]:
+    """The password of an address, both parts with their colon, and a token that stands alone."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
+
+    try:
+        told = urlsplit(url[url.index("//") :]).netloc.rpartition("@")[0]
+    except ValueError:
+        return
+    user, colon, password = told.partition(":")
+    yield password if colon else user
+    yield told
+
+
+def _forms(value: str) -> Iterator[str]:
+    from base64 import b64encode  # noqa: PLC0415 (only where a variable is secret)
+    from urllib.parse import quote, unquote  # noqa: PLC0415 (likewise)
+
+    plain = unquote(value)
+    for form in (value, plain, quote(plain, safe=""), quote(plain)):
+        if len(form) >= (_WORD if form.isalpha() and form.islower() else _LEAST):
+            yield form
+            yield b64encode(form.encode("utf-8", "surrogateescape")).decode("ascii").rstrip("=")

@@ -1,0 +1,89 @@
+"""No argument ever passes a shell: what could start one is nowhere in the program, but where it is named here."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import fastinstall
+
+ROOT = Path(fastinstall.__file__).parent
+STARTERS = frozenset(
+    {
+        *("os.system", "os.popen", "os.startfile", "pty.spawn", "commands.getoutput", "platform.popen"),
+        *("subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell"),
+        *("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen"),
+        *("os.posix_spawn", "os.posix_spawnp", "asyncio.create_subprocess_exec"),
+        *(
+            f"os.{kind}{suffix}"
+            for kind in ("exec", "spawn")
+            for suffix in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
+        ),
+    }
+)
+WORDS = re.compile(
+    r"subprocess|[pP]open|getoutput|spawn|\bpty\b|os\.system|os\.exec|os\.startfile|shell=|from os import"
+    r"|[\"/](?:ba|da|z)?sh\"|/env\""
+)
+"""One of them stands in every file that could start a process."""
+SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
+DOOR = {"system/process.py": {"subprocess.Popen"}}
+"""Where a process is started: by a tuple of words."""
+KNOWN = {
+    "build/statics.py": ("/bin/sh", "./configure"),  # a script of sh, run as one: its words are never text for a shell
+    "probes/conda_tool.py": ("/bin/sh", "/bin/bash", "/usr/bin/env"),  # what a first line may say; none of it is run
+}
+"""Tuples that begin with the name of a shell."""
+
+
+@cache
+def _nodes() -> tuple[tuple[str, ast.AST], ...]:
+    """Every node of the files that have a word which any of these could be made of."""
+    texts = ((path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py")))
+    return tuple((file, node) for file, text in texts if WORDS.search(text) for node in ast.walk(ast.parse(text)))
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def test_processes_are_started_at_one_door() -> None:
+    found: dict[str, set[str]] = {}
+    for file, node in _nodes():
+        if isinstance(node, ast.Attribute) and _name(node) in STARTERS:
+            found.setdefault(file, set()).add(_name(node))
+    assert found == DOOR
+
+
+def test_nothing_is_handed_to_a_shell() -> None:
+    for file, node in _nodes():
+        if isinstance(node, ast.keyword):
+            assert not (node.arg == "shell" and not (isinstance(node.value, ast.Constant) and not node.value.value)), (
+                file
+            )
+        if isinstance(node, ast.Call):
+            assert _name(node.func) not in ("os.system", "os.popen", "pty.spawn"), file
+
+
+def test_no_command_is_a_shell_with_a_text() -> None:
+    seen: dict[str, tuple[object, ...]] = {}
+    for file, node in _nodes():
+        words = (
+            [item.value for item in node.elts if isinstance(item, ast.Constant)]
+            if isinstance(node, ast.Tuple | ast.List)
+            else []
+        )
+        if words and words[0] in SHELLS:
+            seen[file] = tuple(words)
+            assert "-c" not in words, file
+    assert seen == KNOWN
+
+
+def test_no_module_brings_a_shell_by_another_name() -> None:
+    for file, node in _nodes():
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        module = node.module if isinstance(node, ast.ImportFrom) else ""
+        assert "pty" not in names, file
+        assert not (module in ("os", "subprocess") and {f"{module}.{name}" for name in names} & STARTERS), file
