@@ -11,6 +11,8 @@
 #   FASTINSTALL_HOME     where the private environment goes
 set -eu
 
+case $(umask) in *[2367]) ;; *) umask 022 ;; esac # nothing here is for everybody to change
+
 checkout=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 
 say() { printf '%s\n' "fastinstall: $*" >&2; }
@@ -44,14 +46,16 @@ stamp_of() { # what the private environment was made from
     { printf '%s\n' "$checkout" "$1"; cat "$checkout/pyproject.toml"; } | cksum
 }
 
-pip() { "$private/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+pip_install() { # bytecode is left to the first use of a module: most of them are never used
+    "$private/bin/python" -P -m pip --disable-pip-version-check --quiet install --no-compile "$@"
+}
 
 make_private_environment() { # $1: the interpreter, $2: the stamp
     say "preparing a private environment in $private (once)"
     rm -f "$private/.fastinstall-stamp" "$private/.fastinstall-test-stamp"
-    "$1" -m venv --clear "$private" ||
+    "$1" -P -m venv --clear "$private" ||
         die "$1 could not make a virtual environment" "on Debian and Ubuntu: apt-get install python3-venv" 6
-    pip install --editable "$checkout[isa,conda]" >&2 ||
+    pip_install --editable "$checkout[isa,conda]" >&2 ||
         die "fastinstall's own dependencies could not be installed" "is the package index reachable? pip's message stands above" 6
     printf '%s\n' "$2" >"$private/.fastinstall-stamp"
 }
@@ -59,7 +63,7 @@ make_private_environment() { # $1: the interpreter, $2: the stamp
 add_test_tools() { # $1: the stamp
     [ "$(cat "$private/.fastinstall-test-stamp" 2>/dev/null)" = "$1" ] && return
     say "adding the development tools"
-    pip install --group "$checkout/pyproject.toml:dev" >&2 ||
+    pip_install --group "$checkout/pyproject.toml:dev" >&2 ||
         die "the development tools could not be installed" "is the package index reachable? pip's message stands above" 6
     printf '%s\n' "$1" >"$private/.fastinstall-test-stamp"
 }
@@ -77,4 +81,4 @@ if [ "${1-}" = test ]; then
     cd "$checkout"
     exec "$private/bin/python" tests/run.py "$@"
 fi
-exec "$private/bin/python" -m fastinstall "$@"
+exec "$private/bin/python" -P -m fastinstall "$@"

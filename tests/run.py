@@ -1,8 +1,9 @@
 """The whole test suite, fast parts first: `sh bootstrap.sh test [PYTEST-ARGUMENT...]`.
 
 Lint, layers and dependencies, types while the unit tests run, then integration and end-to-end tests
-with two files of tests at a time: they wait for processes more than they compute. The first part
-that fails ends the run. With arguments, only pytest runs, with these arguments.
+in one go, two files of tests at a time: they wait for processes more than they compute, and no worker
+waits for the other before the last file. The first part that fails ends the run. With arguments, only
+pytest runs, with these arguments.
 """
 
 import os
@@ -51,8 +52,7 @@ def _parts(types: Part, space: Path) -> list[tuple[str, Part]]:
         ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
         ("mypy", types),
         ("system packages", _system_packages),
-        ("integration tests", _side_by_side("tests/integration", space / "i")),
-        ("end-to-end tests", _side_by_side("tests/e2e", space / "e")),
+        ("integration and end-to-end tests", _side_by_side(space / "t", "tests/integration", "tests/e2e")),
     ]
 
 
@@ -79,13 +79,13 @@ def _command(*argv: str | Path) -> Part:
     return lambda name, environment: _run(name, tuple(map(str, argv)), environment)
 
 
-def _side_by_side(directory: str, space: Path) -> Part:
+def _side_by_side(space: Path, *directories: str) -> Part:
     """Run two files of tests at a time, in their order, and not by the number of their tests.
 
-    The directories have short names: the path of a socket has 107 bytes at most.
+    Their space has a short name: the path of a socket has 107 bytes at most.
     """
     return _command(
-        *(sys.executable, "-m", "pytest", directory),
+        *(sys.executable, "-m", "pytest", *directories),
         *("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder", f"--basetemp={space}"),
     )
 

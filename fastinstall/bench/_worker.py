@@ -14,7 +14,7 @@ import json
 import random
 import sys
 import time
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Callable, Dict
 
 Pictures = Dict[str, Any]
@@ -159,18 +159,20 @@ def filtering(big: Pictures, small: Pictures) -> Calls:
 
 
 def converting(big: Pictures, _small: Pictures) -> Calls:
+    """What is converted is made when it is first asked for: to choose a palette takes seconds."""
     rgb = big["RGB"]
-    sources = {
-        "RGB": rgb,
-        "L": big["L"],
-        "RGBA": big["RGBA"],
-        "CMYK": big["CMYK"],
-        "YCbCr": rgb.convert("YCbCr"),
-        "P": rgb.quantize(64),
-        "RGBa": big["RGBA"].convert("RGBa"),
-        "HSV": rgb.convert("HSV"),
-        "I": big["L"].convert("I"),
+    made: Calls = {
+        "RGB": lambda: rgb,
+        "L": lambda: big["L"],
+        "RGBA": lambda: big["RGBA"],
+        "CMYK": lambda: big["CMYK"],
+        "YCbCr": lambda: rgb.convert("YCbCr"),
+        "P": lambda: rgb.quantize(64),
+        "RGBa": lambda: big["RGBA"].convert("RGBa"),
+        "HSV": lambda: rgb.convert("HSV"),
+        "I": lambda: big["L"].convert("I"),
     }
+    sources = {mode: lru_cache(maxsize=None)(make) for mode, make in made.items()}
     pairs = (
         "RGB L",
         "L RGB",
@@ -194,10 +196,14 @@ def converting(big: Pictures, _small: Pictures) -> Calls:
     found: Calls = {}
     for pair in pairs:
         source, target = pair.split()
-        found["convert %s-%s" % (source, target)] = partial(sources[source].convert, target)
+        found["convert %s-%s" % (source, target)] = partial(converted, sources[source], target)
     matrix = (0.41, 0.36, 0.18, 0, 0.21, 0.72, 0.07, 0, 0.02, 0.12, 0.95, 0)
     found["convert RGB by matrix"] = lambda: rgb.convert("RGB", matrix)
     return found
+
+
+def converted(source: Callable[[], Any], mode: str) -> Any:
+    return source().convert(mode)
 
 
 def combining(big: Pictures, _small: Pictures) -> Calls:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from fastinstall.build.headers import Headers
+from fastinstall.build.merges import MergeOrder, keep, place_of, recall
 from fastinstall.build.request import BuildRequest
 from fastinstall.build.source import extract_source
 from fastinstall.build.tuning import tuned
@@ -53,17 +54,37 @@ def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> Prep
 
 
 def _merged(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:
+    order = MergeOrder(
+        source=request.source,
+        kernels=_given(request.kernels),
+        base=_given(request.base),
+        rules=kernels,
+        without=request.step.without,
+    )
+    place = place_of(request.cache, order)
+    report = recall(place, tree, request.emit)
+    if report is None:
+        report = _merge(request, order, tree, space)
+        keep(place, tree, report)
+    else:
+        request.emit(Noted(message=f"{_what(order)}: merged before, and taken from the cache"))
+    for each in report.not_accelerated:
+        request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
+    return report
+
+
+def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) -> MergeReport:
     from fastinstall.merge.pairs import check_tree  # noqa: PLC0415 (the parser, only where something is merged)
     from fastinstall.merge.trees import Trees, merge_trees  # noqa: PLC0415 (likewise)
 
     started = time.monotonic()
-    what = f"the kernels of {_stem(request.kernels)} onto {_stem(request.source)}"
+    what = _what(order)
     request.emit(Started(stage="merge", message=f"merging {what}"))
-    fork = extract_source(_given(request.kernels), space / "kernels", only=_CODE)
-    base = extract_source(_given(request.base), space / "base", only=_CODE)
+    fork = extract_source(order.kernels, space / "kernels", only=_CODE)
+    base = extract_source(order.base, space / "base", only=_CODE)
     upstream = space / "upstream" / tree.name
     shutil.copytree(tree / "src", upstream / "src")
-    report = merge_trees(Trees(base=base, kernels=fork, target=tree), kernels, without=request.step.without)
+    report = merge_trees(Trees(base=base, kernels=fork, target=tree), order.rules, without=order.without)
     problems = check_tree(upstream, tree, report.files)
     if problems:
         raise FailedError(
@@ -71,8 +92,6 @@ def _merged(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) ->
             hint="--recipe pillow builds today's Pillow without the kernels; please report this",
             details=problems,
         )
-    for each in report.not_accelerated:
-        request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
     request.emit(Finished(stage="merge", message=f"merged {what}", seconds=time.monotonic() - started))
     return report
 
@@ -90,11 +109,15 @@ def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
+def _what(order: MergeOrder) -> str:
+    return f"the kernels of {_stem(order.kernels)} onto {_stem(order.source)}"
+
+
 def _given(path: Path | None) -> Path:
     if path is None:
         raise FailedError("a merge needs the sdist of the fork and that of what it follows")
     return path
 
 
-def _stem(path: Path | None) -> str:
-    return path.name.removesuffix(".tar.gz") if path is not None else ""
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".tar.gz")

@@ -11,7 +11,7 @@ import pytest
 from interpreters import running
 from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 
-BEFORE_STAGING = {"merging ": ("wheels", "merged "), "proving ": ("proofs", "compared ")}
+BEFORE_STAGING = {"merging ": (("wheels", "merges"), "merged "), "proving ": (("proofs",), "compared ")}
 """What is said where a merge and a proof begin, what of the cache would spare them, and what is said at their end."""
 
 STAGES = ("staging ", "running real operations", "swapping it in", "running doctor's checks")
@@ -51,7 +51,7 @@ def test_an_interruption_of_a_merge_or_a_proof_ends_what_it_has_started(
     _fill_the_cache(sandbox)
     before = tree_hash(venv.prefix)
     spared, ending = BEFORE_STAGING[stage]
-    cache = sandbox.cache_without(spared)
+    cache = sandbox.cache_without(*spared)
     with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"FASTINSTALL_CACHE_DIR": str(cache)}) as setup:
         setup.wait_for(stage)
         if stage.startswith("proving"):

@@ -1,5 +1,6 @@
 """setup, doctor and what pip says afterwards, on environments as people have them."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,8 +46,13 @@ class Fast:
 
 
 def _made_by() -> list[tuple[Python, str]]:
-    """Every Python that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside."""
+    """Pythons that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside.
+
+    The newest and the one that runs the tests are played, the others where FASTINSTALL_TEST_ALL_ROWS asks for all.
+    """
     pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS]
+    if not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"):
+        pythons = [python for python in pythons if python in (running(), pythons[-1])]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
 
 

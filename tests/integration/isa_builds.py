@@ -45,6 +45,9 @@ MIXED = "sse4 with one file for avx2"
 
 CPUS = ("core2duo", "Penryn", "Nehalem", "SandyBridge", "Haswell", "max")
 _ONE_FILE = "src/libImaging/Resample.c"
+_CODEC = re.compile(r"/(\w*(Decode|Encode)|Quant\w*)\.c$")
+"""Files without kernels that no operation of these tests runs: they are compiled once, for the least CPU."""
+
 _LEVEL_WORDS = re.compile(r"-march=x86-64-v\d|-Wl,-z,x86-64-v\d")
 _PROBE = Path(__file__).with_name("cpu_flags.c")
 
@@ -75,7 +78,10 @@ def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
     yard = open_yard(_request(cache, scratch), LEVEL, scratch / "yard")
     assert yard is not None
     steps = _of_a_person(yard.steps)
-    cores = {name: _compiled(yard, steps, name, flags) for name, flags in BUILDS.items()}
+    cores: dict[str, CompiledCore] = {}
+    for name, flags in BUILDS.items():
+        shared = {file: made for core in cores.values() for file, made in core.objects.items() if _CODEC.search(file)}
+        cores[name] = _compiled(yard, steps, name, flags, shared)
     cores[DECLARED] = _linked(yard, steps, DECLARED, cores["v3"].objects, "-Wl,-z,x86-64-v3")
     stray = {_ONE_FILE: cores["avx2"].objects[_ONE_FILE]}
     cores[MIXED] = _linked(yard, steps, MIXED, {**cores["sse4"].objects, **stray})
@@ -116,8 +122,10 @@ def emulator() -> str:
     return found or ""
 
 
-def _compiled(yard: Yard, steps: CoreSteps, name: str, flags: tuple[str, ...]) -> CompiledCore:
-    variant = Variant(source=yard.source, flags=(*flags, *QUICKLY))
+def _compiled(
+    yard: Yard, steps: CoreSteps, name: str, flags: tuple[str, ...], shared: Mapping[str, Path]
+) -> CompiledCore:
+    variant = Variant(source=yard.source, flags=(*flags, *QUICKLY), objects=shared)
     return compile_core(steps, variant, yard.space / name)
 
 

@@ -17,7 +17,9 @@ from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.lookup import ask
 from fastinstall.installers.pip import pip_settings
 from fastinstall.model.event import Event, Noted, Progressed, ignore
+from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.recipes import load_recipe
+from fastinstall.rules.flags import compile_flags, probed_flags
 from fastinstall.system.resources import recipes_directory
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
@@ -152,9 +154,12 @@ def test_an_sdist_that_is_laid_out_otherwise_is_an_error(tmp_path: Path, field: 
 
 @pytest.fixture(scope="session")
 def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> StaticLibrary:
-    """zlib-ng as the recipe wants it, for the least CPU level."""
-    source = load_recipe("pillow-merged", (recipes_directory(),)).libraries["zlib"].static
+    """zlib-ng as the builds of the merged recipe want it, for the least CPU level."""
+    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    source = recipe.libraries["zlib"].static
+    compiler = observe_compiler(probed_flags(recipe), os.environ)
     assert source is not None
+    assert compiler is not None
     from packaging.version import Version
 
     settings = pip_settings(Path(sys.executable), os.environ)
@@ -164,8 +169,10 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     newest = max(offered, key=lambda artefact: Version(artefact.version))
     sdist = PackageIndex(settings=settings).fetch(newest, shared_cache, ignore)
     directory = tmp_path_factory.mktemp("zlib-ng")
-    flags = ("-O3", "-DNDEBUG", "-fwrapv", "-ffp-contract=off", "-march=x86-64-v2")
-    return build_static(library_order(directory, sdist, source=source, cflags=flags, cache=shared_cache))
+    level = next(level for level in recipe.levels if level.name == "x86-64-v2")
+    flags, _ = compile_flags(recipe, level, compiler.accepts)
+    changes = {"source": source, "cflags": flags, "compiler": compiler, "cache": shared_cache}
+    return build_static(library_order(directory, sdist, **changes))
 
 
 @pytest.mark.slow
