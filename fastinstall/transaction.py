@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.actions.alone import Watch, alone
 from fastinstall.actions.build import bring_headers, make_wheel
 from fastinstall.actions.conda_changes import change_conda_packages
 from fastinstall.actions.conda_history import record_pin, record_revision
@@ -18,14 +19,15 @@ from fastinstall.actions.pip_pin import put_pip_pin
 from fastinstall.actions.pip_trap import tried_pin
 from fastinstall.actions.proven import Ground, make_proven
 from fastinstall.actions.receipt import loaded_jpeg, receipt_for
-from fastinstall.actions.staging import StagedTree, stage_stack
+from fastinstall.actions.staging import Staged, StagedTree, stage_stack
 from fastinstall.actions.steps import required_step, step_of
 from fastinstall.actions.swap import Exchange, swap_moves
 from fastinstall.actions.verify import refuse_errors
 from fastinstall.actions.workshop import Workshop
 from fastinstall.build.request import BuildResult
-from fastinstall.errors import FailedError
-from fastinstall.journal.stamp import fresh_stamp
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.guard.install import GUARD_ENTRIES
+from fastinstall.journal.stamp import Stamp, fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.codec import document
@@ -38,8 +40,8 @@ from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, Receipt
 from fastinstall.model.steps import Build, ChangeCondaPackages, CreateEnvironment, Pin, Prove, Swap, Verify
 from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.rules.messages import quote
-from fastinstall.system.lock import locked
+from fastinstall.rules.messages import listing
+from fastinstall.system import trouble
 
 _AGAIN = "make it again: fastinstall plan"
 
@@ -86,36 +88,103 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    with _explained(prefix), _created(plan), locked(prefix):
+    with _explained(prefix), _created(plan), alone(prefix):
         return _execute(plan, workshop, observers)
+
+
+@immutable
+class _Work:
+    """What is at hand while a plan is carried out.
+
+    Attributes:
+        plan: the plan.
+        workshop: tools and places.
+        observers: eyes.
+        watch: notices others.
+        interpreter: the target's Python.
+        before: what the target was.
+    """
+
+    plan: Plan
+    workshop: Workshop
+    observers: Observers
+    watch: Watch
+    interpreter: Interpreter
+    before: Facts
+
+    @property
+    def prefix(self) -> Path:
+        """Of the environment."""
+        return Path(self.plan.environment.prefix)
 
 
 def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     interpreter = observe_interpreter(Path(plan.environment.python))
+    watch = _watch(plan, interpreter)
     built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
-    store, stamp = Store(Path(plan.environment.prefix)), fresh_stamp()
-    before = observers.facts()
+    before, stamp = observers.facts(), fresh_stamp()
+    watch.refuse_changes()
+    _refuse_other_owners(plan, before)
+    work = _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
     pin = tried_pin(plan, built.wheel, before, workshop) if built is not None else None
-    with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
-        if built is None:
-            _change_others(plan, transaction, workshop)
-            built = _built(plan, interpreter, workshop)
-            staged = stage_stack(plan, built, transaction, before, workshop)
-        else:
-            staged = stage_stack(plan, built, transaction, before, workshop)
-            _change_others(plan, transaction, workshop)
-        workshop.emit(Started(stage="swap", message="swapping it in"))
-        transaction.perform(_moves(plan, staged.tree, store.prefix, before))
-        _write_down(plan, staged.tree, transaction, before.conda, workshop)
-        if pin is not None:
-            put_pip_pin(pin, transaction)
-        workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
-        after = observers.facts()
-        receipt = replace(receipt_for(plan, staged, before, stamp), jpeg=loaded_jpeg(after))
-        refuse_errors(observers.judge(after, receipt, required_step(plan, Verify).checks).findings)
-        observers.conclude(transaction, receipt)
+    store, site_packages = Store(work.prefix), interpreter.site_packages
+    with begin(store, document("plan", plan), site_packages=site_packages, stamp=stamp) as transaction:
+        staged = _staged(work, built, transaction)
+        _swap(work, staged.tree, transaction)
+        with watch.holding_on(workshop.emit):
+            _write_down(plan, staged.tree, transaction, before.conda, workshop)
+            if pin is not None:
+                put_pip_pin(pin, transaction)
+            receipt = _verified(work, staged, stamp)
+            observers.conclude(transaction, receipt)
         transaction.commit(receipt)
+    watch.warn(workshop.emit)
     return Done(receipt=receipt, window_ns=transaction.window_ns)
+
+
+def _staged(work: _Work, built: BuildResult | None, transaction: Transaction) -> Staged:
+    """What comes in; where nothing is built yet, after others have changed that it is built upon."""
+    if built is None:
+        _change_others(work, transaction)
+        built = _built(work.plan, work.interpreter, work.workshop)
+        return stage_stack(work.plan, built, transaction, work.before, work.workshop)
+    staged = stage_stack(work.plan, built, transaction, work.before, work.workshop)
+    _change_others(work, transaction)
+    return staged
+
+
+def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
+    """The renames, unless what they replace is not what was observed."""
+    work.workshop.emit(Started(stage="swap", message="swapping it in"))
+    moves = _moves(work.plan, tree, work.prefix, work.before)
+    work.watch.refuse_changes()
+    transaction.perform(moves)
+    work.watch.look_again()
+
+
+def _verified(work: _Work, staged: Staged, stamp: Stamp) -> Receipt:
+    work.workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
+    after = work.observers.facts()
+    receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=loaded_jpeg(after))
+    checks = required_step(work.plan, Verify).checks
+    refuse_errors(work.observers.judge(after, receipt, checks).findings)
+    return receipt
+
+
+def _watch(plan: Plan, interpreter: Interpreter) -> Watch:
+    swap = required_step(plan, Swap)
+    names = (*swap.entries, swap.installs, *GUARD_ENTRIES)
+    return Watch(Path(plan.environment.prefix), Path(interpreter.site_packages), names)
+
+
+def _refuse_other_owners(plan: Plan, before: Facts) -> None:
+    """Consent was given to replace what the plan names, and nothing else."""
+    planned = set(required_step(plan, Swap).removes)
+    found = {owner.distribution.metadata for owner in before.stack.owners}
+    if planned != found:
+        there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
+        message = f"{plan.environment.prefix}: {there} is there now, and the plan was made for {then}"
+        raise RefusedError(message, hint=_AGAIN)
 
 
 def _moves(plan: Plan, tree: StagedTree, prefix: Path, before: Facts) -> tuple[Move, ...]:
@@ -142,13 +211,16 @@ def _builds_upon_changes(plan: Plan) -> bool:
     return changes and kinds.index(ChangeCondaPackages) < kinds.index(Build)
 
 
-def _change_others(plan: Plan, transaction: Transaction, workshop: Workshop) -> None:
+def _change_others(work: _Work, transaction: Transaction) -> None:
     """Have other packages changed, step by step: the order decides who has a file that several claim."""
-    for step in plan.steps:
+    workshop = work.workshop
+    for step in work.plan.steps:
         if isinstance(step, ChangeCondaPackages):
             if workshop.engine is None:
                 raise FailedError("the plan names no engine for conda packages", hint=_AGAIN)
-            change_conda_packages(step, workshop.engine, transaction, Path(plan.environment.prefix), workshop.emit)
+            work.watch.refuse_changes()
+            change_conda_packages(step, workshop.engine, transaction, work.prefix, workshop.emit)
+            work.watch.look_again()
 
 
 def _write_down(
@@ -178,8 +250,7 @@ def _explained(prefix: Path) -> Iterator[None]:
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
         raise
     except OSError as error:
-        where = error.filename or prefix
-        raise FailedError(f"{where}: {error.strerror or error}", hint=f"df -h {quote(prefix)}") from error
+        raise FailedError(trouble.reason(error, prefix), hint=trouble.advice(error, prefix)) from error
 
 
 @contextmanager

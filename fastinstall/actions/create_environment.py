@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from fastinstall.errors import FailedError
+from fastinstall.errors import DamagedError, FailedError
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.system import files, process
+from fastinstall.rules.messages import quote
+from fastinstall.system import files, process, signals, trouble
 
 
 def create_environment(step: CreateEnvironment) -> None:
@@ -16,7 +17,7 @@ def create_environment(step: CreateEnvironment) -> None:
     prefix = Path(step.prefix)
     existed = prefix.exists()
     try:
-        process.run((step.python, "-m", "venv", prefix), timeout=300)
+        process.run((step.python, "-I", "-m", "venv", prefix), timeout=300)
     except process.CommandError as error:
         undo_creation(step, existed=existed)
         raise FailedError(
@@ -30,8 +31,18 @@ def create_environment(step: CreateEnvironment) -> None:
 
 
 def undo_creation(step: CreateEnvironment, *, existed: bool = False) -> None:
-    """Remove the environment that we have made; an empty directory that was there stays."""
+    """Remove the environment that we have made; an empty directory that was there stays.
+
+    Raises:
+        DamagedError: it could not be removed whole.
+    """
     prefix = Path(step.prefix)
-    files.discard(prefix)
-    if existed:
-        prefix.mkdir()
+    with signals.deferred():
+        try:
+            for entry in tuple(prefix.iterdir()) if existed and prefix.is_dir() else (prefix,):
+                files.discard(entry)
+        except OSError as error:
+            raise DamagedError(
+                f"{trouble.reason(error, prefix)}: the environment that was being made could not be removed whole",
+                hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
+            ) from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fastinstall import __version__
 from fastinstall.actions.prove import unpacked
 from fastinstall.actions.workshop import Workshop
+from fastinstall.build import cache
 from fastinstall.build.request import BuildResult
 from fastinstall.errors import DocumentError, UnprovenError
 from fastinstall.model.artefact import Artefact
@@ -120,12 +121,14 @@ def _require_proof(step: Build, built: BuildResult, ground: Ground, workshop: Wo
         return  # made and proven elsewhere; its operations are run on the stage all the same
     subject = subject_of(step, built, ground)
     kept = workshop.cache / "proofs" / f"{digest((subject, __version__))}.json"
-    proof = _read(kept)
-    if proof is None:
-        proof = _proven(subject, built, ground, workshop)
-        if not proof.holds:
-            raise _unproven(step, proof)
-        files.write_text(kept, dump(document("proof", proof)))
+    if _read(kept) is not None:
+        return
+    with cache.reserved(workshop.cache, f"proof-{kept.stem}", workshop.emit, "proves the same wheel"):
+        if _read(kept) is None:
+            proof = _proven(subject, built, ground, workshop)
+            if not proof.holds:
+                raise _unproven(step, proof)
+            files.write_text(kept, dump(document("proof", proof)))
 
 
 def _proven(subject: ProofSubject, built: BuildResult, ground: Ground, workshop: Workshop) -> Proof:

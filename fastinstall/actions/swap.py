@@ -1,16 +1,19 @@
 """Which renames put a staged tree in place, and move aside what it replaces."""
 
 import os
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
 
+from fastinstall.actions.bridge import bridge
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Stack
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.rules.messages import quote
 
 _LIBRARIES = ("pillow.libs", "pillow_simd.libs")
 """Directories that auditwheel names after a Pillow: its own still where its RECORD, or all its metadata, was lost."""
+_BRIDGE = "aside/bridge"
 
 
 @immutable
@@ -33,10 +36,10 @@ class Exchange:
 
 
 def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
-    """The moves, those that Python notices first next to each other.
+    """The moves, in an order in which PIL works after each of them where there was one before.
 
     What comes in and is there already is exchanged in one step; what only goes is moved aside;
-    what only comes is moved in.
+    what only comes is moved in, libraries before the PIL that needs them.
 
     Args:
         exchange: what comes in, and where.
@@ -46,7 +49,8 @@ def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
         RefusedError: site-packages lies outside the prefix, or a foreign file stands in the way.
     """
     prefix, site_packages = exchange.prefix, exchange.site_packages
-    incoming = sorted((path.name for path in exchange.staged.iterdir()), key=_urgency)
+    names = sorted(path.name for path in exchange.staged.iterdir())
+    incoming = sorted(names, key=lambda name: _urgency(name, site_packages))
     replaced = sorted({*_replaced(stack), *exchange.leaving})
     _refuse_foreign(site_packages, incoming, replaced)
     site = site_packages.relative_to(prefix)
@@ -61,12 +65,26 @@ def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
         for number, path in enumerate(path for owner in stack.owners for path in owner.outside)
         if os.path.lexists(site_packages / path)
     ]
-    return (*coming, *leaving, *outside)
+    return (*_guests(exchange, site, incoming), *coming, *leaving, *outside)
 
 
-def _urgency(name: str) -> tuple[int, str]:
-    order = ("PIL", *_LIBRARIES)
-    return (order.index(name) if name in order else len(order), name)
+def _urgency(name: str, site_packages: Path) -> int:
+    """A PIL that comes finds its libraries there, and they change place with others after it has (`bridge`)."""
+    if name in _LIBRARIES:
+        return 2 if os.path.lexists(site_packages / name) else 0
+    return 1 if name == "PIL" else 3
+
+
+def _guests(exchange: Exchange, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
+    """Libraries that are let in beside those that are there, until these go."""
+    work = exchange.staged.parents[len(PurePath(exchange.kept).parts) - 1]
+    if not (exchange.site_packages / "PIL").is_dir():
+        return
+    for name in incoming:
+        there = exchange.site_packages / name
+        if name in _LIBRARIES and there.is_dir() and not there.is_symlink():
+            for path in bridge(exchange.staged / name, there, work / _BRIDGE / name):
+                yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
 
 
 def _coming(exchange: Exchange, site: Path, name: str) -> Move:
@@ -87,5 +105,5 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
         if name not in known and os.path.lexists(site_packages / name):
             raise RefusedError(
                 f"{site_packages / name} is in the way, and no Pillow's RECORD names it",
-                hint=f"look at it, then move it away: mv {site_packages / name} /somewhere/else",
+                hint=f"look at it, then move it away: mv {quote(site_packages / name)} /somewhere/else",
             )

@@ -1,18 +1,20 @@
 """Our cache of built wheels: found by everything that decides their bytes, stored whole or not at all.
 
 `<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written beside its place and
-renamed into it, so concurrent builders do each other no harm.
+renamed into it, so concurrent builders do each other no harm; `reserved` spares the second one its work.
 """
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
 from fastinstall.model import codec
 from fastinstall.model.event import Emit, Noted
 from fastinstall.model.immutable import immutable
-from fastinstall.system import files
+from fastinstall.system import files, lock
 
 _RESULT = "result.json"
 
@@ -54,6 +56,28 @@ def find(cache: Path, key: str, emit: Emit) -> Entry | None:
         return entry
     emit(Noted(message=f"{directory}: the cached wheel is damaged; it is built again", warning=True))
     return None
+
+
+@contextmanager
+def reserved(cache: Path, key: str, emit: Emit, work: str = "builds the same wheel") -> Iterator[None]:
+    """Be the only process that works for a key while the block runs; wait for another one that does.
+
+    A process that waited finds the result when its turn comes. The lock ends with its holder, however that ends; its
+    file in `<cache>/locks` stays.
+
+    Args:
+        cache: root of the cache.
+        key: what is made.
+        emit: hears once whom this waits for.
+        work: what the other one does.
+    """
+
+    def say(process: int | None) -> None:
+        who = f"process {process}" if process else "another process"
+        emit(Noted(message=f"{who} {work}; waiting for it"))
+
+    with lock.reserved(cache / "locks" / key, say):
+        yield
 
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:

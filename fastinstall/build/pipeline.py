@@ -19,7 +19,7 @@ from fastinstall.build.request import BuildRequest, BuildResult
 from fastinstall.build.statics import static_inputs
 from fastinstall.build.variables import without_stray
 from fastinstall.model import codec
-from fastinstall.model.event import Noted
+from fastinstall.model.event import Noted, ignore
 from fastinstall.model.wish import LinkMode
 from fastinstall.system import files
 
@@ -38,22 +38,29 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     inputs = inputs_of(request, headers)
     key = cache.key_of(inputs)
     log = request.cache / "logs" / f"build-{key[:16]}.log"
-    entry = cache.find(request.cache, key, request.emit)
-    from_cache = entry is not None
+    found = cache.find(request.cache, key, request.emit)
+    entry = found
     if entry is None:
-        with files.temporary_directory("build", within=request.cache / "tmp") as space:
-            wheel, features = _build(Site(request=request, headers=headers, space=space, key=key, log=log))
-            entry = cache.store(request.cache, inputs, wheel, features)
-    else:
-        request.emit(Noted(message=f"{entry.wheel} was built before, and is taken from the cache"))
+        with cache.reserved(request.cache, key, request.emit):
+            found = cache.find(request.cache, key, ignore)  # by the one that was waited for
+            entry = found or _made(request, headers, inputs, log)
+    if found is not None:
+        request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache"))
     return BuildResult(
         wheel=cache.directory_of(request.cache, key) / entry.wheel,
         sha256=entry.sha256,
-        from_cache=from_cache,
+        from_cache=found is not None,
         features=entry.features,
         log=log,
         seconds=time.monotonic() - started,
     )
+
+
+def _made(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> cache.Entry:
+    with files.temporary_directory("build", within=request.cache / "tmp") as space:
+        site = Site(request=request, headers=headers, space=space, key=cache.key_of(inputs), log=log)
+        wheel, features = _build(site)
+        return cache.store(request.cache, inputs, wheel, features)
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:

@@ -1,17 +1,18 @@
 """Engines that go on although the process that had called them is dead: nothing may be undone under their hands."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.rivals import Program
+from fastinstall.rules.rivals import CONDA, RATTLER, change_of
+from fastinstall.system.processes import PROCESSES, commands
 
-_WORKER = b"_rattler_worker.py"
-_VERBS = frozenset({b"install", b"remove"})
-"""What an engine asks of conda; `conda fastinstall rollback` is no such process."""
+_ENGINES = (*CONDA, RATTLER)
+"""What a setup calls; each gets the environment as a path."""
 
 
-def refuse_while_engaged(prefix: Path, processes: Path = Path("/proc")) -> None:
+def refuse_while_engaged(prefix: Path, processes: Path = PROCESSES) -> None:
     """Refuse where a process still changes an environment.
 
     Args:
@@ -28,20 +29,8 @@ def refuse_while_engaged(prefix: Path, processes: Path = Path("/proc")) -> None:
         )
 
 
-def _engines(prefix: Path, processes: Path) -> Iterator[str]:
-    for directory in processes.glob("[0-9]*"):
-        try:
-            words = (directory / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue  # it has ended, or is not ours to look at
-        if _is_engine(words, prefix):
-            yield directory.name
-
-
-def _is_engine(words: list[bytes], prefix: Path) -> bool:
-    """Conda gets the prefix as a word of its own, the worker as a string in a JSON document."""
-    names = [word.rpartition(b"/")[2] for word in words]
-    if _WORKER in names:
-        quoted = json.dumps(str(prefix)).encode()
-        return any(quoted in word for word in words)
-    return bytes(prefix) in words and b"conda" in names and not _VERBS.isdisjoint(words)
+def _engines(prefix: Path, processes: Path) -> Iterator[int]:
+    for number, words in commands(processes):
+        change = change_of(Program(number=number, words=words))
+        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+            yield number

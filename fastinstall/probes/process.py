@@ -39,7 +39,7 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     return LiveProcess(
         pid=pid,
         command=command,
-        executable=_executable(place, command, variables, base),
+        executable=executable_of(place, command, variables, base),
         mapped=tuple(dict.fromkeys(PurePath(mapping.path) for mapping in loaded)),
         replaced=tuple(dict.fromkeys(PurePath(each.path) for each in loaded if _is_replaced(each, base))),
         library_path=variables.get("LD_LIBRARY_PATH", ""),
@@ -47,6 +47,28 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         tunables=variables.get("GLIBC_TUNABLES", ""),
         root=PurePath("/") if base == root else base,
     )
+
+
+def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:
+    """What a process runs, by the name that it was called by if that can be told.
+
+    A virtual environment's interpreter is a link, and only its name says to which environment it belongs.
+
+    Args:
+        place: of the process in /proc.
+        command: its argv.
+        variables: it was started with.
+        base: the directory below which its files are found.
+
+    Raises:
+        UndeterminedError: it has ended, or is not for us to see.
+    """
+    try:
+        running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
+    except OSError as error:
+        raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
+    names = _called(place, command[0], variables) if command else ()
+    return next((name for name in names if _is_same(_below(base, name), place / "exe")), running)
 
 
 def _read(path: Path, pid: int) -> bytes:
@@ -98,19 +120,6 @@ def _looks_alike(inside: Path, here: Path) -> bool:
         return False
     except OSError:  # not for us to see
         return True
-
-
-def _executable(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:
-    """What it runs, by the name that it was called by if that can be told.
-
-    A virtual environment's interpreter is a link, and only its name says to which environment it belongs.
-    """
-    try:
-        running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
-    except OSError as error:
-        raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
-    names = _called(place, command[0], variables) if command else ()
-    return next((name for name in names if _is_same(_below(base, name), place / "exe")), running)
 
 
 def _called(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:

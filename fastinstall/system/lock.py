@@ -1,4 +1,4 @@
-"""One run at a time per environment: a lock that leaves no file behind and dies with its holder.
+"""One run at a time per environment: a lock that leaves no file behind and dies with its holder; and of work in caches.
 
 The lock is flock(2) on the environment's directory itself. Where a filesystem locks no
 directories (NFS), a file in the machine's temporary directory stands for it; it keeps runs of one
@@ -10,11 +10,12 @@ import fcntl
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.errors import RefusedError, UndeterminedError
+from fastinstall.rules.messages import quote
 
 _NO_LOCKS_HERE = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
@@ -30,6 +31,30 @@ def locked(prefix: Path) -> Iterator[None]:
     """
     descriptor = _acquire(prefix)
     try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
+    """Hold the lock of a file while the block runs, once whoever holds it has ended; the file may stay.
+
+    For work that another process may be doing already, and whose result is as good. Where the filesystem knows no
+    locks nobody waits, and the work is done twice.
+
+    Args:
+        file: made where it is missing.
+        on_wait: called once before a wait, with the process that is waited for, where the kernel tells.
+
+    Raises:
+        KeyboardInterrupt: while it waits; signals are heard.
+        OSError: the file cannot be made.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        _wait(descriptor, on_wait)
         yield
     finally:
         os.close(descriptor)
@@ -57,7 +82,7 @@ def _acquire(prefix: Path) -> int:
     try:
         descriptor = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {prefix}") from error
+        raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {quote(prefix)}") from error
     try:
         return _lock(descriptor, prefix)
     except OSError as error:
@@ -76,6 +101,19 @@ def _lock(descriptor: int, prefix: Path) -> int:
             raise
         raise _held(prefix, status) from None
     return descriptor
+
+
+def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _NO_LOCKS_HERE:
+            return
+        if error.errno not in _HELD:
+            raise
+        status = os.fstat(descriptor)
+        on_wait(holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino))
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _substitute(prefix: Path) -> int:

@@ -1,0 +1,217 @@
+"""Who changes packages, and of which environment: by the words and variables of a process. Pure.
+
+Only commands that change something count. Where words leave open which environment is meant, all that may be meant
+are told: to wait for a stranger costs a minute, to meet it in the middle costs the environment.
+"""
+
+import hashlib
+import json
+import shlex
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+
+from fastinstall.model.rivals import Change, Program, Rival
+from fastinstall.rules.command_words import is_on, option, positional, script_of, unwrapped
+from fastinstall.rules.messages import listing
+from fastinstall.rules.secrets import redacted
+
+WORKER = "_rattler_worker.py"
+"""The program of ours that has py-rattler change packages."""
+
+RATTLER = "py-rattler, for fastinstall"
+CONDA = ("conda", "mamba", "micromamba")
+
+_SHOWN = 160
+_OFF = ("", "0", "false", "no", "off")
+_PIP_VALUED = frozenset(
+    {"--python", "--log", "--proxy", "--retries", "--timeout", "--exists-action", "--trusted-host", "--cert"}
+    | {"--client-cert", "--cache-dir", "--use-feature", "--use-deprecated", "--keyring-provider", "--resume-retries"}
+)
+_UV_VALUED = frozenset(
+    {"--directory", "--project", "--config-file", "--cache-dir", "--color", "--allow-insecure-host"}
+    | {"--python-preference", "--python-fetch", "--preview-features"}
+)
+_CONDA_VALUED = frozenset(
+    {"-p", "--prefix", "-n", "--name", "-r", "--root-prefix", "--rc-file", "-c", "--channel", "--platform"}
+)
+_CONDA_VERBS = frozenset({"install", "remove", "uninstall", "update", "upgrade", "create", "rename"})
+_PROJECT_VALUED = frozenset({"-C", "--directory", "-P", "-p", "--project", "-c", "--config", "--manifest-path", "-m"})
+_POETRY_VERBS = frozenset({"install", "add", "remove", "update", "sync"})
+_PIXI_VERBS = frozenset({"install", "i", "add", "remove", "rm", "update", "upgrade", "reinstall", "clean"})
+_RUNNING = ("run", "shell")
+
+
+def change_of(program: Program) -> Change | None:
+    """What a process changes; None where it is no tool that we know, or only looks."""
+    tool, arguments = unwrapped(program.words)
+    judge = _TOOLS.get(tool)
+    found = judge(program, arguments) if judge is not None else None
+    if found is None:
+        return None
+    name = RATTLER if tool == WORKER else tool
+    shown = redacted(shlex.join((name, *arguments)) if tool != WORKER else name)
+    return Change(
+        tool=name,
+        action=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...",
+        places=tuple(program.directory / place for place in found.get("places", ())),
+        holders=tuple(program.directory / place for place in found.get("holders", ())),
+        names=tuple(map(str, found.get("names", ()))),
+        mark="conda-meta" if tool in CONDA else "",
+        until_child=tool in ("uv", "pixi") and positional(arguments, _UV_VALUED | _PROJECT_VALUED)[0] in _RUNNING,
+    )
+
+
+def could_change(words: tuple[str, ...]) -> bool:
+    """Whether a command is worth a closer look."""
+    return unwrapped(words)[0] in _TOOLS
+
+
+def sentence(rivals: tuple[Rival, ...]) -> str:
+    """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
+    told = listing(f"process {rival.process} ({rival.action})" for rival in rivals)
+    return f"{told} {'changes' if len(rivals) == 1 else 'change'} packages there"
+
+
+_Found = Mapping[str, tuple[PurePath | str, ...]]
+"""The fields of `Change` that tell where."""
+
+
+def _pip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    """Source: pip's documentation, and its way to another interpreter by `--python`."""
+    verb, rest = positional(arguments, _PIP_VALUED)
+    if verb not in ("install", "uninstall") or is_on(rest, "--dry-run", "--user", "--help", "-h"):
+        return None
+    told = program.variables
+    if verb == "install":
+        target = option(rest, "--root") or option(rest, "--target", "-t") or option(rest, "--prefix")
+        target = target or told.get("PIP_ROOT") or told.get("PIP_TARGET") or told.get("PIP_PREFIX")
+        if target:
+            return {"places": (target,)}
+    other = option(arguments, "--python") or told.get("PIP_PYTHON")
+    return {"places": (other,) if other else (program.interpreter,)}
+
+
+def _uv(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    command, rest = positional(arguments, _UV_VALUED)
+    if is_on(rest, "--dry-run", "--help", "-h", "--check"):
+        return None
+    match command:
+        case "pip":
+            return _uv_pip(program, rest, arguments)
+        case "sync" | "add" | "remove" | "run":
+            return _uv_project(program, rest, arguments)
+        case "venv":
+            path, _ = positional(rest, ("-p", "--python", "--prompt"))
+            return {"places": (path or ".venv",)}
+        case _:
+            return None
+
+
+def _uv_pip(program: Program, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(words, _UV_VALUED)
+    if verb not in ("install", "sync", "uninstall"):
+        return None
+    told = program.variables
+    target = option(rest, "--target", "-t") or option(rest, "--prefix")
+    python = option(rest, "--python", "-p") or told.get("UV_PYTHON", "")
+    if target or "/" in python:
+        return {"places": (target or python,)}
+    if is_on(rest, "--system") or told.get("UV_SYSTEM_PYTHON", "").lower() not in _OFF:
+        return {"places": tuple(PurePath(each).parent for each in told.get("PATH", "").split(":") if each)}
+    active = told.get("VIRTUAL_ENV") or told.get("CONDA_PREFIX")
+    return {"places": (active,) if active else _upwards(option(arguments, "--directory"), program, ".venv")}
+
+
+def _uv_project(program: Program, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+    told = program.variables
+    if is_on(rest, "--no-sync", "--no-project", "--isolated", "--script", "-s"):
+        return None
+    if told.get("UV_NO_SYNC", "").lower() not in _OFF:
+        return None
+    if is_on(rest, "--active") and told.get("VIRTUAL_ENV"):
+        return {"places": (told["VIRTUAL_ENV"],)}
+    start = option(arguments, "--project") or option(arguments, "--directory")
+    return {"places": _upwards(start, program, told.get("UV_PROJECT_ENVIRONMENT") or ".venv")}
+
+
+def _conda(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _CONDA_VALUED)
+    if verb == "env":
+        verb, rest = positional(rest, _CONDA_VALUED)
+        changes = verb in ("create", "update", "remove")
+    else:
+        changes = verb in _CONDA_VERBS
+    if not changes or is_on(rest, "--dry-run", "-d", "--download-only", "--help", "-h"):
+        return None
+    prefix, name, told = option(arguments, "--prefix", "-p"), option(arguments, "--name", "-n"), program.variables
+    if prefix:
+        return {"places": (prefix,)}
+    root = _conda_root(program, arguments)
+    if name and name not in ("base", "root"):
+        return {"names": (name,)} if "/" not in name else {"places": (name,)}
+    active = told.get("CONDA_PREFIX") if not name else None
+    return {"places": (active or root,)}
+
+
+def _conda_root(program: Program, arguments: tuple[str, ...]) -> str:
+    """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
+    told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
+    script = script_of(program.words) or program.interpreter
+    return told or str(script.parent.parent)
+
+
+def _poetry(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _PROJECT_VALUED)
+    if verb not in _POETRY_VERBS or is_on(rest, "--dry-run", "--no-sync", "--lock", "--help", "-h"):
+        return None
+    start = option(arguments, "--project", "-P", "-p") or option(arguments, "--directory", "-C")
+    active = tuple(filter(None, (program.variables.get("VIRTUAL_ENV"), program.variables.get("CONDA_PREFIX"))))
+    projects = _upwards(start, program, ".")
+    return {
+        "places": (*active, *_upwards(start, program, ".venv")),
+        "names": tuple(f"*-{_poetry_digest(project)}-py*" for project in projects),
+    }
+
+
+def _poetry_digest(project: PurePath) -> str:
+    """What stands in the name of an environment of poetry's own; source: `EnvManager.generate_env_name` of poetry."""
+    return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
+
+
+def _pixi(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _PROJECT_VALUED)
+    if verb not in (*_PIXI_VERBS, *_RUNNING) or is_on(rest, "--no-install", "--dry-run", "-n", "--help", "-h"):
+        return None
+    manifest = option(arguments, "--manifest-path", "-m")
+    start = str(PurePath(manifest).parent) if manifest and manifest.endswith(".toml") else manifest
+    return {"holders": _upwards(start, program, ".pixi/envs")}
+
+
+def _worker(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    """Ours: its orders are a document in JSON."""
+    for word in arguments:
+        try:
+            orders = json.loads(word)
+        except ValueError:
+            continue
+        if isinstance(orders, dict) and isinstance(orders.get("prefix"), str):
+            return {"places": (orders["prefix"],)}
+    return None
+
+
+def _upwards(start: str | None, program: Program, name: str) -> tuple[PurePath, ...]:
+    """A name in a directory and in all those above it, which is how projects are looked for."""
+    first = program.directory / (start or ".")
+    return tuple(directory / name for directory in (first, *first.parents))
+
+
+_TOOLS: Mapping[str, Callable[[Program, tuple[str, ...]], _Found | None]] = {
+    "pip": _pip,
+    "uv": _uv,
+    **dict.fromkeys(CONDA, _conda),
+    "poetry": _poetry,
+    "pdm": _poetry,
+    "pixi": _pixi,
+    WORKER: _worker,
+}

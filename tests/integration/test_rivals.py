@@ -1,0 +1,276 @@
+"""Real pip and uv at work in an environment of ours: noticed before and after, and nothing of theirs is undone."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from environments import Environments
+from sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
+
+import fastinstall.transaction
+from fastinstall.api.repair import plan_repair, repair
+from fastinstall.api.session import open_session
+from fastinstall.api.target import Target, find
+from fastinstall.errors import RefusedError
+from fastinstall.journal.store import Store
+from fastinstall.model.event import Emit, Event, Noted, ignore
+from fastinstall.model.wish import Wish
+from fastinstall.probes.rivals import observe_rivals
+from fastinstall.system.lock import locked
+
+pytest_plugins = ("environment_fixtures",)
+
+_SECONDS = 60.0
+
+
+def pip_words(venv: Venv) -> tuple[str | Path, ...]:
+    """The tests' own pip, as `pip --python` has an environment's interpreter run it."""
+    found = importlib.util.find_spec("pip")
+    assert found is not None
+    assert found.origin is not None
+    pip = Path(found.origin).with_name("__pip-runner__.py")
+    return (venv.python, pip, "install", "--quiet", "--force-reinstall", "--no-deps", "pillow")
+
+
+def uv_words(venv: Venv) -> tuple[str | Path, ...]:
+    """Its interpreter is named."""
+    return (UV, "pip", "install", "--quiet", "--python", venv.python, "--reinstall", "--no-deps", "pillow")
+
+
+TOOLS = {"pip": pip_words, "uv": uv_words}
+
+
+@contextmanager
+def stopped(
+    words: tuple[str | Path, ...], variables: Mapping[str, str], *, stops_itself: bool = False
+) -> Iterator[int]:
+    """A process that was stopped in the middle; nobody's child, as another terminal's would be.
+
+    Args:
+        words: its command line.
+        variables: its environment.
+        stops_itself: sooner or later; else it is stopped as it begins.
+    """
+    starter = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], stdout=2).pid, flush=True)"
+    argv = (sys.executable, "-c", starter, *words)
+    began = subprocess.run(argv, env=variables, stdout=subprocess.PIPE, text=True, check=True)
+    number, deadline = int(began.stdout), time.monotonic() + _SECONDS
+    try:
+        while not (_is_stopped(number) if stops_itself else _runs(number, words[0])):
+            assert time.monotonic() < deadline, "it never came so far"
+            time.sleep(0.001)
+        os.kill(number, signal.SIGSTOP)
+        yield number
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+
+
+def fix(sandbox: Sandbox, venv: Venv, listen: Emit = ignore) -> None:
+    """What `doctor --fix --yes` does, in this process."""
+    session = open_session(sandbox.variables(UNREACHABLE)).listening(listen)
+    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
+    repair(session, planned, Wish(), lambda plan: plan)
+
+
+def swapped(environments: Environments) -> Venv:
+    """Ours, replaced by another Pillow without a word to anybody: what a repair is for."""
+    venv = environments.copy("ours")
+    core = venv.core
+    content = bytearray(core.read_bytes())
+    content[-1] ^= 1
+    core.unlink()
+    core.write_bytes(content)
+    return venv
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_nothing_is_touched_while_another_tool_is_at_work(environments: Environments, tool: str) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    with stopped(TOOLS[tool](venv), venv.variables) as number:
+        before = tree_hash(venv.prefix)
+        for verb in (("guard", "remove"), ("rollback",)):
+            refused = sandbox.cli(*verb, "--yes", "--prefix", venv.prefix)
+            assert refused.exit_code == 5, refused.text
+            assert f"process {number} ({tool} " in refused.stderr
+            assert f"ps -fp {number}" in refused.stderr
+        assert tree_hash(venv.prefix) == before
+
+
+def test_two_of_ours_at_once_are_one_too_many(environments: Environments) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    with locked(venv.prefix):
+        second = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
+    assert second.exit_code == 5, second.text
+    assert f"process {os.getpid()} works on this environment" in second.stderr
+
+
+def test_what_changes_between_observation_and_swap_is_refused_by_name(
+    environments: Environments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv, theirs = swapped(environments), []
+    _at(monkeypatch, "_staged", lambda: theirs.append(_replaced(uv_words(venv), venv)))
+    with pytest.raises(RefusedError, match=r"uv has changed .*PIL/.* and \d+ more meanwhile"):
+        fix(environments.sandbox, venv)
+    assert _stack(venv) == theirs[0]
+    assert len(Store(venv.prefix).transactions()) == 1
+
+
+def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
+    environments: Environments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv, theirs = swapped(environments), []
+    before = venv.core.read_bytes()
+    _at(monkeypatch, "_swap", lambda: theirs.append(_replaced(pip_words(venv), venv)))
+    with pytest.raises(RefusedError, match="what it left stays") as caught:
+        fix(environments.sandbox, venv)
+    assert _stack(venv) == theirs[0]
+    assert "pip has changed" in caught.value.details[-1]
+    assert Store(venv.prefix).unfinished() is None
+    kept = venv.prefix / "share/fastinstall/kept"
+    assert [core.read_bytes() for core in kept.glob("*/lib/*/site-packages/PIL/_imaging.*.so")] == [before]
+    assert venv.pip("check").exit_code == 0
+    report = environments.sandbox.cli("doctor", "--quick", "--json", "--prefix", venv.prefix, "swapped", "interrupted")
+    assert {found["check"]: found["status"] for found in report.document["findings"]} == {
+        "swapped": "error",
+        "interrupted": "ok",
+    }
+
+
+def test_a_rival_in_the_middle_of_its_work_may_finish_it(
+    environments: Environments, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    venv = swapped(environments)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Noted) and "waiting for it to end" in event.message:
+            (rival,) = observe_rivals(venv.prefix)
+            os.kill(rival.process, signal.SIGCONT)
+
+    with _overrunning(monkeypatch, venv, tmp_path), pytest.raises(RefusedError, match="what it left stays"):
+        fix(environments.sandbox, venv, listen)
+    assert observe_rivals(venv.prefix) == ()
+    assert not list(venv.site_packages.glob("~*"))
+    assert venv.run("-c", "import PIL.Image").exit_code == 0
+    assert venv.pip("check").exit_code == 0
+
+
+_VIEWER = """
+import os, sys
+from PIL import Image
+Image.new("RGB", (64, 64), (1, 2, 3)).save(sys.argv[1] if len(sys.argv) > 1 else {image!r})
+opened = Image.open({image!r})
+def work():
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if Image.open({image!r}).resize((8, 8)).getpixel((0, 0)) == (1, 2, 3) else 1)
+    return os.waitpid(child, 0)[1] == 0 and Image.new("L", (9, 9), 7).resize((3, 3)).getpixel((1, 1)) == 7
+assert work()
+print("ready", flush=True)
+for line in sys.stdin:
+    print(work() and opened.copy().getpixel((5, 5)) == (1, 2, 3), flush=True)
+"""
+
+
+def test_a_process_that_holds_the_old_files_open_goes_on_across_a_swap_and_a_rollback(
+    environments: Environments, tmp_path: Path
+) -> None:
+    venv, sandbox = swapped(environments), environments.sandbox
+    program = _VIEWER.format(image=str(tmp_path / "image.png"))
+    argv = (venv.python, "-c", program)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as viewer:
+        try:
+            assert _answer(viewer) == "ready"
+            fixed = sandbox.cli("doctor", "--fix", "--yes", "--json", "--prefix", venv.prefix, env=UNREACHABLE)
+            assert fixed.exit_code == 0, fixed.text
+            assert (_asked(viewer), _told(sandbox, viewer.pid)) == ("True", "warning")
+            undone = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
+            assert undone.exit_code == 0, undone.text
+            assert (_asked(viewer), _told(sandbox, viewer.pid)) == ("True", "ok")
+        finally:
+            viewer.kill()
+
+
+def _at(monkeypatch: pytest.MonkeyPatch, step: str, rival: Callable[[], object]) -> None:
+    """Have a rival come right after a step of the transaction."""
+    real = getattr(fastinstall.transaction, step)
+
+    def then(*arguments: object) -> object:
+        done = real(*arguments)
+        rival()
+        return done
+
+    monkeypatch.setattr(fastinstall.transaction, step, then)
+
+
+_HALFWAY = """
+import os, signal, sys
+moments = [signal.SIGSTOP]
+def hear(event, arguments):
+    if event == "os.rename" and "~illow" in str(arguments[1]) and moments:
+        os.kill(os.getpid(), moments.pop())
+sys.addaudithook(hear)
+"""
+"""What a pip starts with that stops when it has moved PIL aside, and is about to move the next."""
+
+
+@contextmanager
+def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -> Iterator[None]:
+    """Have pip begin after the swap, and stop when it has moved ours aside."""
+    (directory / "sitecustomize.py").write_text(_HALFWAY)
+    variables = {**venv.variables, "PYTHONPATH": str(directory)}
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            stack.enter_context(stopped(pip_words(venv), variables, stops_itself=True))
+            assert not (venv.site_packages / "PIL").exists()
+
+        _at(monkeypatch, "_swap", begin)
+        yield
+
+
+def _replaced(words: tuple[str | Path, ...], venv: Venv) -> dict[str, str]:
+    """Have a tool do its work; what it has put there."""
+    subprocess.run(words, env=venv.variables, check=True)
+    return _stack(venv)
+
+
+def _stack(venv: Venv) -> dict[str, str]:
+    looks = tree_hash(venv.site_packages)
+    return {path: look for path, look in looks.items() if path.lower().startswith("pi") and "__pycache__" not in path}
+
+
+def _runs(number: int, program: str | Path) -> bool:
+    """Whether the process is what it is to be, and no copy of its starter any more."""
+    return Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0] == os.fsencode(program)
+
+
+def _is_stopped(number: int) -> bool:
+    """Source: proc_pid_stat(5)."""
+    return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2].startswith("T")
+
+
+def _asked(viewer: "subprocess.Popen[str]") -> str:
+    assert viewer.stdin is not None
+    viewer.stdin.write("go on\n")
+    viewer.stdin.flush()
+    return _answer(viewer)
+
+
+def _answer(viewer: "subprocess.Popen[str]") -> str:
+    assert viewer.stdout is not None
+    return viewer.stdout.readline().strip()
+
+
+def _told(sandbox: Sandbox, number: int) -> str:
+    """What doctor says of a process."""
+    told = sandbox.cli("doctor", "--json", "--quick", "--pid", str(number), "live-process")
+    (finding,) = told.document["findings"]
+    return str(finding["status"])
