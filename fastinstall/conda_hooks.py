@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastinstall.journal.layout import RECEIPT
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 _OFF = "FASTINSTALL_GUARD"
@@ -73,9 +73,15 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
 
 
 def look_back(command: str) -> None:
-    """Warn where the stack is not in place after a command; after `conda doctor` only if it has replaced it."""
+    """Warn where the stack is not in place after a command, and of what a dead run of ours has left there.
+
+    After `conda doctor`, which has a check of ours, only if it has replaced the stack.
+    """
     if command == "doctor" and not _foreseen:
         return
+    prefix = Path(_context().target_prefix)
+    if os.environ.get(_OFF) != "0" and (prefix / TRANSACTIONS).is_dir():
+        _tell_interrupted(prefix)
     standing = _standing()
     if standing is None:
         return
@@ -84,6 +90,14 @@ def look_back(command: str) -> None:
     warning = happened(standing, command if _foreseen else "")
     if warning:
         _warn(*warning)
+
+
+def _tell_interrupted(prefix: Path) -> None:
+    from fastinstall.journal.glance import past_of  # noqa: PLC0415 (only where something of ours is)
+    from fastinstall.rules.interruptions import mending_command, what_was  # noqa: PLC0415 (likewise)
+
+    for each in past_of(prefix, sized=False).interruptions:
+        _warn(f"{what_was(each)} was interrupted", f"to have it undone or finished: {mending_command(each, prefix)}")
 
 
 def _without_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
@@ -136,8 +150,10 @@ def _is_blocking() -> bool:
 
 
 def _warn(sentence: str, hint: str) -> None:
+    from fastinstall.cli.page import harmless  # noqa: PLC0415 (only where there is something to say)
+
     sys.stdout.flush()
-    sys.stderr.write(f"fastinstall: {sentence}\nhint: {hint}\n")
+    sys.stderr.write(harmless(f"fastinstall: {sentence}\nhint: {hint}\n"))
     sys.stderr.flush()
 
 

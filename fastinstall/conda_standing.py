@@ -5,8 +5,8 @@ Not an examination, which is doctor's: one file is compared, by size and time, a
 
 from pathlib import Path
 
-from fastinstall.journal.glance import read_receipt
 from fastinstall.journal.layout import RECEIPT
+from fastinstall.journal.receipts import read_receipt
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.receipt import Receipt
 from fastinstall.rules.swaps import PROVIDERS, Core, Standing

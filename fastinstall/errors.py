@@ -65,7 +65,27 @@ class DocumentError(UsageError):
 
     def hinting(self, hint: str) -> "DocumentError":
         """The same error, with a hint where it has none."""
+        if self.hint is not None:
+            return self
         return DocumentError(self.file, self.key, self.problem, hint=self.hint or hint)
+
+
+class LaterDocumentError(DocumentError):
+    """A document that a later fastinstall has written, in a form that this one cannot read; nothing is done about it.
+
+    Args:
+        file: the document.
+        key: as of `DocumentError`.
+        problem: what is not understood.
+        version: of the fastinstall that wrote it; empty where it does not say.
+    """
+
+    def __init__(self, file: PurePath | str, key: str, problem: str, *, version: str = "") -> None:
+        writer = f"fastinstall {version}" if version else "a later fastinstall"
+        wanted = f"fastinstall>={version}" if version else "fastinstall"
+        hint = f"do it with {writer}: python -m pip install --upgrade '{wanted}'"
+        super().__init__(file, key, f"{problem}: written by {writer}, which this one does not understand", hint=hint)
+        self.version = version
 
 
 class UndeterminedError(FastinstallError):
@@ -111,6 +131,18 @@ class UnprovenError(FailedError):
         self.version = version
         self.files = files
         self.operations = operations
+
+
+class LateInterruption(KeyboardInterrupt):
+    """An interruption that came when what was asked for had happened.
+
+    Args:
+        message: what holds now.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class DamagedError(FastinstallError):

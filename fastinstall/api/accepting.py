@@ -10,11 +10,12 @@ from fastinstall.actions.conda_stage import REGISTRATION
 from fastinstall.api.doctor import judge
 from fastinstall.api.guard_files import moves_out
 from fastinstall.api.guard_package import installed_package, note_removal, package_moves
+from fastinstall.api.late import late_interruptions_told
+from fastinstall.api.mending import mended
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.pinning import pin_removal
 from fastinstall.api.project_guarding import pinned_project, unpin_its_project
 from fastinstall.api.session import Session
-from fastinstall.journal.recover import recover
 from fastinstall.journal.stamp import fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
@@ -26,9 +27,9 @@ from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.probes.project import noted_project
 from fastinstall.rules.protection import refuse_if_protected
-from fastinstall.system.lock import locked
 
 _SWAPPED = "swapped"
+_VERB = "guard accept"
 
 
 @immutable
@@ -60,9 +61,9 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
         RefusedError: the environment is protected, or locked by a running one.
         DamagedError: something failed, and could not be undone.
     """
-    with locked(Path(environment.prefix)):
-        store = Store(Path(environment.prefix))
-        recover(store)
+    prefix = Path(environment.prefix)
+    with late_interruptions_told(prefix, _VERB), mended(session, environment) as result:
+        store = result.store
         receipt = store.read_receipt()
         if receipt is None:
             return None
@@ -87,7 +88,7 @@ def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacemen
 
 
 def _withdraw(session: Session, store: Store, facts: Facts) -> None:
-    document = {"schema": "fastinstall.plan/1", "summary": "guard accept"}
+    document = {"schema": "fastinstall.plan/1", "summary": _VERB, "verb": _VERB}
     stamp, site_packages = fresh_stamp(), Path(facts.interpreter.site_packages)
     project, package = pinned_project(facts.environment, noted_project(store.prefix)), installed_package(facts)
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:

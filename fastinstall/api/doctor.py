@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from fastinstall import __version__
-from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.observing import facts_of, receipt_if_readable, recipe_named
 from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
@@ -75,10 +75,9 @@ def examine(session: Session, environment: Environment, examination: Examination
     Raises:
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
-        DocumentError: its receipt is malformed.
     """
     names = check_names(examination.checks)
-    receipt = receipt_of(environment)
+    receipt = receipt_if_readable(environment)
     followed = receipt.recipe if receipt is not None else Wish().recipe
     recipe = examination.known.recipes.get(followed) or recipe_named(session, followed)
     request = ObservationRequest(

@@ -15,6 +15,8 @@ from fastinstall.api.guard_package import (
     note_removal,
     package_moves,
 )
+from fastinstall.api.late import late_interruptions_told
+from fastinstall.api.mending import mended
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.pinning import pin_of, pin_removal, pin_to_add
 from fastinstall.api.project_guarding import (
@@ -28,7 +30,6 @@ from fastinstall.api.project_guarding import (
 from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError
 from fastinstall.guard.status import entries_present
-from fastinstall.journal.recover import recover
 from fastinstall.journal.stamp import fresh_stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin
@@ -39,10 +40,11 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.probes.project import project_of
-from fastinstall.rules.messages import fix_command
+from fastinstall.rules.messages import fix_command, quote
 from fastinstall.rules.pins import is_of_pixi, refuse_unpinnable
 from fastinstall.rules.protection import refuse_if_protected
-from fastinstall.system.lock import locked
+
+_REMOVAL = "guard remove"
 
 
 def guards_of(
@@ -78,8 +80,9 @@ def install_guard(
     Raises:
         RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
     """
-    with locked(Path(environment.prefix)):
-        store, facts, receipt = _ready(session, environment)
+    verb = "guard install --pin" if pin else "guard install"
+    with late_interruptions_told(Path(environment.prefix), verb), mended(session, environment) as result:
+        store, facts, receipt = _ready(session, environment, result.store)
         core = facts.stack.core
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
@@ -94,7 +97,7 @@ def install_guard(
         belongs = unpinned_project(environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)
-        with _transaction(store, facts, "guard install") as transaction:
+        with _transaction(store, facts, verb) as transaction:
             if renewing:
                 renew(store, facts, receipt, transaction)
             if missing is not None:
@@ -113,17 +116,17 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
     Raises:
         RefusedError: nothing is set up here.
     """
-    with locked(Path(environment.prefix)):
+    with late_interruptions_told(Path(environment.prefix), _REMOVAL), mended(session, environment) as result:
         if receipt_of(environment) is None and unpin_alone(environment, project):
             return guards_of(session, environment)
-        store, facts, receipt = _ready(session, environment)
+        store, facts, receipt = _ready(session, environment, result.store)
         site_packages = Path(facts.interpreter.site_packages)
         present, package = entries_present(site_packages), installed_package(facts)
         belongs = pinned_project(environment, project)
         pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
         if not present and package is None and not pinned:
             return guards_of(session, environment)
-        with _transaction(store, facts, "guard remove") as transaction:
+        with _transaction(store, facts, _REMOVAL) as transaction:
             unpinning = pin_removal(store, transaction.stage)
             transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *unpinning))
             if package is not None:
@@ -161,14 +164,12 @@ def _measured(guards: Guards, facts: Facts) -> Guards:
     return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
 
 
-def _ready(session: Session, environment: Environment) -> tuple[Store, Facts, Receipt]:
-    store = Store(Path(environment.prefix))
-    recover(store)
+def _ready(session: Session, environment: Environment, store: Store) -> tuple[Store, Facts, Receipt]:
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
             f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
-            hint=f"fastinstall setup --prefix {environment.prefix}",
+            hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
     refuse_if_protected(facts)
@@ -176,5 +177,5 @@ def _ready(session: Session, environment: Environment) -> tuple[Store, Facts, Re
 
 
 def _transaction(store: Store, facts: Facts, verb: str) -> Transaction:
-    document = {"schema": "fastinstall.plan/1", "summary": verb}
+    document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
     return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=fresh_stamp())

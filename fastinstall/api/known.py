@@ -7,6 +7,7 @@ from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
 from fastinstall.probes.registry import LIST, read_list
 from fastinstall.system.files import append_line
+from fastinstall.system.surroundings import make_private
 
 
 def remember(session: Session, environment: Environment) -> None:
@@ -15,5 +16,5 @@ def remember(session: Session, environment: Environment) -> None:
     if prefix in read_list(file) or "\n" in str(prefix):
         return
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private(file.parent)
         append_line(file, str(prefix))

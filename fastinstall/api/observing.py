@@ -3,12 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.api.cut_pins import pin_interruptions
 from fastinstall.api.session import Session
+from fastinstall.errors import DocumentError
 from fastinstall.guard.status import observe_guard
-from fastinstall.journal.glance import read_receipt, unfinished_transaction
+from fastinstall.journal.glance import past_of, unfinished_transaction
+from fastinstall.journal.receipts import read_receipt
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, GuardState, Interpreter
+from fastinstall.model.history import Past
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.facts import Binaries, ObservationRequest, observe
@@ -33,17 +37,37 @@ def receipt_of(environment: Environment) -> Receipt | None:
     return read_receipt(Path(environment.prefix))
 
 
+def receipt_if_readable(environment: Environment) -> Receipt | None:
+    """The same; None also where it cannot be read, which `Facts.past` tells."""
+    try:
+        return receipt_of(environment)
+    except DocumentError:
+        return None
+
+
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
     """Observe a target; what is decoded of its code is kept in our cache."""
     kept = None if request.binaries is Binaries.CORE else session.directories.cache / SCANS
-    return observe(
+    past: list[Past] = []
+
+    def interrupted(prefix: Path) -> str | None:
+        past.append(_past(prefix, sized=request.thorough))
+        return unfinished_transaction(past[-1])
+
+    facts = observe(
         environment,
         replace(request, scans=kept),
         variables=session.variables,
         tool_prefix=session.tool_prefix,
         guard=_guard,
-        interrupted=unfinished_transaction,
+        interrupted=interrupted,
     )
+    return replace(facts, past=past[-1])
+
+
+def _past(prefix: Path, *, sized: bool) -> Past:
+    past = past_of(prefix, sized=sized)
+    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(prefix)))
 
 
 def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:

@@ -56,7 +56,7 @@ def pin_to_add(session: Session, facts: Facts, receipt: Receipt) -> AddPin | Non
         wheel=_wheel(session, prefix, receipt),
         links=links_of(prefix, session.variables),
     )
-    space, offline = session.directories.cache / "tmp", receipt.wish.offline
+    space, offline = session.own_cache() / "tmp", receipt.wish.offline
     refuse_trap(pin, facts, Means(variables=session.variables, space=space, emit=session.emit, offline=offline))
     return partial(put_pip_pin, pin)
 

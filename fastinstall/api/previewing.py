@@ -47,9 +47,7 @@ def engine_of(session: Session, engine: Engine, tool: CondaTool | None, *, offli
     Raises:
         RefusedError: it is not there.
     """
-    means = Means(
-        variables=session.variables, cache=session.directories.cache / "conda", emit=session.emit, offline=offline
-    )
+    means = Means(variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline)
     return engine_for(engine, tool, means)
 
 

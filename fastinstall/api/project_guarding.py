@@ -18,6 +18,7 @@ from fastinstall.model.event import Noted
 from fastinstall.model.pins import Manager, PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.project import noted_project, project_of
+from fastinstall.probes.project_pins import pin_state
 from fastinstall.rules.messages import fix_command
 
 
@@ -108,30 +109,12 @@ def unpin_alone(environment: Environment, named: Path | None) -> bool:
     return unpin_project(project)
 
 
-def unpin_undone(prefix: Path, noted: Path | None) -> str:
-    """Take back the pin of a project whose note a rollback has taken out of the environment.
-
-    Args:
-        prefix: of the environment, after the rollback.
-        noted: `noted_project` before it.
-
-    Returns:
-        What was done, in a sentence; empty where nothing was.
-    """
-    if noted is None or noted_project(prefix) == noted or not noted.is_dir():
-        return ""
-    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
-
-    project = project_of(prefix, noted)
-    return f"taken back: the pin of {noted}" if project is not None and unpin_project(project) else ""
-
-
 def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
     """The pin of a project that was named, unless it is among those that are known."""
     if named is None:
         return ()
     project = project_of(named, named)
-    pin = _pin(project) if project is not None else None
+    pin = pin_state(Path(project.directory)) if project is not None else None  # looks, and mends nothing
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 

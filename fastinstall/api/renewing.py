@@ -6,12 +6,11 @@ from fastinstall.actions.steps import required_step
 from fastinstall.actions.verify import refuse_errors
 from fastinstall.api.doctor import judge
 from fastinstall.api.guard_files import renew
+from fastinstall.api.mending import mended
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.session import Session
 from fastinstall.errors import RefusedError
-from fastinstall.journal.recover import recover
 from fastinstall.journal.stamp import fresh_stamp
-from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document
 from fastinstall.model.plan import Plan
@@ -19,7 +18,6 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.steps import Verify
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.messages import fix_command
-from fastinstall.system.lock import locked
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
@@ -33,9 +31,8 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         FailedError: something failed; the environment is as it was.
     """
     prefix = Path(plan.environment.prefix)
-    with locked(prefix):
-        store = Store(prefix)
-        recover(store)
+    with mended(session, plan.environment) as result:
+        store = result.store
         receipt = store.read_receipt()
         request = ObservationRequest(recipe=recipe_named(session, plan.wish.recipe))
         facts = facts_of(session, plan.environment, request)

@@ -1,6 +1,7 @@
 """doctor --fix: the way back to the receipt, or on to the version that somebody wanted, by the machinery of setup."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.api.following import plan_following
@@ -10,7 +11,6 @@ from fastinstall.api.proven import Agree
 from fastinstall.api.session import Session
 from fastinstall.api.setup import Outcome, carry_out
 from fastinstall.api.target import Target
-from fastinstall.api.undo import recover_interrupted
 from fastinstall.build.cache import find_wheel
 from fastinstall.errors import UnprovenError
 from fastinstall.model.artefact import Artefact, Releases
@@ -28,6 +28,9 @@ from fastinstall.rules.intent import Intent, intent_of
 from fastinstall.rules.planner import nothing_to_do
 from fastinstall.rules.returning import refusal, returning, with_word_of
 
+_VERB = "doctor --fix"
+"""What the list of what can be undone calls it."""
+
 
 def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
     """Decide what makes an environment healthy again.
@@ -40,6 +43,10 @@ def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
         RefusedError: neither can be had; says what can be done instead.
         FastinstallError: as a setup's planning.
     """
+    return replace(_planned(session, environment, wish), verb=_VERB)
+
+
+def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
         return _reinstalling(session, plan(session, Target(prefix=Path(environment.prefix)), wish))
@@ -78,15 +85,8 @@ def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Outcome
             raise
         for line in error.details:
             session.emit(Noted(message=line))
-        return carry_out(session, agree(_returning(session, swapped, (error.message,), wish)))
-
-
-def undo_interruption(session: Session, environment: Environment) -> bool:
-    """Undo a transaction that was interrupted; whether there was one."""
-    sentence = recover_interrupted(environment)
-    if sentence is not None:
-        session.emit(Noted(message=sentence))
-    return sentence is not None
+        back = replace(_returning(session, swapped, (error.message,), wish), verb=_VERB)
+        return carry_out(session, agree(back))
 
 
 @immutable

@@ -48,6 +48,16 @@ class Session:
         """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
         return user_directories(self.variables)
 
+    def own_cache(self) -> Path:
+        """Our cache directory, to be written to and run from.
+
+        Raises:
+            RefusedError: others could put there what would be installed.
+        """
+        from fastinstall.system.surroundings import own_cache  # noqa: PLC0415 (as doctor never asks)
+
+        return own_cache(self.directories.cache, self.variables)
+
     def listening(self, emit: "Emit") -> "Session":
         """The same session with another listener."""
         return replace(self, emit=emit)

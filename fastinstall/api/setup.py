@@ -6,14 +6,16 @@ from pathlib import Path
 from fastinstall.actions.workshop import Workshop
 from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.known import remember
+from fastinstall.api.late import late_interruptions_told
+from fastinstall.api.mending import mend
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.renewing import renew_guard
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, find
-from fastinstall.api.undo import recover_interrupted
-from fastinstall.errors import RefusedError
+from fastinstall.errors import FastinstallError, RefusedError
 from fastinstall.installers.conda.engine import CondaEngine
+from fastinstall.journal.glance import past_of
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
@@ -27,6 +29,8 @@ from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, Make
 from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.facts import Binaries, ObservationRequest
 from fastinstall.rules.guard_plan import is_for_guard_alone
+from fastinstall.rules.holdings import much_held
+from fastinstall.rules.messages import quote
 from fastinstall.transaction import Observers, execute
 
 
@@ -53,23 +57,45 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     """
     if not plan.steps:
         return _unchanged(plan)
-    if is_for_guard_alone(plan):
-        return Outcome(receipt=renew_guard(session, plan), report=examine(session, plan.environment, Examination()))
+    prefix = Path(plan.environment.prefix)
+    if prefix.is_dir():
+        mend(session, plan.environment)
+    with late_interruptions_told(prefix, plan.verb):
+        receipt = renew_guard(session, plan) if is_for_guard_alone(plan) else _put_in_place(session, plan)
+        _tell_what_is_held(session, prefix)
+        return Outcome(receipt=receipt, report=_examined(session, plan))
+
+
+def recover_first(session: Session, target: Target) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        mend(session, find(session, target))
+
+
+def _put_in_place(session: Session, plan: Plan) -> Receipt:
     recipe = recipe_named(session, plan.wish.recipe)
     workshop = workshop_for(session, plan, recipe)
     done = execute(plan, workshop, _observers(session, plan, recipe))
     remember(session, plan.environment)
     session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
-    report = examine(session, plan.environment, Examination())
-    return Outcome(receipt=done.receipt, report=report)
+    return done.receipt
 
 
-def recover_first(session: Session, target: Target) -> None:
-    """Undo what an earlier run left unfinished in an existing target, and say so."""
-    if target.new is None:
-        sentence = recover_interrupted(find(session, target))
-        if sentence is not None:
-            session.emit(Noted(message=sentence))
+def _examined(session: Session, plan: Plan) -> Report | None:
+    """Doctor's last word; that it cannot be had changes nothing about what holds."""
+    try:
+        return examine(session, plan.environment, Examination())
+    except FastinstallError as error:
+        again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
+        session.emit(Noted(message=f"done, but not examined once more: {error.message}; try: {again}", warning=True))
+        return None
+
+
+def _tell_what_is_held(session: Session, prefix: Path) -> None:
+    past = past_of(prefix, sized=True)
+    sentence = much_held(past.setups, past.held_bytes or 0, prefix)
+    if sentence is not None:
+        session.emit(Noted(message=sentence))
 
 
 def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
@@ -79,7 +105,7 @@ def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
     return Workshop(
         recipe=recipe,
         index=index_for(session, plan.wish, settings_of(session, python)),
-        cache=session.directories.cache,
+        cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
         now=session.now(),

@@ -1,32 +1,49 @@
-"""The state before a setup."""
+"""The state before a setup; what there is to go back to; and giving that up."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.api.observing import facts_of, recipe_named
-from fastinstall.api.project_guarding import unpin_undone
+from fastinstall.actions.alone import alone
+from fastinstall.api.intruders import intruders_of, provided_by, recipe_of
+from fastinstall.api.late import late_interruptions_told
+from fastinstall.api.mending import Unpinning, mended, pin_left_behind
 from fastinstall.api.session import Session
-from fastinstall.errors import RefusedError, UndeterminedError, UsageError
-from fastinstall.journal.recover import RolledBack, recover, rollback
-from fastinstall.journal.store import Store
-from fastinstall.model.conda import Conda
+from fastinstall.errors import RefusedError
+from fastinstall.journal.forget import forget, forgettable, put_away, unreadable_named
+from fastinstall.journal.recover import RolledBack, position, receipt_if_readable, rollback, undoable
+from fastinstall.journal.store import Store, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
+from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
-from fastinstall.probes.facts import ObservationRequest
-from fastinstall.probes.project import noted_project
 from fastinstall.rules.conda_unmet import unmet_sentences
-from fastinstall.system.lock import locked
+from fastinstall.rules.holdings import in_words
+from fastinstall.rules.messages import quote
+from fastinstall.system import signals
 
 
-def history(environment: Environment) -> tuple[dict[str, str], ...]:
-    """What can be undone, newest first: id, state, time, and the disk space that it holds."""
-    return tuple(
-        {"id": info.id, "state": str(info.state), "at": info.at, "held": f"{info.held_bytes / 1e6:.1f} MB"}
-        for info in Store(Path(environment.prefix)).transactions()
-    )
+@immutable
+class Forgettable:
+    """What giving up the way back would come to.
+
+    Attributes:
+        transactions: those that go, newest first.
+        held_bytes: the disk space that this frees.
+        damaged: the name of one that cannot be read, and that is put away instead; nothing is freed then.
+    """
+
+    transactions: tuple[PastTransaction, ...]
+    held_bytes: int
+    damaged: str = ""
+
+
+def history(environment: Environment) -> Transactions:
+    """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
+    store = Store(Path(environment.prefix))
+    damaged = tuple(_damaged(store, each) for each in store.unreadable())
+    found = (*damaged, *(_past(info) for info in store.readable()))
+    return Transactions(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
 
 def undo(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
@@ -35,94 +52,146 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
     Args:
         session: the outside world.
         environment: the target.
-        to: identifier of a transaction; None for the setup that holds.
+        to: identifier of a transaction, or the beginning of one; None for the setup that holds.
         force: move aside what has replaced ours since, instead of refusing.
 
     Returns:
         What was done, in sentences.
 
     Raises:
-        RefusedError: there is nothing to undo, or something foreign is in place.
+        RefusedError: there is nothing to undo, the way back is gone, or something foreign is in place.
+        UsageError: there is no transaction `to`, or there are several.
     """
     prefix = Path(environment.prefix)
-    with locked(prefix):
-        store = Store(prefix)
-        recovered = recover(store, force=force)
-        if recovered is not None and to is None:
-            return (f"undone: {recovered.was} {recovered.id}, which had been interrupted",)
-        receipt, transactions = store.read_receipt(), store.transactions()
-        if receipt is None and not transactions:
-            raise RefusedError(f"{prefix}: nothing to undo: fastinstall has set up nothing here")
-        last = receipt.id if receipt is not None else transactions[0].id  # the acceptance of what is in place
-        noted = noted_project(prefix)
-        done = tuple(_roll_back(session, environment, to or last, force=force))
-        unpinned = unpin_undone(prefix, noted)
-        told = (*done, unpinned) if unpinned else done
-        recipe = recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
-        return (*told, *_unmet(prefix, _names(recipe)))
+    with late_interruptions_told(prefix, "rollback"), mended(session, environment, force=force) as result:
+        if result.recovered and to is None:
+            return result.sentences
+        store = result.store
+        receipt, chosen = receipt_if_readable(store), _chosen(store, to)
+        with signals.deferred():  # all of them, or none
+            done = tuple(_roll_back(session, environment, chosen, force=force))
+        return (*result.sentences, *done, *pin_left_behind(store), *_unmet(session, prefix, receipt))
 
 
-def _roll_back(session: Session, environment: Environment, to: str, *, force: bool) -> Iterator[str]:
-    """One setup after the other, each looked at as it then stands."""
+def forgettable_in(environment: Environment, identifier: str | None) -> Forgettable:
+    """What `forget_in` would give up; arguments and errors likewise."""
     store = Store(Path(environment.prefix))
-    identifiers = [info.id for info in store.transactions()]
-    if to not in identifiers:
-        raise UsageError(f"--to {to}: there is no such transaction", hint=f"known: {', '.join(identifiers)}")
-    undone: list[str] = []
-    for _ in identifiers[: identifiers.index(to) + 1]:
-        receipt = store.read_receipt()
-        intruders = _intruders(session, environment, receipt) if receipt is not None else ()
+    if identifier is not None and unreadable_named(store, identifier) is not None:
+        return Forgettable(transactions=(), held_bytes=0, damaged=identifier)
+    found = tuple(_past(info) for info in forgettable(store, identifier))
+    return Forgettable(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+
+
+def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
+    """Give up the way back behind a setup, and delete what was kept for it; the environment stays as it is.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        identifier: of a transaction, or the beginning of one: it goes, and all older ones. None keeps the way back
+            before the setup that holds. One whose journal cannot be read is moved to `kept/`, and nothing deleted.
+
+    Returns:
+        What was done, in sentences.
+
+    Raises:
+        RefusedError: another program works there.
+        UsageError: there is no such transaction, or there are several.
+    """
+    store = Store(Path(environment.prefix))
+    damaged = unreadable_named(store, identifier) if identifier is not None else None
+    if damaged is not None:
+        with alone(store.prefix):
+            return (f"put away, and nothing deleted: {put_away(store, damaged)}",)
+    with late_interruptions_told(store.prefix, "forgetting"), mended(session, environment) as result:
+        freed = sum(info.held_bytes for info in forgettable(store, identifier))
+        with signals.deferred():  # all of them, or none
+            gone = forget(store, identifier)
+    told = (f"forgotten: {each}" for each in gone)
+    return (*result.sentences, *told, f"{in_words(freed)} freed" if gone else "nothing to forget")
+
+
+def _past(info: TransactionInfo) -> PastTransaction:
+    title, held = info.title, info.held_bytes
+    return PastTransaction(
+        id=info.id,
+        at=info.at,
+        state=Phase(info.state),
+        verb=title.verb,
+        stack=title.stack,
+        sequence=info.sequence,
+        held=in_words(held),
+        held_bytes=held,
+    )
+
+
+def _damaged(store: Store, unreadable: Unreadable) -> PastTransaction:
+    held = store.held_by(unreadable.transaction)
+    return PastTransaction(
+        id=unreadable.transaction,
+        at="",
+        state=Phase.DAMAGED,
+        verb="",
+        stack="",
+        sequence=0,
+        held=in_words(held),
+        held_bytes=held,
+        problem=unreadable.problem,
+    )
+
+
+def _chosen(store: Store, to: str | None) -> tuple[str, ...]:
+    """The transactions to be undone, newest first."""
+    infos = undoable(store)
+    if to is not None:
+        return tuple(info.id for info in infos[: position(infos, to) + 1])
+    receipt = receipt_if_readable(store)
+    known = tuple(info.id for info in infos)
+    if receipt is None:
+        if not known:
+            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has set up nothing here")
+        return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
+    if receipt.id not in known:
+        raise _way_back_gone(store, receipt, known)
+    return known[: known.index(receipt.id) + 1]
+
+
+def _way_back_gone(store: Store, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
+    where, python = quote(store.prefix), quote(receipt.environment.python)
+    replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
+    since = f"fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
+    later = (f"what was done since can be undone: {since}",) if since else ()
+    return RefusedError(
+        f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
+        f"gone: {store.directory(receipt.id)} is not there{replaced}",
+        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall pillow; then have the guards "
+        f"and the record go: fastinstall guard accept --prefix {where}",
+        details=("the stack itself is whole, and doctor --fix and setup work as before", *later),
+    )
+
+
+def _roll_back(session: Session, environment: Environment, chosen: tuple[str, ...], *, force: bool) -> Iterator[str]:
+    """One setup after the other, each looked at as it then stands."""
+    store, undone = Store(Path(environment.prefix)), list[str]()
+    for _ in chosen:
+        unpinning = Unpinning()
         try:
-            done = rollback(store, force=force, intruders=intruders)
+            intruders = intruders_of(session, environment, store)
+            done = rollback(store, force=force, intruders=intruders, conclude=unpinning)
         except RefusedError as error:
             raise RefusedError(error.message, hint=error.hint, details=(*undone, *error.details)) from error
         undone += [f"undone before that: {identifier}" for identifier in done.ids]
         yield from _sentences(done)
+        yield from unpinning.sentences
 
 
-def recover_interrupted(environment: Environment) -> str | None:
-    """Undo a transaction that was interrupted; a sentence that says so, or None where there is none."""
-    prefix = Path(environment.prefix)
-    if Store(prefix).unfinished() is None:
-        return None
-    with locked(prefix):
-        recovered = recover(Store(prefix))
-    return f"{recovered.was} {recovered.id} had been interrupted, and is undone" if recovered else None
-
-
-def _intruders(session: Session, environment: Environment, receipt: Receipt) -> tuple[str, ...]:
-    """Metadata of what has taken PIL over since, pip's and conda's: it would contradict what comes back."""
-    recipe = recipe_named(session, receipt.recipe)
-    try:
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    except UndeterminedError:
-        return ()  # its interpreter is gone; the files can come back all the same
-    site_packages = facts.interpreter.site_packages.relative_to(environment.prefix)
-    metadata = (owner.distribution.metadata for owner in facts.stack.owners)
-    distributions = (str(site_packages / name) for name in metadata if name != receipt.metadata)
-    return (*distributions, *_other_records(facts.conda, recipe, receipt))
-
-
-def _other_records(conda: Conda | None, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
-    """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
-    if conda is None or receipt.conda is None:
-        return
-    for package in conda.packages:
-        if package.name in _names(recipe) and package.dist != receipt.conda.package.dist:
-            yield f"conda-meta/{package.record}"
-
-
-def _names(recipe: Recipe) -> set[str]:
-    """Of distributions, and of conda packages, that provide what is set up."""
-    return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
-
-
-def _unmet(prefix: Path, names: set[str]) -> Iterator[str]:
+def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
     """What a conda package that came back has to have, and has no longer."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
     from fastinstall.probes.conda_records import read_records  # noqa: PLC0415 (only in conda environments)
 
+    names = provided_by(recipe_of(session, receipt))
     yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 

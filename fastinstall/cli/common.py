@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.api.session import Session, open_session
-from fastinstall.api.target import Target
+from fastinstall.api.target import Target, find
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_wish
 from fastinstall.errors import UsageError
+from fastinstall.model.environment import Environment
 from fastinstall.model.wish import Wish
 
 if TYPE_CHECKING:
@@ -34,6 +35,41 @@ def target_of(arguments: Namespace) -> Target:
             "--new-env and --prefix exclude each other", hint="--new-env makes an environment, --prefix names one"
         )
     return Target(prefix=_path(arguments.prefix), python=_interpreter(arguments.python), new=_path(new))
+
+
+def look_at(session: Session, arguments: Namespace, context: Context) -> Environment:
+    """The target of a verb that only looks; what a dead run left there is told on stderr, and stays.
+
+    Raises:
+        FastinstallError: as `find` says.
+    """
+    environment = find(session, target_of(arguments))
+    tell_interruptions(environment, context)
+    return environment
+
+
+def tell_interruptions(environment: Environment, context: Context) -> None:
+    """Say on stderr what a dead run left in an environment, with the command that mends it."""
+    from fastinstall.api.mending import notices  # noqa: PLC0415 (doctor tells it in its report)
+
+    for notice in notices(environment):
+        context.console.complain(f"warning: {notice}")
+
+
+def mend_or_tell(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
+    """Before a verb that changes an environment: bring to its end what a dead run left there, where that is agreed to.
+
+    It is where --yes was given, or where a person sits who is about to be asked; else it is told.
+
+    Raises:
+        FastinstallError: as `mend` says.
+    """
+    if arguments.yes or (context.console.interactive and not context.console.json):
+        from fastinstall.api.mending import mend  # noqa: PLC0415 (likewise)
+
+        mend(session, environment)
+    else:
+        tell_interruptions(environment, context)
 
 
 def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:

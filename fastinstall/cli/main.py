@@ -1,22 +1,29 @@
 """The program: arguments to a verb, failures to messages and exit codes."""
 
+import contextlib
 import importlib
 import os
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from fastinstall.cli.console import Console, can_ask, is_dumb, page_for
+from fastinstall.cli.interruption import interruptible
 from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
-from fastinstall.errors import ExitCode, FastinstallError
+from fastinstall.cli.streams import UnwrittenError, open_closed_streams
+from fastinstall.errors import ExitCode, FastinstallError, LateInterruption
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.secrets import known_secrets
+from fastinstall.system import signals
 from fastinstall.system.directories import user_directories
+from fastinstall.system.surroundings import cautious
+
+_CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
 class _Command(Protocol):
@@ -42,10 +49,19 @@ class Context:
     closing: ExitStack
 
 
+@cautious()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
+    open_closed_streams()
     words = sys.argv[1:] if argv is None else list(argv)
-    variables = dict(os.environ)
+    with interruptible():
+        try:
+            return _main(words, dict(os.environ))
+        except KeyboardInterrupt:
+            return _interrupted(_console(_flags_seen(words), os.environ))
+
+
+def _main(words: Sequence[str], variables: Mapping[str, str]) -> int:
     candidates = (Path("fastinstall.toml"), user_directories(variables).config / "fastinstall.toml")
     try:
         arguments, sources = parse(words, variables, candidates)
@@ -61,24 +77,43 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     variables = sources.variables
     console = _console(arguments, variables)
     log = open_log(variables, words)
-    _interrupt_on_termination()
-    command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
+    context = Context(variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
+    outcome = _tried(arguments, context)
+    with contextlib.suppress(KeyboardInterrupt), signals.deferred():  # what has happened is told as it is
+        code = _told(outcome, arguments, context)
+        log.write(f"exit code {code}")
+        log.close()
+    return code
+
+
+def _tried(arguments: Namespace, context: Context) -> int | BaseException:
+    """The exit code of a command, or what kept it from having one."""
     try:
-        with ExitStack() as closing:
-            context = Context(variables=variables, sources=sources, console=console, log=log, closing=closing)
-            code = command.run(arguments, context)
-    except FastinstallError as error:
-        code = _explain(error, console)
-        log.write(f"error: {error.message}")
-    except KeyboardInterrupt:
-        code = _interrupted(console)
-    except BrokenPipeError:
-        code = _broken_pipe()
-    except Exception as error:  # noqa: BLE001 (the last resort: a bug of ours, told as such)
-        code = _bug(error, console, log)
-    log.write(f"exit code {int(code)}")
-    log.close()
-    return int(code)
+        command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
+        with context.closing:
+            return command.run(arguments, context)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every one of them is told)
+        return error
+
+
+def _told(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
+    """Say how a command ended; its exit code."""
+    console, log = context.console, context.log
+    match outcome:
+        case int():
+            return int(outcome)
+        case FastinstallError():
+            log.write(f"error: {outcome.message}")
+            return int(_explain(outcome, console))
+        case LateInterruption():
+            console.complain(outcome.message)
+            return int(ExitCode.OK)  # what was asked for is done
+        case KeyboardInterrupt():
+            return int(_interrupted(console))
+        case UnwrittenError():
+            return int(_unwritten(outcome, arguments, console))
+        case _:
+            return int(_bug(outcome, console, log))
 
 
 def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
@@ -90,6 +125,7 @@ def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
         lines_only=is_dumb(variables),
         out=page_for(sys.stdout, variables, colourless=colourless, verbose=verbose),
         err=page_for(sys.stderr, variables, colourless=colourless, verbose=verbose),
+        known=known_secrets(variables),
     )
 
 
@@ -130,14 +166,16 @@ def _interrupted(console: Console) -> int:
     return ExitCode.INTERRUPTED
 
 
-def _broken_pipe() -> int:
-    # The reader went away: stdout points at nothing, so that the interpreter's own flush is quiet.
-    # Source: Python's documentation of the signal module, "Note on SIGPIPE".
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.BUG
+def _unwritten(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
+    """A result comes last: what was asked for has happened, and only a script would never know."""
+    console.complain(f"error: {error}")
+    if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
+        console.complain("  what was asked for is done; hint: see what is there now: fastinstall doctor")
+        return ExitCode.FAILED_CHANGED
+    return ExitCode.FAILED_UNCHANGED
 
 
-def _bug(error: Exception, console: Console, log: RunLog) -> int:
+def _bug(error: BaseException, console: Console, log: RunLog) -> int:
     import traceback  # noqa: PLC0415 (for our own bugs)
 
     trace = "".join(traceback.format_exception(error))
@@ -146,13 +184,3 @@ def _bug(error: Exception, console: Console, log: RunLog) -> int:
     console.complain(f"  this is a bug of fastinstall; the log is {log.path}")
     console.complain("  hint: report it with the output of: fastinstall inspect --redact")
     return ExitCode.BUG
-
-
-def _interrupt_on_termination() -> None:
-    """SIGTERM and SIGHUP end a run as Ctrl-C does: with everything undone."""
-
-    def interrupt(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)

@@ -125,7 +125,7 @@ WISHES: tuple[Option, ...] = (
         flag="--channel",
         metavar="CHANNEL,...",
         help="conda channels for what else is needed; default: as conda is configured",
-        read=readers.names,
+        read=readers.channels,
     ),
     Option(
         field="guard",

@@ -10,6 +10,7 @@ from fastinstall.cli import readers
 from fastinstall.cli.options import WISHES, add_wishes
 from fastinstall.cli.settings import Reader, Sources, load_settings, variable_of
 from fastinstall.errors import UsageError
+from fastinstall.system.surroundings import refuse_planted
 
 _EXAMPLES = """examples:
   fastinstall setup                                      plan, ask, build, prove, swap (a wizard)
@@ -17,6 +18,9 @@ _EXAMPLES = """examples:
   fastinstall doctor                                     is it fast, whole and still ours?
   fastinstall rollback                                   the state before, to the byte
 """
+EVERYTHING = "older"
+"""What `--forget` without a name means: everything older than the setup that holds."""
+
 _OVERRULES = {
     "--prefix": ("new_env", "python", "pid", "all"),
     "--new-env": ("prefix",),
@@ -68,6 +72,8 @@ def parse(
     """
     wanted = () if {"-h", "--help"} & set(words) else candidates
     settings = load_settings(wanted, _keys)
+    if settings.file is not None:
+        refuse_planted(settings.file, variables, "run from another directory, or remove that file")
     sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
     parser = build_parser(words[0] if words and words[0] in _VERBS else None)
     for verb in _verbs_of(parser):
@@ -186,7 +192,10 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 def _rollback(parser: argparse.ArgumentParser) -> None:
     _target(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
-    parser.add_argument("--to", metavar="ID", help="undo everything back to before this transaction")
+    to = "undo everything back to before this transaction; the beginning of its name is enough"
+    parser.add_argument("--to", metavar="ID", help=to)
+    forget = "give up the way back to before ID and older ones, for their disk space; without ID: all but the last"
+    parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
     allow_help = "force-remove: move aside what has replaced it"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
     _consent(parser)
@@ -219,7 +228,7 @@ def _bench(parser: argparse.ArgumentParser) -> None:
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
     _target(parser)
-    parser.add_argument("--redact", action="store_true", help="without home directory, user name and credentials")
+    parser.add_argument("--redact", action="store_true", help="without home directory, user, machine and secrets")
 
 
 def _recipes(parser: argparse.ArgumentParser) -> None:

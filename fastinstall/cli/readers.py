@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastinstall.cli.settings import Reader
 from fastinstall.model.wish import Risk
+from fastinstall.rules.secrets import has_credentials, redacted
 
 _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -27,6 +28,20 @@ def names(value: object) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return tuple(value)
     raise ValueError("expected names, separated by commas")
+
+
+def channels(value: object) -> tuple[str, ...]:
+    """Names and addresses of conda channels; a password would be seen in the list of processes and stay in plans."""
+    found = names(value)
+    for channel in found:
+        if channel.startswith("-") or any(character.isspace() for character in channel):
+            raise ValueError(f"{channel!r} is no channel")
+        if has_credentials(channel):
+            raise ValueError(
+                f"{redacted(channel)} bears a password or token: leave it to conda's own settings (.condarc, ~/.netrc, "
+                "anaconda login), and name the channel without it"
+            )
+    return found
 
 
 def switch(value: object) -> bool:

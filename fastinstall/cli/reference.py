@@ -25,7 +25,8 @@ EXIT_CODES: dict[ExitCode, str] = {
     "locked by a running fastinstall, a foreign file in the way",
     ExitCode.FAILED_UNCHANGED: "failed, and the environment is as it was before",
     ExitCode.FAILED_CHANGED: "failed, and the environment is not as it was; the message says what is where",
-    ExitCode.INTERRUPTED: "interrupted, and the environment is as it was before",
+    ExitCode.INTERRUPTED: "interrupted, and the environment is as it was before; "
+    "an interruption that comes when all is done ends with 0, and is told",
 }
 
 DOCUMENTS: dict[str, str] = {
@@ -43,6 +44,7 @@ DOCUMENTS: dict[str, str] = {
     "rollback": "`rollback`",
     "accepted": "`guard accept`",
     "transactions": "`rollback --list`",
+    "forgotten": "`rollback --forget`",
     "checks": "`doctor --list`",
     "recipes": "`recipes list`",
     "error": "every verb that fails",

@@ -10,6 +10,7 @@ from fastinstall.cli.console import Console
 from fastinstall.errors import ExitCode, UsageError
 from fastinstall.model.finding import Report, Status, Survey, Unobservable
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.secrets import redacted
 
 _STDOUT = "-"
 _NEVER = "never"
@@ -114,7 +115,7 @@ def _write_junit(outlet: Outlet, survey: Survey, least: Status) -> None:
         return
     from fastinstall.cli.render_junit import junit_xml  # noqa: PLC0415 (only with --junit)
 
-    text = junit_xml(survey.reports, survey.unobservable, least, outlet.now())
+    text = redacted(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
     if outlet.junit == _STDOUT:
         outlet.console.data(text)
         return

@@ -1,84 +1,176 @@
-"""What doctor asks of our directory inside an environment: the receipt, and whether something is unfinished.
+"""What doctor asks of our directory inside an environment: what is unfinished there, or cannot be read.
 
 Journals are read by the names of their events alone, and none of the values of `entries` is made:
 doctor only asks whether there is something to undo. Whoever undoes it reads them whole.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fastinstall.errors import DocumentError
-from fastinstall.journal.layout import JOURNAL, RECEIPT, TRANSACTIONS
-from fastinstall.model.codec import open_document
-from fastinstall.model.receipt import Receipt
-from fastinstall.rules.messages import quote
+from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.journal.layout import JOURNAL, LOOSE, RECEIPT, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.lines import whole_lines
+from fastinstall.journal.receipts import read_receipt
+from fastinstall.journal.sizes import freed_by
+from fastinstall.journal.titles import title_of
+from fastinstall.model.history import Cut, Interruption, Past, Unreadable
+from fastinstall.model.immutable import immutable
+from fastinstall.model.stored import refuse_other_schema
+
+EVENTS = frozenset(
+    {
+        *("begun", "moving", "moved", "engaging", "engaged", "spreading", "spread", "adding"),
+        *("committing", "committed", "yielding", "undoing"),
+    }
+)
+"""The events of journals that this version knows; `entries` has a value for each."""
 
 _BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
+_SCHEMA = "fastinstall.journal/1"
 
 
-def read_receipt(prefix: Path) -> Receipt | None:
-    """The receipt of the setup that holds in an environment; None where there is none.
+def past_of(prefix: Path, *, sized: bool) -> Past:
+    """What is on record of an environment's transactions. Raises nothing: what cannot be read is named.
 
-    Raises:
-        DocumentError: it is malformed; names the file and the key, and what to do.
+    Args:
+        prefix: of the environment.
+        sized: also count what they hold on the disk.
     """
+    glances = sorted(_glances(prefix), key=lambda each: each.sequence, reverse=True)
+    holding = tuple(each for each in glances if each.is_readable and each.holds)
+    cut = (*_unfinished(glances), *loose_interruptions(prefix))
+    return Past(
+        interruptions=cut if cut and not is_at_work(prefix) else (),
+        unreadable=(*_damaged(glances), *_unreadable_receipt(prefix)),
+        setups=tuple(each.id for each in holding),
+        held_bytes=freed_by(path for each in holding for path in {each.file.parent, each.work}) if sized else None,
+    )
+
+
+def unfinished_transaction(past: Past) -> str | None:
+    """The newest transaction that neither committed nor was undone to its end, by its identifier."""
+    cuts = (each.id for each in past.interruptions if each.cut in (Cut.SETUP, Cut.ROLLBACK))
+    return next(cuts, None)
+
+
+def is_at_work(prefix: Path) -> bool:
+    """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
+    from fastinstall.system.lock import holder  # noqa: PLC0415 (only where something seems to be interrupted)
+
     try:
-        return _receipt(prefix / RECEIPT)
-    except DocumentError as error:
-        file, where = quote(prefix / RECEIPT), quote(prefix)
-        raise error.hinting(
-            f"set up again without it: mv {file} {file}.damaged; fastinstall setup --prefix {where}"
-        ) from None
+        status = prefix.stat()
+        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return holder(locks, device=status.st_dev, inode=status.st_ino) is not None
 
 
-def _receipt(file: Path) -> Receipt | None:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(file, "", f"cannot be read: {error}") from error
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise DocumentError(file, "", f"not JSON: {error}") from None
-    return open_document(Receipt, "receipt", data, file=file)
+def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:
+    """A document that cannot be read, as a value."""
+    later = isinstance(error, LaterDocumentError)
+    return Unreadable(
+        file=file,
+        problem=error.message,
+        transaction=transaction,
+        writer=error.version if isinstance(error, LaterDocumentError) else "",
+        is_later=later,
+    )
 
 
-def unfinished_transaction(prefix: Path) -> str | None:
-    """The newest transaction of an environment that neither committed nor was undone to its end, by its identifier.
+@immutable
+class _Glance:
+    """A journal, looked at; `error` says why it cannot be read."""
 
-    Raises:
-        DocumentError: a journal is malformed; names the file and the line.
-    """
-    journals = (_events(file) for file in _journals(prefix))
-    unfinished = (events[0] for events in journals if not _holds({event["event"] for event in events}))
-    newest = max(unfinished, key=lambda begun: int(begun["sequence"]), default=None)
-    return str(newest["id"]) if newest is not None else None
+    file: Path
+    id: str
+    work: Path
+    at: str = ""
+    sequence: int = 0
+    events: frozenset[str] = frozenset()
+    error: DocumentError | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        return self.error is None
+
+    @property
+    def holds(self) -> bool:
+        return _COMMITTED in self.events and _UNDOING not in self.events
 
 
-def _holds(names: set[str]) -> bool:
-    return _COMMITTED in names and _UNDOING not in names
-
-
-def _journals(prefix: Path) -> Iterator[Path]:
+def _glances(prefix: Path) -> Iterator[_Glance]:
     directory = prefix / TRANSACTIONS
     if directory.is_dir():
-        yield from (file for each in directory.iterdir() if (file := each / JOURNAL).is_file())
+        yield from (_glance(each / JOURNAL) for each in directory.iterdir() if each.is_dir())
+
+
+def _glance(file: Path) -> _Glance:
+    name = file.parent.name
+    try:
+        events = _events(file)
+        begun = events[0] if events else {}
+        if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
+            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
+    except DocumentError as error:
+        return _Glance(file=file, id=name, work=file.parent, error=error)
+    return _Glance(
+        file=file,
+        id=str(begun.get("id", name)),
+        work=_work(file, str(begun.get("work", ""))),
+        at=str(begun.get("at", "")),
+        sequence=begun["sequence"],
+        events=frozenset(event["event"] for event in events),
+    )
+
+
+def _work(file: Path, work: str) -> Path:
+    """Where its stage and aside lie: in its own directory, or beside site-packages."""
+    prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
+    return prefix / work if work else file.parent
 
 
 def _events(file: Path) -> list[dict[str, Any]]:
     """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
     try:
-        lines = file.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[:-1]
+        lines = whole_lines(file.read_text(encoding="utf-8", errors="surrogateescape"))
     except OSError as error:
         raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
     events = [_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
-    if not events or events[0]["event"] != _BEGUN or not {"id", "sequence"} <= events[0].keys():
-        raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")
+    refuse_later(events, file)
     return events
+
+
+def sequence_in(file: Path) -> int | None:
+    """The number of a transaction by the first line of its journal, whatever follows; None where that does not say."""
+    try:
+        with file.open(encoding="utf-8", errors="surrogateescape") as lines:
+            sequence = _event(lines.readline(), f"{file}:1").get("sequence")
+    except (OSError, DocumentError):
+        return None
+    return sequence if isinstance(sequence, int) else None
+
+
+def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
+    """Raise where a journal says what this version does not know.
+
+    Args:
+        events: its lines, as JSON; the first one names its schema, and the version that writes it.
+        file: for messages.
+
+    Raises:
+        LaterDocumentError: its schema bears a higher number, or an event is not known.
+    """
+    version = ""
+    for number, event in enumerate(events, start=1):
+        if number == 1:
+            version = str(event.get("tool_version", ""))
+            schema = event.get("schema", _SCHEMA)  # the first ones did not say it
+            refuse_other_schema("journal", schema, file=f"{file}:1", version=version)
+        if event["event"] not in EVENTS:
+            raise LaterDocumentError(f"{file}:{number}", "event", f"{event['event']!r} is not known", version=version)
 
 
 def _event(line: str, where: str) -> dict[str, Any]:
@@ -89,3 +181,42 @@ def _event(line: str, where: str) -> dict[str, Any]:
     if not isinstance(data, dict) or not isinstance(data.get("event"), str):
         raise DocumentError(where, "event", "expected the name of an event")
     return data
+
+
+def _unfinished(glances: Iterable[_Glance]) -> Iterator[Interruption]:
+    for each in glances:
+        if each.is_readable and not each.holds:
+            cut = Cut.ROLLBACK if _COMMITTED in each.events else Cut.SETUP
+            verb = title_of(each.file.parent).verb
+            yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
+
+
+def loose_interruptions(prefix: Path) -> Iterator[Interruption]:
+    """What is left of transactions whose directories were being made or removed."""
+    for file in loose_journals(prefix):
+        glance = _glance(file)
+        cut = Cut.END if {_COMMITTED, _UNDOING} & glance.events else Cut.BEGINNING
+        found = re.fullmatch(LOOSE, file.name)
+        yield Interruption(cut=cut, verb="", at=glance.at, file=file, id=found[1] if found else glance.id)
+
+
+def loose_journals(prefix: Path) -> Iterator[Path]:
+    """Journals whose directories are not all there; see `footing`."""
+    for path in (".", SHARE, ROOT):
+        directory = prefix / path
+        if directory.is_dir():
+            yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))
+
+
+def _damaged(glances: Iterable[_Glance]) -> Iterator[Unreadable]:
+    """An empty directory holds nothing, and is nobody's way back."""
+    for each in glances:
+        if each.error is not None and any(each.file.parent.iterdir()):
+            yield unreadable(each.error, each.file, each.id)
+
+
+def _unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
+    try:
+        read_receipt(prefix)
+    except DocumentError as error:
+        yield unreadable(error, prefix / RECEIPT)

@@ -8,6 +8,7 @@
         tx/<id>/previous-receipt.json   the receipt that it replaced
         guard-events.jsonl{,.1}         what the start-up guard has told, and what it told before that
         kept/<id>/                      foreign content that a forced rollback moved out of the way
+        kept/<id>/transaction/          a transaction that cannot be read, put away by `rollback --forget <id>`
         project                         the directory of the project that is pinned to what is in place
 
 All of it is ours; nothing of the environment's own lies there.
@@ -20,5 +21,10 @@ TRANSACTIONS = "share/fastinstall/tx"
 PROJECT = "share/fastinstall/project"
 EVENTS = "share/fastinstall/guard-events.jsonl"
 EVENTS_BEFORE = "share/fastinstall/guard-events.jsonl.1"
+KEPT = "share/fastinstall/kept"
 JOURNAL = "journal.jsonl"
 """Of a transaction, in its directory."""
+PLAN = "plan.json"
+"""Likewise."""
+LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
+"""The name of a journal while the directories of its transaction are made or removed; see `footing`."""

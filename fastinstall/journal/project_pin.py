@@ -9,12 +9,15 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fastinstall.errors import DocumentError
+from fastinstall.journal.glance import is_at_work
 from fastinstall.model import codec
+from fastinstall.model.history import Cut, Interruption
+from fastinstall.model.stored import open_stored
 from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.edits import withdraw
 from fastinstall.rules.projects.pixi import CHANNEL
@@ -46,8 +49,12 @@ def put(directory: Path, record: PinRecord, payload: Mapping[str, Path], content
 
     Returns:
         The record that was written.
+
+    Raises:
+        DocumentError: a file is a link that leads out of the project.
     """
     entries = []
+    _refuse_ways_out(directory, tuple(contents))
     files.write_text(directory / _README, _TEXT)
     for name, source in payload.items():
         files.write_bytes(directory / name, source.read_bytes())
@@ -103,7 +110,7 @@ def recover(directory: Path) -> None:
     """Bring a change that was cut short to its end; nothing where none was."""
     record = read_record(directory)
     if record is None:
-        if (directory / _README).is_file() and not _is_named(directory):
+        if _is_abandoned(directory):
             _discard(directory)
     elif record.stage is PinStage.UNPINNING:
         _restore(directory, record)
@@ -115,11 +122,26 @@ def recover(directory: Path) -> None:
             _restore(directory, record)
 
 
+def interruption_of(directory: Path) -> Interruption | None:
+    """A change that was cut short; None where none was, where a living run is at it, or the record cannot be read."""
+    if not is_touched(directory):
+        return None
+    try:
+        record = read_record(directory)
+    except DocumentError:
+        return None
+    cut = _is_abandoned(directory) if record is None else record.stage is not PinStage.PINNED
+    if not cut or is_at_work(directory):
+        return None
+    return Interruption(cut=Cut.PIN, verb="", at=record.at if record is not None else "", file=directory / RECORD)
+
+
 def read_record(directory: Path) -> PinRecord | None:
     """The record of a project's pin; None where there is none.
 
     Raises:
-        DocumentError: it is malformed; names the file and the key.
+        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
+        DocumentError: it is malformed, or leads out of the project; names the file and the key.
     """
     content = _content(directory / RECORD)
     if content is None:
@@ -128,7 +150,24 @@ def read_record(directory: Path) -> PinRecord | None:
         data = json.loads(content)
     except ValueError as error:
         raise DocumentError(directory / RECORD, "", f"not JSON: {error}") from error
-    return codec.open_document(PinRecord, "project-pin", data, file=directory / RECORD)
+    record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
+    _refuse_ways_out(directory, [file.name for file in record.files])
+    return record
+
+
+def _refuse_ways_out(directory: Path, names: Sequence[str]) -> None:
+    """A project may come from anybody: nothing outside of it is written or removed because its record says so."""
+    home = os.path.realpath(directory)
+    for index, name in enumerate(names):
+        if not name or PurePath(name).name != name or name == "..":
+            raise DocumentError(directory / RECORD, f"files[{index}].name", f"{name!r} is not the name of a file")
+    for path in (HOME, *_OURS, *names):
+        where = os.path.realpath(directory / path)
+        shared = (
+            path in names and PurePath(where).suffix == PurePath(path).suffix
+        )  # a manifest may be a link to another
+        if not where.startswith(f"{home}{os.sep}") and not shared:
+            raise DocumentError(directory / RECORD, "", f"{directory / path} leads out of the project, to {where}")
 
 
 def _finish(directory: Path, record: PinRecord) -> PinRecord:
@@ -166,6 +205,13 @@ def _without_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_man
     return now
 
 
+def _is_abandoned(directory: Path) -> bool:
+    """Whether what is left there, without a record, is what a death leaves before the first step or after the last."""
+    home = directory / HOME
+    ours = (directory / _README).is_file() or any(_drafts(directory)) or (home.is_dir() and not any(home.iterdir()))
+    return ours and not _is_named(directory)
+
+
 def _is_named(directory: Path) -> bool:
     """Whether a manifest names what lies there, so that it has to stay even without a record."""
     contents = (_content(directory / name) for name in ("pyproject.toml", "pixi.toml"))
@@ -191,12 +237,17 @@ def _replace(directory: Path, name: str, content: bytes) -> None:
 
 def _discard(directory: Path) -> None:
     # The record goes first: what is left without one is swept away by `recover`.
-    for name in _OURS:
-        files.discard(directory / name)
+    for path in (*(directory / name for name in _OURS), *_drafts(directory)):
+        files.discard(path)
     home = directory / HOME
     if home.is_dir() and not any(home.iterdir()):
         home.rmdir()
     files.sync_directory(directory)
+
+
+def _drafts(directory: Path) -> Iterator[Path]:
+    """What a death in `files.write_bytes` has left beside the record and the page for people."""
+    return (path for name in (RECORD, _README) for path in (directory / HOME).glob(f".{Path(name).name}.*"))
 
 
 def _write(directory: Path, record: PinRecord) -> None:

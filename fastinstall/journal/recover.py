@@ -1,31 +1,43 @@
 """What the next command does about an interrupted one, and the way back from a finished setup."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
-from fastinstall.errors import DamagedError, RefusedError, UsageError
+from fastinstall.errors import DamagedError, DocumentError, RefusedError, UsageError
 from fastinstall.journal import footing
+from fastinstall.journal.glance import loose_interruptions
+from fastinstall.journal.log import Log, State
 from fastinstall.journal.store import Store, TransactionInfo
-from fastinstall.journal.undo import Terms, Undone, undo
+from fastinstall.journal.undo import Terms, Undone, nothing_outside, undo
+from fastinstall.model.history import Cut
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
+from fastinstall.rules.messages import quote
+from fastinstall.system.trouble import reason
+
+Conclude = Callable[[Log], None]
+"""Takes back what a transaction did outside of its environment; called again where it was cut off."""
 
 
 @immutable
 class Recovered:
-    """A transaction that had been interrupted, and is undone now.
+    """What had been interrupted, and is brought to its end now.
 
     Attributes:
         id: of the transaction.
         at: when it had begun.
         was: what had been interrupted: "setup" or "rollback".
         undone: what could not simply be put back.
+        cut: what it had come to.
+        verb: what had been called ("guard install"); empty where nobody wrote it down.
     """
 
     id: str
     at: str
     was: str
     undone: Undone
+    cut: Cut = Cut.SETUP
+    verb: str = ""
 
 
 @immutable
@@ -34,7 +46,7 @@ class RolledBack:
 
     Attributes:
         ids: of their transactions, in the order of undoing; empty: there was none.
-        receipt: of the setup that holds now; None: the environment is as before the first one.
+        receipt: of the setup that holds now; None: there is none, or it cannot be read.
         kept: where foreign content lies now.
         lost: what stood there before and had been removed by somebody since, relative to the prefix.
     """
@@ -45,32 +57,44 @@ class RolledBack:
     lost: tuple[str, ...] = ()
 
 
-def recover(store: Store, *, force: bool = False, intruders: tuple[str, ...] = ()) -> Recovered | None:
-    """Undo what was interrupted, from the journal alone; None where nothing was.
+def recover(
+    store: Store, *, force: bool = False, intruders: tuple[str, ...] = (), conclude: Conclude = nothing_outside
+) -> Recovered | None:
+    """Bring to its end what was interrupted, from the journal alone; None where nothing was.
 
-    The caller holds the environment's lock. A rollback that was interrupted is brought to its end.
+    The caller holds the environment's lock. A transaction that did not finish is undone, a rollback is finished, and
+    directories that were being made or removed go.
 
     Args:
         store: of the environment.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
         intruders: see `rollback`.
+        conclude: likewise.
 
     Raises:
         RefusedError: somebody has put something where what was there has to return; nothing has changed.
         DamagedError: a step failed; says which.
-        DocumentError: a journal is malformed.
+        DocumentError: a journal cannot be read, and no other one is unfinished.
     """
-    _sweep(store)
-    info = store.unfinished()
+    swept = _sweep(store)
+    info = next((each for each in store.readable() if each.state is not State.COMMITTED), None)
     if info is None:
-        return None
-    terms = Terms(reason="interrupted", force=force, intruders=intruders)
+        store.transactions()  # for what it raises
+        return swept
+    terms = Terms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
+    verb = info.title.verb
     undone = undo(store, info.id, terms)
-    return Recovered(id=info.id, at=info.at, was="rollback" if info.committed else "setup", undone=undone)
+    cut, was = (Cut.ROLLBACK, "rollback") if info.committed else (Cut.SETUP, "setup")
+    return Recovered(id=info.id, at=info.at, was=was, undone=undone, cut=cut, verb=verb)
 
 
 def rollback(
-    store: Store, *, to: str | None = None, force: bool = False, intruders: tuple[str, ...] = ()
+    store: Store,
+    *,
+    to: str | None = None,
+    force: bool = False,
+    intruders: tuple[str, ...] = (),
+    conclude: Conclude = nothing_outside,
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
@@ -82,71 +106,93 @@ def rollback(
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
         intruders: entries, relative to the prefix, of what has replaced ours meanwhile and would
             contradict what comes back (the `.dist-info` of a Pillow that pip has put there).
+        conclude: called for each, once its undoing is announced and before anything is moved.
 
     Raises:
         RefusedError: a transaction is unfinished, or what stands there is not what we put there (its
             content differs from what the journal recorded); nothing of that setup has changed.
         UsageError: there is no setup `to`.
         DamagedError: a step failed; says which.
+        DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
     chosen = _chosen(store, to)
-    terms = Terms(reason="rollback", force=force, intruders=intruders)
+    terms = Terms(reason="rollback", force=force, intruders=intruders, conclude=conclude)
     results = [undo(store, info.id, terms) for info in chosen]
     return RolledBack(
         ids=tuple(info.id for info in chosen),
-        receipt=store.read_receipt(),
+        receipt=receipt_if_readable(store),
         kept=tuple(path for result in results for path in result.kept),
         lost=tuple(path for result in results for path in result.lost),
     )
 
 
-def forget(store: Store, identifier: str) -> tuple[str, ...]:
-    """Give up the way back behind a setup: it and all older ones can no longer be rolled back.
+def receipt_if_readable(store: Store) -> Receipt | None:
+    """The receipt of the setup that holds; None where there is none, or where it cannot be read."""
+    try:
+        return store.read_receipt()
+    except DocumentError:
+        return None
 
-    What they moved aside is deleted; the environment and its receipt stay as they are.
 
-    Returns:
-        The transactions forgotten.
+def undoable(store: Store) -> Sequence[TransactionInfo]:
+    """The transactions that can be undone, newest first.
 
     Raises:
-        RefusedError: a transaction is unfinished.
-        UsageError: there is no such setup.
+        RefusedError: one is unfinished.
     """
-    newest_first = _committed(store)
-    older = newest_first[_position(newest_first, identifier) :]
-    for info in reversed(older):
-        begun = store.journal(info.id).read().begun
-        if begun is not None:
-            footing.lift(store, begun)
-    return tuple(info.id for info in older)
+    infos = store.readable()
+    unfinished = next((info for info in infos if info.state is not State.COMMITTED), None)
+    if unfinished is not None:
+        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
+        raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
+    return infos
 
 
-def _sweep(store: Store) -> None:
+def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
+    """Where a transaction stands, by its identifier or by the beginning of it that no other has.
+
+    Args:
+        infos: the known ones.
+        given: what was asked for.
+        flag: for the hint.
+
+    Raises:
+        UsageError: there is none, or there are several; names those that are known.
+    """
+    known = [info.id for info in infos]
+    meant = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
+    if len(meant) == 1:
+        return known.index(meant[0])
+    listed = ", ".join(meant or known) or "none"
+    problem = f"several setups begin so: {listed}" if meant else f"no such setup; known: {listed}"
+    example = f"; e.g. {flag} {known[0]}" if known else ""
+    raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
+
+
+def _sweep(store: Store) -> Recovered | None:
+    """What is left of making or removing directories goes; the newest of that, where there was any."""
+    found = sorted(loose_interruptions(store.prefix), key=lambda each: each.id)
     try:
         footing.sweep(store)
     except OSError as error:
-        message = f"{error.filename}: {error.strerror}: left over from an interrupted run, and cannot be removed"
-        raise DamagedError(message, hint=f"rm -r {error.filename}") from error
+        message = f"{reason(error, store.prefix)}: left over from an interrupted run, and cannot be removed"
+        raise DamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
+    if not found:
+        return None
+    last = found[-1]
+    was = "rollback" if last.cut is Cut.END else "setup"
+    return Recovered(id=last.id, at=last.at, was=was, undone=Undone(), cut=last.cut, verb=last.verb)
 
 
 def _chosen(store: Store, to: str | None) -> Sequence[TransactionInfo]:
-    newest_first = _committed(store)
-    if to is None:
-        return newest_first[:1]
-    return newest_first[: _position(newest_first, to) + 1]
+    newest_first = undoable(store)
+    chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
+    _refuse_unreadable(store, chosen[-1] if chosen else None)
+    return chosen
 
 
-def _committed(store: Store) -> Sequence[TransactionInfo]:
-    unfinished = store.unfinished()
-    if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {store.prefix}"
-        raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
-    return store.transactions()
-
-
-def _position(infos: Sequence[TransactionInfo], identifier: str) -> int:
-    known = [info.id for info in infos]
-    if identifier not in known:
-        listed = ", ".join(known) or "none"
-        raise UsageError(f"{identifier}: no such setup; known: {listed}", hint="fastinstall rollback --list")
-    return known.index(identifier)
+def _refuse_unreadable(store: Store, oldest: TransactionInfo | None) -> None:
+    """What came later lies on top of what is to be undone."""
+    for each in store.unreadable():
+        if oldest is None or not store.is_before(each.transaction, oldest):
+            store.read(each.transaction)  # raises, since it cannot be read

@@ -25,6 +25,11 @@ def stamp(moment: datetime, token: str) -> Stamp:
     return Stamp(id=f"{utc:%Y%m%dT%H%M%SZ}-{token}", at=utc.isoformat().replace("+00:00", "Z"))
 
 
+def moment_in(identifier: str) -> str:
+    """The part of an identifier that sorts by time; two transactions of one second have the same."""
+    return identifier.partition("-")[0]
+
+
 def fresh_stamp() -> Stamp:
     """The stamp of now: the one place where the journal asks for the time and for randomness."""
     return stamp(datetime.now(UTC), secrets.token_hex(3))

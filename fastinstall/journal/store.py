@@ -3,19 +3,24 @@
 Its layout stands in `layout`. Reading takes no lock and changes nothing.
 """
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-from fastinstall.errors import DocumentError
+from fastinstall.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.entries import Adding, Begun
-from fastinstall.journal.glance import read_receipt
+from fastinstall.journal.glance import sequence_in, unreadable
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
 from fastinstall.journal.log import Act, Log, State
+from fastinstall.journal.receipts import read_receipt
+from fastinstall.journal.sizes import freed_by
+from fastinstall.journal.stamp import moment_in
 from fastinstall.journal.stretch import Engaging
+from fastinstall.journal.titles import Title, title_of
+from fastinstall.model.history import Unreadable
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
+from fastinstall.rules.messages import quote
 
 
 @immutable
@@ -44,8 +49,13 @@ class TransactionInfo:
 
     @property
     def held_bytes(self) -> int:
-        """Disk space of what is moved aside; walks the tree."""
-        return sum(_size(self.work / name) for name in ("stage", "aside"))
+        """The disk space that giving it up would free; walks its trees."""
+        return freed_by({self.directory, self.work})
+
+    @property
+    def title(self) -> Title:
+        """What it was; reads its plan."""
+        return title_of(self.directory)
 
 
 class Store:
@@ -73,9 +83,20 @@ class Store:
         """All transactions, newest first.
 
         Raises:
-            DocumentError: a journal is malformed; names the file, the line and the key.
+            DocumentError: a journal cannot be read; names the file, the line and the key.
         """
-        return tuple(sorted(self._read_all(), key=lambda info: info.sequence, reverse=True))
+        found = [self.read(directory.name) for directory in self._directories() if (directory / JOURNAL).is_file()]
+        return _newest_first(found)
+
+    def readable(self) -> tuple[TransactionInfo, ...]:
+        """The transactions whose journals can be read, newest first."""
+        found = (self._tried(directory) for directory in self._directories())
+        return _newest_first(each for each in found if isinstance(each, TransactionInfo))
+
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """Directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
+        found = (self._tried(directory) for directory in self._directories() if any(directory.iterdir()))
+        return tuple(each for each in found if isinstance(each, Unreadable))
 
     def unfinished(self) -> TransactionInfo | None:
         """The transaction that neither committed nor was undone to its end, if there is one.
@@ -84,6 +105,17 @@ class Store:
             DocumentError: a journal is malformed; names the file, the line and the key.
         """
         return next((info for info in self.transactions() if info.state is not State.COMMITTED), None)
+
+    def is_before(self, identifier: str, other: TransactionInfo) -> bool:
+        """Whether a transaction that cannot be read came before another: by its first line, else by its name."""
+        sequence = sequence_in(self.directory(identifier) / JOURNAL)
+        if sequence is not None:
+            return sequence < other.sequence
+        return moment_in(identifier) < moment_in(other.id)
+
+    def held_by(self, identifier: str) -> int:
+        """The disk space of the directory of a transaction, in bytes, whatever lies in it."""
+        return freed_by((self.directory(identifier),))
 
     def directory(self, identifier: str) -> Path:
         """Where a transaction keeps its journal."""
@@ -97,13 +129,31 @@ class Store:
         """A path of this environment, relative to its prefix."""
         return path.relative_to(self.prefix).as_posix()
 
-    def _read_all(self) -> Iterator[TransactionInfo]:
+    def _directories(self) -> list[Path]:
         if not self.transactions_directory.is_dir():
-            return
-        for directory in self.transactions_directory.iterdir():
-            journal = self.journal(directory.name)
-            if journal.file.is_file():
-                yield self._info(journal.read(), journal.file)
+            return []
+        return sorted(directory for directory in self.transactions_directory.iterdir() if directory.is_dir())
+
+    def read(self, identifier: str) -> TransactionInfo:
+        """One transaction.
+
+        Raises:
+            DocumentError: its journal cannot be read; names the file, the line and the key, and the way out.
+        """
+        journal = self.journal(identifier)
+        try:
+            return self._info(journal.read(), journal.file)
+        except LaterDocumentError:
+            raise
+        except DocumentError as error:
+            command = f"fastinstall rollback --forget {quote(identifier)} --prefix {quote(self.prefix)}"
+            raise error.hinting(f"put that transaction away, which deletes nothing: {command}") from None
+
+    def _tried(self, directory: Path) -> TransactionInfo | Unreadable:
+        try:
+            return self.read(directory.name)
+        except DocumentError as error:
+            return unreadable(error, directory / JOURNAL, directory.name)
 
     def _info(self, log: Log, file: Path) -> TransactionInfo:
         begun = log.begun
@@ -121,16 +171,13 @@ class Store:
         )
 
 
+def _newest_first(found: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ...]:
+    return tuple(sorted(found, key=lambda info: info.sequence, reverse=True))
+
+
 def _paths(act: Act) -> Iterable[str]:
     if isinstance(act, Engaging):
         return (*(copied.path for copied in act.copies), *act.appearing)
     if isinstance(act, Adding):
         return (act.path,)
     return (move.live for move in act.moves)
-
-
-def _size(path: Path) -> int:
-    if path.is_dir() and not path.is_symlink():
-        with os.scandir(path) as entries:
-            return sum(_size(Path(entry.path)) for entry in entries)
-    return path.lstat().st_blocks * 512 if os.path.lexists(path) else 0

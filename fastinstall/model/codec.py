@@ -2,7 +2,8 @@
 
 Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names
 the file and the dotted path of the key. A union of dataclasses is told apart by the key "kind",
-which holds the class's name in kebab case.
+which holds the class's name in kebab case. What another version of the tool may have written is read
+by `stored`, with keys allowed that nobody knows here.
 """
 
 import dataclasses
@@ -56,7 +57,7 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def decode(cls: type[T], data: object, *, file: PurePath | str, key: str = "") -> T:
+def decode(cls: type[T], data: object, *, file: PurePath | str, key: str = "", strict: bool = True) -> T:
     """Read a value of type `cls` from parsed JSON or TOML.
 
     Args:
@@ -64,11 +65,12 @@ def decode(cls: type[T], data: object, *, file: PurePath | str, key: str = "") -
         data: what the parser gave.
         file: where it came from, for messages.
         key: path of `data` inside the file, for messages.
+        strict: refuse keys that `cls` does not have; else they are passed over.
 
     Raises:
         DocumentError: an unknown or missing key, or a value of the wrong type.
     """
-    return typing.cast("T", _decode(cls, data, _Place(file, key)))
+    return typing.cast("T", _decode(cls, data, _Place(file, key, strict)))
 
 
 def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
@@ -113,11 +115,12 @@ def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
 class _Place:
     file: PurePath | str
     key: str
+    strict: bool
 
     def below(self, name: object) -> "_Place":
         part = f"[{name}]" if isinstance(name, int) else str(name)
         joined = self.key + part if isinstance(name, int) or not self.key else f"{self.key}.{part}"
-        return _Place(self.file, joined)
+        return _Place(self.file, joined, self.strict)
 
     def wrong(self, problem: str) -> DocumentError:
         return DocumentError(self.file, self.key, problem)
@@ -168,7 +171,7 @@ def _decode_dataclass(cls: type, data: object, place: _Place) -> object:
         raise place.wrong(f"expected a table, found {_kind(data)}")
     hints = _hints(cls)
     for key in data:
-        if key not in hints:
+        if place.strict and key not in hints:
             raise place.below(key).wrong(f"unknown key; known here: {', '.join(hints)}")
     values = {name: _decode(hint, data[name], place.below(name)) for name, hint in hints.items() if name in data}
     for field in dataclasses.fields(cls):

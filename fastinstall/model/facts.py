@@ -9,6 +9,7 @@ from pathlib import PurePath
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
+from fastinstall.model.history import Past
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
@@ -228,6 +229,7 @@ class Facts:
         guard: the start-up guard.
         pins: those of ours that keep tools from replacing the stack.
         interrupted: the identifier of a transaction of ours that neither finished nor was undone.
+        past: what is on record of our changes, what a dead run left of them included.
         linkage: what a process that imports PIL would load; None where it was not asked for.
         isa: what the code of PIL's extension modules asks of a CPU, the core's copies included.
         runtime: None where nothing was executed.
@@ -248,6 +250,7 @@ class Facts:
     guard: GuardState
     pins: tuple[PinState, ...] = ()
     interrupted: str | None = None
+    past: Past = Past()
     linkage: Linkage | None = None
     isa: tuple[IsaScan, ...] = ()
     runtime: Runtime | None = None

@@ -44,6 +44,7 @@ class Plan:
         hazards: named risks.
         warnings: what the user should know before consenting (advisories, weaknesses).
         summary: one sentence.
+        verb: what was called, for the list of what can be undone.
     """
 
     environment: Environment
@@ -54,3 +55,4 @@ class Plan:
     hazards: tuple[Hazard, ...] = ()
     warnings: tuple[str, ...] = ()
     summary: str
+    verb: str = "setup"

@@ -12,6 +12,7 @@ from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report, Survey
 from fastinstall.model.guards import Guards
+from fastinstall.model.history import Transactions
 from fastinstall.model.locks import LockReport
 from fastinstall.model.merge import MergeReport
 from fastinstall.model.plan import Plan
@@ -32,6 +33,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "locks": partial(json_schema, LockReport, name="locks"),
     "merge": partial(json_schema, MergeReport, name="merge"),
     "proof": partial(json_schema, Proof, name="proof"),
+    "transactions": partial(json_schema, Transactions, name="transactions"),
 }
 
 

@@ -2,11 +2,12 @@
 
 from pathlib import PurePath
 
-from fastinstall.errors import FastinstallError, RefusedError
+from fastinstall.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.model.conda import Conda
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.rules.conda_repair import name_of
+from fastinstall.rules.interruptions import way_out
 from fastinstall.rules.messages import listing, quote
 
 
@@ -112,6 +113,10 @@ def _permission(facts: Facts) -> FastinstallError | None:
 
 
 def _unfinished(facts: Facts) -> FastinstallError | None:
+    damaged = next((each for each in facts.past.unreadable if each.transaction), None)
+    if damaged is not None:
+        out = way_out(damaged, facts.environment.prefix)
+        return UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
     if facts.interrupted is None:
         return None
     return RefusedError(

@@ -44,7 +44,7 @@ def _pin(ready: Pinned) -> Guards:
 
 
 def _undo_last(ready: Pinned) -> None:
-    last = history(ready.environment)[0]["id"]
+    last = history(ready.environment).transactions[0].id
     undo(ready.session, ready.environment, to=last, force=False)
 
 

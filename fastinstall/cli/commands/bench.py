@@ -3,8 +3,7 @@
 from argparse import Namespace
 
 from fastinstall.api.benching import bench
-from fastinstall.api.target import find
-from fastinstall.cli.common import progress_for, session_of, target_of
+from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import speed_text
 from fastinstall.errors import ExitCode
@@ -14,7 +13,7 @@ from fastinstall.model.codec import document, dump
 def run(arguments: Namespace, context: Context) -> int:
     """Measure every operation, in turn."""
     session = session_of(context).listening(progress_for(context))
-    table = bench(session, find(session, target_of(arguments)))
+    table = bench(session, look_at(session, arguments, context))
     context.console.data(
         dump(document("bench", table)) if context.console.json else speed_text(table, context.console.out)
     )

@@ -16,6 +16,7 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Report, Status, Unobservable
 
 if TYPE_CHECKING:
+    from fastinstall.api.doctor import Examination
     from fastinstall.model.isa import Host
     from fastinstall.model.plan import Plan
 
@@ -69,10 +70,23 @@ def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Co
         known=Known(interpreter=answer),
     )
     report = examine(session, environment, examination)
+    again = replace(examination, started=None, known=Known())
     if arguments.fix and _is_repairable(report):
-        _fix(session, environment, arguments, context)
-        report = examine(session, environment, replace(examination, started=None, known=Known()))
+        if _mend(session, environment, arguments, context):
+            report = examine(session, environment, again)
+        if _is_repairable(report):
+            _fix(session, environment, arguments, context)
+            report = _examined_again(session, environment, again)
     return tell_report(report, outlet)
+
+
+def _examined_again(session: Session, environment: Environment, examination: "Examination") -> Report:
+    """What a repair has come to."""
+    from fastinstall.api.doctor import examine  # noqa: PLC0415 (only with --fix)
+    from fastinstall.api.late import done_already  # noqa: PLC0415 (likewise)
+
+    with done_already(environment.prefix, "doctor --fix"):
+        return examine(session, environment, examination)
 
 
 def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
@@ -131,17 +145,26 @@ def _is_repairable(report: Report) -> bool:
     return offered or report.status.gravity >= Status.ERROR.gravity
 
 
+def _mend(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
+    """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
+    from fastinstall.api.mending import mend  # noqa: PLC0415 (only with --fix)
+    from fastinstall.cli.common import progress_for  # noqa: PLC0415
+    from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
+    from fastinstall.rules.messages import fix_command  # noqa: PLC0415
+
+    refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
+    return mend(session.listening(progress_for(context)), environment)
+
+
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    from fastinstall.api.repair import plan_repair, repair, undo_interruption  # noqa: PLC0415 (only with --fix)
+    from fastinstall.api.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.common import progress_for, wish_of  # noqa: PLC0415
-    from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415
+    from fastinstall.cli.consent import consent  # noqa: PLC0415
     from fastinstall.cli.render_plan import plan_text  # noqa: PLC0415
     from fastinstall.rules.messages import fix_command  # noqa: PLC0415
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    refuse_without_yes(arguments, context.console, command)
-    undo_interruption(working, environment)
     wish = wish_of(arguments, context)
     planned = plan_repair(working, environment, wish)
 

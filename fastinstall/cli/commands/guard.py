@@ -8,6 +8,7 @@ from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from fastinstall.model.guards import Guards
     from fastinstall.model.pins import PinState
 
 _CHANNEL = "file:///path/of/the/channel"
@@ -41,13 +42,13 @@ def _refuse_stray(arguments: Namespace) -> None:
 
 def _run(arguments: Namespace, context: Context) -> int:
     from fastinstall.api.guarding import guards_of, install_guard, remove_guard  # noqa: PLC0415 (not for check)
+    from fastinstall.api.late import done_already  # noqa: PLC0415 (likewise)
     from fastinstall.api.target import find  # noqa: PLC0415 (likewise)
-    from fastinstall.cli.common import session_of, target_of  # noqa: PLC0415 (likewise)
-    from fastinstall.cli.render_guards import guards_text  # noqa: PLC0415 (likewise)
-    from fastinstall.model.codec import document, dump  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.common import look_at, progress_for, session_of, target_of  # noqa: PLC0415 (likewise)
 
-    session = session_of(context)
-    environment = find(session, target_of(arguments))
+    session = session_of(context).listening(progress_for(context))
+    changes = arguments.action in _QUESTIONS
+    environment = find(session, target_of(arguments)) if changes else look_at(session, arguments, context)
     _consent(arguments, context, str(environment.prefix))
     project = Path(arguments.project).expanduser() if arguments.project else None
     if arguments.action == "install":
@@ -56,11 +57,22 @@ def _run(arguments: Namespace, context: Context) -> int:
         guards = remove_guard(session, environment, project=project)
     else:
         guards = guards_of(session, environment, measured=True, project=project)
+    if changes:
+        with done_already(environment.prefix, f"guard {arguments.action}"):
+            _tell(guards, arguments, context)
+        return ExitCode.OK
+    _tell(guards, arguments, context)
+    return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
+
+
+def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
+    from fastinstall.cli.render_guards import guards_text  # noqa: PLC0415 (likewise)
+    from fastinstall.model.codec import document, dump  # noqa: PLC0415 (likewise)
+
     told = dump(document("guard", guards)) if context.console.json else guards_text(guards, context.console.out)
     context.console.data(told)
     if arguments.action == "install" and arguments.pin and not context.console.json:
         _advise(guards.pins, context)
-    return ExitCode.FINDINGS if arguments.action == "status" and not guards.is_whole else ExitCode.OK
 
 
 def _consent(arguments: Namespace, context: Context, prefix: str) -> None:

@@ -3,8 +3,9 @@
 from argparse import Namespace
 
 from fastinstall.api.accepting import Replacement, accept, replacement_of
+from fastinstall.api.late import done_already
 from fastinstall.api.target import find
-from fastinstall.cli.common import session_of, target_of
+from fastinstall.cli.common import mend_or_tell, progress_for, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
@@ -17,15 +18,17 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
-    session = session_of(context)
+    session = session_of(context).listening(progress_for(context))
     environment = find(session, target_of(arguments))
+    mend_or_tell(session, environment, arguments, context)
     found = replacement_of(session, environment)
     if found is not None:
         context.console.talk(f"{found.story}\nif that is accepted, {_WHAT_GOES}")
         command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
         agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
         found = accept(session, environment)
-    _tell(found, environment, context)
+    with done_already(environment.prefix, "guard accept"):
+        _tell(found, environment, context)
     return ExitCode.OK
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from fastinstall.api.planning import plan
 from fastinstall.cli.commands.setup import show_plan
-from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode, FailedError
 from fastinstall.model.codec import document, dump
+from fastinstall.rules.messages import quote
+from fastinstall.rules.secrets import redacted
 from fastinstall.system import files
 
 
@@ -16,10 +18,12 @@ def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o."""
     session = session_of(context).listening(progress_for(context))
     made = plan(session, target_of(arguments), wish_of(arguments, context))
+    if Path(made.environment.prefix).is_dir():
+        tell_interruptions(made.environment, context)
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
-        context.console.talk(f"saved; carry it out with: fastinstall apply --yes {arguments.output}")
+        context.console.talk(f"saved; carry it out with: fastinstall apply --yes {quote(arguments.output)}")
         return ExitCode.OK
     if arguments.format == "json" or context.console.json:
         context.console.data(text)
@@ -29,6 +33,6 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _save(path: Path, text: str) -> None:
     try:
-        files.write_text(path, text)
+        files.write_text(path, redacted(text))
     except OSError as error:
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error

@@ -14,6 +14,7 @@ from fastinstall.cli.render_proof import proof_text
 from fastinstall.errors import ExitCode, UsageError
 from fastinstall.model.codec import document, dump, encode
 from fastinstall.model.recipe import Recipe
+from fastinstall.rules.messages import quote
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -68,7 +69,7 @@ def _prove(session: Session, arguments: Namespace, context: Context) -> int:
 
     if arguments.names:
         raise UsageError(
-            "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {arguments.names[0]}"
+            "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {quote(arguments.names[0])}"
         )
     listening = session.listening(progress_for(context))
     proof = prove_recipe(listening, arguments.prove, target_of(arguments), wish_of(arguments, context))

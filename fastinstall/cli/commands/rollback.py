@@ -1,41 +1,86 @@
-"""`fastinstall rollback`: the state before a setup."""
+"""`fastinstall rollback`: the state before a setup, what there is to go back to, and giving that up."""
 
 from argparse import Namespace
 
+from fastinstall.api.late import done_already
+from fastinstall.api.session import Session
 from fastinstall.api.target import find
-from fastinstall.api.undo import history, undo
-from fastinstall.cli.common import session_of, target_of
+from fastinstall.api.undo import Forgettable, forget_in, forgettable_in, history, undo
+from fastinstall.cli.common import look_at, mend_or_tell, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
+from fastinstall.cli.parser import EVERYTHING
 from fastinstall.errors import ExitCode
-from fastinstall.model.codec import dump
+from fastinstall.model.codec import document, dump
+from fastinstall.model.environment import Environment
+from fastinstall.model.history import Transactions
 from fastinstall.model.wish import Risk
+from fastinstall.rules.holdings import in_words
 from fastinstall.rules.messages import quote
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """List what can be undone, or undo it."""
+    """List what can be undone, undo it, or give it up."""
+    for flag in ("--list", "--forget"):
+        refuse_together(arguments, flag, (other for other in ("--list", "--to", "--forget") if other != flag))
     session = session_of(context)
-    environment = find(session, target_of(arguments))
     if arguments.list:
-        return _list(context, history(environment))
+        return _list(history(look_at(session, arguments, context)), context)
+    environment = find(session, target_of(arguments))
+    if arguments.forget:
+        return _forget(session, environment, arguments, context)
     allowed = read_allowed(arguments, context.sources)
-    command = f"fastinstall rollback --yes --prefix {quote(environment.prefix)}"
-    agree(f"Put {environment.prefix} back as it was before the last setup?", arguments, context.console, command)
+    back = f"--to {arguments.to} " if arguments.to else ""
+    command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
+    agree(_question(environment, arguments.to), arguments, context.console, command)
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
+    with done_already(environment.prefix, "rollback"):
+        return _tell("fastinstall.rollback/1", lines, context)
+
+
+def _question(environment: Environment, to: str | None) -> str:
+    return f"Put {environment.prefix} back as it was before {to or 'the last setup'}?"
+
+
+def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
+    """What goes is shown before anybody is asked."""
+    identifier = None if arguments.forget == EVERYTHING else arguments.forget
+    mend_or_tell(session.listening(progress_for(context)), environment, arguments, context)
+    coming = forgettable_in(environment, identifier)
+    if coming.transactions or coming.damaged:
+        context.console.talk("\n".join(_announced(coming)))
+        named = f" {identifier}" if identifier else ""
+        command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
+        agree("Give that up?", arguments, context.console, command)
+    lines = forget_in(session, environment, identifier)
+    with done_already(environment.prefix, "forgetting"):
+        return _tell("fastinstall.forgotten/1", lines, context)
+
+
+def _announced(coming: Forgettable) -> list[str]:
+    if coming.damaged:
+        return [f"{coming.damaged} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
+    newest, freed = coming.transactions[0].id, in_words(coming.held_bytes)
+    return [
+        *(f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions),
+        f"{freed} are freed, and the environment stays as it is; no way leads back any more to before {newest}",
+    ]
+
+
+def _tell(schema: str, lines: tuple[str, ...], context: Context) -> int:
     if context.console.json:
-        context.console.data(dump({"schema": "fastinstall.rollback/1", "done": list(lines)}))
+        context.console.data(dump({"schema": schema, "done": list(lines)}))
     else:
         context.console.data("\n".join(lines))
     return ExitCode.OK
 
 
-def _list(context: Context, entries: tuple[dict[str, str], ...]) -> int:
+def _list(found: Transactions, context: Context) -> int:
     if context.console.json:
-        context.console.data(dump({"schema": "fastinstall.transactions/1", "transactions": list(entries)}))
-    elif not entries:
-        context.console.data("nothing to undo: fastinstall has set up nothing here")
+        context.console.data(dump(document("transactions", found)))
     else:
-        context.console.data("\n".join(f"{entry['id']}  {entry['state']:<9}  {entry['held']}" for entry in entries))
+        from fastinstall.cli.render_history import history_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(history_text(found))
     return ExitCode.OK

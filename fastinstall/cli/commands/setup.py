@@ -4,11 +4,12 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
+from fastinstall.api.late import done_already
 from fastinstall.api.planning import plan
 from fastinstall.api.proven import carry_out_proven
 from fastinstall.api.setup import Outcome, recover_first
 from fastinstall.api.target import Target
-from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import report_text, speed_text
@@ -24,7 +25,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = session_of(context).listening(progress_for(context))
     target, wish = target_of(arguments), wish_of(arguments, context)
-    if arguments.yes:
+    if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     if _is_for_a_person(arguments, context):
         from fastinstall.cli.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
@@ -33,10 +34,13 @@ def run(arguments: Namespace, context: Context) -> int:
     else:
         agreed = plan(session, target, wish)
         if arguments.dry_run:
+            if Path(agreed.environment.prefix).is_dir():
+                tell_interruptions(agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
     done, outcome = carry_out_proven(session, _meant(agreed), agreed, partial(_agreed, arguments, context))
-    return finish(done, outcome, context, wizard=not arguments.yes)
+    with done_already(done.environment.prefix, done.verb):
+        return finish(done, outcome, context, wizard=not arguments.yes)
 
 
 def show_plan(agreed: Plan, context: Context) -> int:

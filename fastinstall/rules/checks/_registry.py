@@ -29,6 +29,7 @@ ORDER = (
     "live-process",
     "swapped",
     "interrupted",
+    "way-back",
     "guards",
     "advisories",
     "cuda",

@@ -1,9 +1,10 @@
 """What an interrupted installation left behind, fastinstall's or another tool's.
 
-- error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
-  what it removes (`PIL` to `~IL`) and does not put it back when it is killed; conda was stopped while packages that
-  matter to PIL were half there.
-- warning: conda left files behind that it had moved out of the way; the packages that matter to PIL are whole.
+- error: a transaction of fastinstall neither finished nor was undone, a change of its pin in a project was cut short,
+  or an installer was stopped midway. pip renames what it removes (`PIL` to `~IL`) and does not put it back when it is
+  killed; conda was stopped while packages that matter to PIL were half there.
+- warning: fastinstall was stopped when it had changed nothing yet, or had only to clear up, and left directories of its
+  own; conda left files behind that it had moved out of the way, and the packages that matter to PIL are whole.
 
 Why it matters:
 An installer that is stopped midway leaves PIL missing, or mixed of two versions: 39 of 66 interruptions of pip did
@@ -11,7 +12,8 @@ An installer that is stopped midway leaves PIL missing, or mixed of two versions
 conda undoes a transaction that fails, and none that is killed.
 
 How to fix it:
-`fastinstall doctor --fix` finishes or undoes a transaction of fastinstall, and puts the stack back that was set up.
+Whatever next command of fastinstall changes the environment finishes or undoes a transaction of fastinstall first, and
+says so. `fastinstall doctor --fix` does that, and puts the stack back that was set up.
 Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda has to finish:
 `conda list --revisions` tells what it did last; run that again, and remove what it left. Until then a setup refuses.
 """
@@ -19,10 +21,12 @@ Elsewhere install Pillow again; what begins with `~` can then be removed by hand
 from collections.abc import Iterator
 
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.history import Cut
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._verify import show_files, show_text
 from fastinstall.rules.checks._voice import Voice, listing
+from fastinstall.rules.interruptions import mending_command, what_was
 
 NAME = "interrupted"
 SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
@@ -40,16 +44,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _ours(context: CheckContext) -> Iterator[Finding]:
-    transaction = context.facts.interrupted
-    if transaction is not None:
-        journal = context.facts.environment.prefix / f"share/fastinstall/tx/{transaction}/journal.jsonl"
-        yield _SAY.error(
-            f"fastinstall itself was interrupted: its transaction {transaction} neither finished nor was undone",
-            evidence=(str(journal),),
-            expected="every transaction finished or undone",
-            observed=transaction,
-            remedy=repair(context),
-            verify=show_text(journal),
+    prefix = context.facts.environment.prefix
+    for each in context.facts.past.interruptions:
+        say = _SAY.warning if each.cut in (Cut.BEGINNING, Cut.END) else _SAY.error
+        yield say(
+            f"fastinstall itself was interrupted: {what_was(each)} neither finished nor was undone",
+            evidence=(str(each.file),),
+            expected="whatever fastinstall begins is finished or undone",
+            observed=each.id or str(each.cut),
+            remedy=Remedy(text="finish or undo it", command=mending_command(each, prefix)),
+            verify=show_text(each.file),
         )
 
 

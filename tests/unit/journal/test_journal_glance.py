@@ -1,14 +1,16 @@
 """What doctor asks of journals by a glance is what reading them whole tells."""
 
+import json
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fastinstall.errors import DocumentError
-from fastinstall.journal.entries import Begun, Committed, Committing, Entry, Moved, Undoing, to_line
-from fastinstall.journal.glance import unfinished_transaction
+from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.journal.entries import _ENTRIES, Begun, Committed, Committing, Entry, Moved, Undoing, to_line
+from fastinstall.journal.glance import EVENTS, past_of, unfinished_transaction
 from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
 from fastinstall.journal.store import Store
 
@@ -19,6 +21,10 @@ LATER: tuple[Entry, ...] = (
     Committed(at="2026-11-21T10:16:00Z"),
     Undoing(reason="rollback"),
 )
+
+
+def _begun(name: str, **changes: Any) -> Begun:
+    return replace(BEGUN, id=name, work=f"{TRANSACTIONS}/{name}", **changes)
 
 
 def _write(prefix: Path, name: str, text: str) -> None:
@@ -33,14 +39,14 @@ def _journal(*entries: Entry) -> str:
 
 def _both(prefix: Path) -> tuple[str | None, str | None]:
     whole = Store(prefix).unfinished()
-    return unfinished_transaction(prefix), whole.id if whole is not None else None
+    return unfinished_transaction(past_of(prefix, sized=False)), whole.id if whole is not None else None
 
 
 def test_however_a_transaction_ended_both_say_the_same(tmp_path: Path) -> None:
     endings = [ending for length in range(len(LATER) + 1) for ending in combinations(LATER, length)]
     seen = set()
     for number, ending in enumerate(endings):
-        _write(tmp_path / str(number), "one", _journal(replace(BEGUN, id="one"), *ending))
+        _write(tmp_path / str(number), "one", _journal(_begun("one"), *ending))
         glanced, whole = _both(tmp_path / str(number))
         assert glanced == whole, ending
         seen.add(glanced)
@@ -49,12 +55,12 @@ def test_however_a_transaction_ended_both_say_the_same(tmp_path: Path) -> None:
 
 def test_of_several_the_newest_by_number_counts_whatever_its_name(tmp_path: Path) -> None:
     for name, sequence in (("c", 1), ("a", 3), ("b", 2)):
-        _write(tmp_path, name, _journal(replace(BEGUN, id=name, sequence=sequence)))
+        _write(tmp_path, name, _journal(_begun(name, sequence=sequence)))
     assert _both(tmp_path) == ("a", "a")
 
 
 def test_a_line_that_death_tore_was_never_written(tmp_path: Path) -> None:
-    _write(tmp_path, "one", _journal(replace(BEGUN, id="one")) + to_line(LATER[2])[:-3])
+    _write(tmp_path, "one", _journal(_begun("one")) + to_line(LATER[2])[:-3])
     assert _both(tmp_path) == ("one", "one")
 
 
@@ -66,6 +72,39 @@ def test_where_nothing_of_ours_lies_nothing_is_unfinished(tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", ["", "{\n", "[]\n", '{"event": 3}\n', '{"event": "committed"}\n'])
 def test_a_malformed_journal_is_named_by_both(tmp_path: Path, text: str) -> None:
     _write(tmp_path, "one", text)
-    for read in (unfinished_transaction, lambda prefix: Store(prefix).unfinished()):
-        with pytest.raises(DocumentError, match=JOURNAL):
-            read(tmp_path)
+    with pytest.raises(DocumentError, match=JOURNAL) as caught:
+        Store(tmp_path).unfinished()
+    assert "rollback --forget one" in str(caught.value.hint)
+    past = past_of(tmp_path, sized=False)
+    assert [(each.transaction, each.is_later) for each in past.unreadable] == [("one", False)]
+    assert past.interruptions == ()
+
+
+@pytest.mark.parametrize(
+    "line", ['{"event": "linking", "paths": []}', to_line(replace(BEGUN, schema="fastinstall.journal/2"))]
+)
+def test_what_a_later_version_has_written_is_known_as_such_by_both(tmp_path: Path, line: str) -> None:
+    first = "" if '"begun"' in line else _journal(_begun("one", tool_version="7.1"))
+    _write(tmp_path, "one", f"{first}{line}\n")
+    with pytest.raises(LaterDocumentError, match="which this one does not understand"):
+        Store(tmp_path).unfinished()
+    (found,) = past_of(tmp_path, sized=False).unreadable
+    assert (found.is_later, found.writer) == (True, "7.1" if first else "")
+
+
+def test_a_key_that_nobody_knows_is_passed_over_by_both(tmp_path: Path) -> None:
+    known = json.loads(to_line(_begun("one")))
+    _write(tmp_path, "one", json.dumps({**known, "host": "gpu-7"}) + "\n")
+    assert _both(tmp_path) == ("one", "one")
+
+
+def test_a_transaction_without_its_journal_is_told_unless_nothing_is_in_it(tmp_path: Path) -> None:
+    for name in ("emptied", "torn"):
+        (tmp_path / TRANSACTIONS / name).mkdir(parents=True)
+    (tmp_path / TRANSACTIONS / "torn" / "aside").mkdir()
+    assert [each.transaction for each in past_of(tmp_path, sized=False).unreadable] == ["torn"]
+    assert [each.transaction for each in Store(tmp_path).unreadable()] == ["torn"]
+
+
+def test_both_know_the_same_events() -> None:
+    assert set(_ENTRIES) == EVENTS

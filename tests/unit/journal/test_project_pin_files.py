@@ -1,10 +1,12 @@
 """The files of a project's pin: to the byte, through links, and whenever the process dies."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from fastinstall.errors import DocumentError
 from fastinstall.journal.project_pin import put, read_record, recover, take_back, unpinned
 from fastinstall.model.pins import Manager
 from fastinstall.rules.projects.additions import Items
@@ -183,3 +185,31 @@ def _dies(project: Path, verb: str, *, after: int, monkeypatch: pytest.MonkeyPat
         except Died:
             return True
     return False
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/b", "..", ""])
+def test_a_record_that_names_files_of_others_is_refused(project: Path, name: str) -> None:
+    _put(project)
+    outside = project.parent / "x"
+    outside.write_text("somebody's")
+    record = project / ".fastinstall" / "pin.json"
+    record.write_text(record.read_text().replace('"uv.lock"', json.dumps(name)))
+    before = _now(project)
+    for act in (take_back, recover, lambda directory: unpinned(directory, ["uv.lock"])):
+        with pytest.raises(DocumentError, match=r"pin\.json"):
+            act(project)
+    assert _now(project) == before
+    assert outside.read_text() == "somebody's"
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", ".fastinstall/wheels", ".fastinstall/ready", ".fastinstall"])
+def test_nothing_is_taken_back_behind_a_link_out_of_the_project(project: Path, name: str) -> None:
+    _put(project)
+    elsewhere = project.parent / ".bashrc"
+    path = project / name
+    path.rename(elsewhere) if path.exists() else elsewhere.mkdir()
+    path.symlink_to(elsewhere)
+    before = tuple(sorted(elsewhere.rglob("*")))
+    with pytest.raises(DocumentError, match="leads out of the project"):
+        take_back(project)
+    assert tuple(sorted(elsewhere.rglob("*"))) == before

@@ -1,0 +1,170 @@
+"""What a dead run left in an environment: those who change it bring that to its end first, those who look tell it.
+
+The one place where verbs meet it. Finishing and undoing is the journal's; here it is bound to the project's pin, which
+lies outside of the environment, and put into words.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.actions.alone import alone
+from fastinstall.api.cut_pins import pin_interruptions
+from fastinstall.api.session import Session
+from fastinstall.errors import DocumentError, FastinstallError
+from fastinstall.journal import project_pin
+from fastinstall.journal.entries import Adding
+from fastinstall.journal.glance import past_of
+from fastinstall.journal.layout import PROJECT
+from fastinstall.journal.log import Log
+from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
+from fastinstall.journal.store import Store
+from fastinstall.model.environment import Environment
+from fastinstall.model.event import Noted
+from fastinstall.model.history import Cut, Interruption
+from fastinstall.model.immutable import immutable
+from fastinstall.probes.project import noted_project
+from fastinstall.rules.interruptions import ended, told
+from fastinstall.rules.messages import quote
+from fastinstall.system.lock import locked
+
+
+@immutable
+class Mended:
+    """An environment whose lock is held.
+
+    Attributes:
+        store: of it.
+        sentences: what had been interrupted, and how things are now; empty where nothing was.
+        recovered: whether a transaction was undone, or a rollback finished.
+    """
+
+    store: Store
+    sentences: tuple[str, ...]
+    recovered: bool
+
+
+@contextlib.contextmanager
+def mended(session: Session, environment: Environment, *, force: bool = False) -> Iterator[Mended]:
+    """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        force: move aside what has replaced ours since, instead of refusing.
+
+    Raises:
+        RefusedError: another program works there, or something foreign is where what was there has to return.
+        DamagedError: a step failed; the next command goes on with it.
+        DocumentError: a journal cannot be read.
+    """
+    prefix = Path(environment.prefix)
+    with alone(prefix):
+        result = _mend(Store(prefix), force=force)
+        for sentence in result.sentences:
+            session.emit(Noted(message=sentence))
+        yield result
+
+
+def mend(session: Session, environment: Environment) -> bool:
+    """Bring everything to its end that an earlier run left unfinished, and say so; whether there was anything.
+
+    The lock is taken only where there is, so that a run at work is told by whoever goes on.
+
+    Raises:
+        FastinstallError: as `mended` says.
+    """
+    prefix = Path(environment.prefix)
+    if not interruptions_of(prefix):
+        return False
+    with mended(session, environment) as result:
+        return bool(result.sentences)
+
+
+def interruptions_of(prefix: Path) -> tuple[Interruption, ...]:
+    """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
+    return (*past_of(prefix, sized=False).interruptions, *pin_interruptions(prefix))
+
+
+def notices(environment: Environment) -> tuple[str, ...]:
+    """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
+    prefix = Path(environment.prefix)
+    return tuple(told(each, prefix) for each in interruptions_of(prefix))
+
+
+class Unpinning:
+    """Takes back the pin of the project that a transaction noted, before the note of it goes.
+
+    Attributes:
+        sentences: what was done, or could not be.
+    """
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def __call__(self, log: Log) -> None:
+        """Take back what the transaction with this journal noted; nothing where that has happened."""
+        noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
+        for directory in noted:
+            try:
+                if unpin(directory):
+                    self.sentences.append(f"taken back: the pin of {directory}")
+            except FastinstallError as error:  # no reason to leave the environment as it is
+                again = f"fastinstall guard remove --project {quote(directory)}"
+                self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
+
+
+def unpin(directory: Path) -> bool:
+    """Take the pin out of a project; whether there was one.
+
+    Raises:
+        RefusedError: another run holds the project.
+        DocumentError: the record of the pin cannot be read.
+    """
+    if not project_pin.is_touched(directory):
+        return False
+    with locked(directory):
+        project_pin.recover(directory)
+        return project_pin.take_back(directory)
+
+
+def pin_left_behind(store: Store) -> Iterator[str]:
+    """A sentence where the project that is noted here has no pin any more, or that of another stack than came back."""
+    noted, receipt = noted_project(store.prefix), receipt_if_readable(store)
+    if noted is None or receipt is None or not noted.is_dir():
+        return
+    try:
+        record = project_pin.read_record(noted)
+    except DocumentError:
+        return  # doctor tells it among the pins
+    requirement = f"{receipt.distribution}=={receipt.version}"
+    if record is None or record.requirement != requirement:
+        found = f"pinned to {record.requirement}" if record is not None else "not pinned any more"
+        command = f"fastinstall guard install --pin --yes --prefix {quote(store.prefix)}"
+        yield f"{noted} is {found}, and {requirement} is in place again: {command}"
+
+
+def _mend(store: Store, *, force: bool) -> Mended:
+    cut, unpinning = tuple(pin_interruptions(store.prefix)), Unpinning()
+    recovered = recover(store, force=force, conclude=unpinning)
+    sentences = [] if recovered is None else [ended(_as_interruption(recovered)), *_particulars(recovered)]
+    sentences += unpinning.sentences
+    for each in cut:
+        directory = Path(each.file).parent.parent
+        if project_pin.interruption_of(directory) is not None:
+            with locked(directory):
+                project_pin.recover(directory)
+            sentences.append(ended(each))
+    if recovered is not None:
+        sentences += pin_left_behind(store)
+    undone = recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
+    return Mended(store=store, sentences=tuple(sentences), recovered=undone)
+
+
+def _as_interruption(recovered: Recovered) -> Interruption:
+    return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
+
+
+def _particulars(recovered: Recovered) -> Iterator[str]:
+    yield from (f"kept aside: {path}" for path in recovered.undone.kept)
+    yield from (f"could not come back, somebody had removed it: {path}" for path in recovered.undone.lost)

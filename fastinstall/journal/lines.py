@@ -1,0 +1,18 @@
+"""Which lines of a journal were written whole: each is durable before the next, so only the last one may not be.
+
+A death leaves a last line without its newline. A power failure may leave one whose later blocks reached the disk and
+whose earlier ones did not; these read as zeros, which no line of ours holds.
+"""
+
+
+def whole_lines(text: str) -> list[str]:
+    """The lines, without their newlines."""
+    lines = text.split("\n")[:-1]
+    return lines[:-1] if lines and "\0" in lines[-1] else lines
+
+
+def whole_size(content: bytes) -> int:
+    """So many bytes are theirs, from the start of the file."""
+    end = content.rfind(b"\n") + 1
+    start = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
+    return start if b"\0" in content[start:end] else end

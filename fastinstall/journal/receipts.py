@@ -1,0 +1,56 @@
+"""The receipt of the setup that holds in an environment, read. It is written by a transaction when it commits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.stored import open_stored
+from fastinstall.rules.messages import quote
+
+
+def read_receipt(prefix: Path) -> Receipt | None:
+    """The receipt of the setup that holds in an environment; None where there is none.
+
+    Raises:
+        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
+        DocumentError: it is malformed; names the file and the key, and what to do.
+    """
+    try:
+        return _receipt(prefix / RECEIPT)
+    except LaterDocumentError:
+        raise
+    except DocumentError as error:
+        file, where = quote(prefix / RECEIPT), quote(prefix)
+        raise error.hinting(
+            f"set up again without it: mv {file} {file}.damaged; fastinstall setup --prefix {where}"
+        ) from None
+
+
+def receipt_data(prefix: Path) -> dict[str, Any] | None:
+    """The receipt as it stands there, with all its keys; None where there is none.
+
+    Raises:
+        DocumentError: it is not a JSON object.
+    """
+    file = prefix / RECEIPT
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(file, "", f"cannot be read: {error}") from error
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise DocumentError(file, "", f"not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise DocumentError(file, "", "expected a table of keys at the top")
+    return data
+
+
+def _receipt(file: Path) -> Receipt | None:
+    data = receipt_data(file.parents[2])
+    return open_stored(Receipt, "receipt", data, file=file) if data is not None else None

@@ -1,0 +1,63 @@
+"""What a dead run left, in one sentence: for those who look, and for those who have brought it to its end. Pure."""
+
+from pathlib import PurePath
+
+from fastinstall.model.history import Cut, Interruption, Unreadable
+from fastinstall.rules.messages import fix_command, quote
+
+
+def told(interruption: Interruption, prefix: PurePath) -> str:
+    """What was interrupted, and the command that mends it.
+
+    Args:
+        interruption: of the environment, or of its project.
+        prefix: of the environment.
+    """
+    command = mending_command(interruption, prefix)
+    return f"{what_was(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
+
+
+def ended(interruption: Interruption) -> str:
+    """What had been interrupted, and how things are now that it is brought to its end."""
+    return f"{what_was(interruption)} had been interrupted; {_END[interruption.cut]}"
+
+
+def what_was(interruption: Interruption) -> str:
+    """What was interrupted, and when it had begun."""
+    run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
+    match interruption.cut:
+        case Cut.SETUP | Cut.BEGINNING:
+            return f"the {run}"
+        case Cut.ROLLBACK:
+            return f"undoing the {run}"
+        case Cut.END:
+            return f"clearing up after the {run}"
+        case Cut.PIN:
+            return f"a change of the pin in {interruption.file.parent.parent}"
+
+
+def mending_command(interruption: Interruption, prefix: PurePath) -> str:
+    """The command that brings it to its end, and does nothing else where that can be had."""
+    if interruption.cut in (Cut.SETUP, Cut.ROLLBACK):
+        return f"fastinstall rollback --yes --prefix {quote(prefix)}"
+    return f"{fix_command(prefix)} --yes"
+
+
+def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
+    """The command that helps where a transaction cannot be read; None where a later fastinstall has to be used."""
+    if unreadable.is_later or not unreadable.transaction:
+        return None
+    return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
+
+
+def _aim(cut: Cut) -> str:
+    return "to have the environment as it was before it" if cut is Cut.SETUP else "to finish it"
+
+
+_END = {
+    Cut.SETUP: "the environment is as it was before it",
+    Cut.ROLLBACK: "it is finished: the environment is as it was before that",
+    Cut.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
+    Cut.END: "it is finished",
+    Cut.PIN: "it is brought to its end",
+}

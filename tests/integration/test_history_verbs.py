@@ -1,0 +1,270 @@
+"""What was done to an environment: listed, given up, and told where a run died or a file is damaged or gone.
+
+The program runs in the process of the tests, as a whole: a process of its own for each call would take most of the
+time.
+"""
+
+import os
+import shutil
+import signal
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import pytest
+from builders import changed, healthy_facts, receipt
+from sandbox import UNREACHABLE, Result, tree_hash
+
+from fastinstall.cli.main import main
+from fastinstall.errors import ExitCode
+from fastinstall.journal.layout import JOURNAL
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.model.codec import document, dump
+from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.schemas import SCHEMAS
+from fastinstall.model.wish import Wish
+from fastinstall.system import files
+
+STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
+TOLD = f"the setup of {STAMPS[0].at} was interrupted; to have the environment as it was before it: fastinstall rollback"
+MENDED = f"the setup of {STAMPS[0].at} had been interrupted; the environment is as it was before it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """An environment without anything in it, and a command line that is meant for it."""
+
+    prefix: Path
+    call: Callable[..., Result]
+
+    @property
+    def python(self) -> Path:
+        return self.prefix / "bin/python"
+
+    @property
+    def site_packages(self) -> Path:
+        return next(self.prefix.glob("lib/python3*/site-packages"))
+
+    def cli(self, *words: str | Path) -> Result:
+        """Run fastinstall on this environment."""
+        return self.call(*words, "--prefix", self.prefix)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
+    """An environment, and a program that reads and writes nothing elsewhere."""
+    for name, value in {"HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path), **UNREACHABLE}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "XDG_STATE_HOME", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*words: str | Path) -> Result:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        heard = capsys.readouterr()
+        return Result(exit_code=code, stdout=heard.out, stderr=heard.err)
+
+    venv.create(tmp_path / "env", symlinks=True)
+    return Place(prefix=tmp_path / "env", call=call)
+
+
+def _open(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
+    """A transaction that has moved one file in; a run that dies leaves it so."""
+    build = {"kind": "build", "distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
+    plan = {"schema": "fastinstall.plan/1", "verb": verb, "steps": [build] if verb == "setup" else []}
+    transaction = begin(Store(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)
+    (transaction.stage / stamp.id).write_bytes(b"x" * 10_000)
+    live = f"{place.site_packages.relative_to(place.prefix)}/thing_{stamp.id[-1]}.py"
+    transaction.perform((Move(kind=MoveKind.IN, live=live, kept=f"stage/{stamp.id}"),))
+    return transaction
+
+
+def _set_up(place: Place, stamp: Stamp, verb: str = "setup", of: Stamp | None = None) -> None:
+    held = of or stamp
+    with _open(place, stamp, verb) as transaction:
+        transaction.commit(
+            changed(receipt(), {"id": held.id, "created_at": held.at, "previous": "pillow 11.3.0 (pip)"})
+        )
+
+
+LOOKING = {
+    "inspect": (("inspect",), ExitCode.OK),
+    "guard status": (("guard", "status"), ExitCode.OK),
+    "list": (("rollback", "--list"), ExitCode.OK),
+    "guard accept without consent": (("guard", "accept"), ExitCode.OK),
+}
+
+
+def test_verbs_that_look_tell_what_was_interrupted_and_change_nothing(place: Place) -> None:
+    _open(place, STAMPS[0])
+    before = tree_hash(place.prefix)
+    for words, code in LOOKING.values():
+        told = place.cli(*words)
+        assert (told.exit_code, TOLD in told.stderr) == (code, True), told.text
+    report = place.cli("doctor", "--quick", "interrupted")
+    assert (report.exit_code, STAMPS[0].at in report.stdout) == (ExitCode.FINDINGS, True), report.text
+    for words in (("plan",), ("setup", "--dry-run"), ("setup",), ("rollback",)):
+        refused = place.cli(*words)
+        assert refused.exit_code == ExitCode.REFUSED, refused.text
+    assert tree_hash(place.prefix) == before
+
+
+CHANGING = (
+    ("setup", "--yes"),
+    ("rollback", "--yes"),
+    ("rollback", "--forget", "--yes"),
+    ("doctor", "interrupted", "--fix", "--yes"),
+    ("guard", "install", "--yes"),
+    ("guard", "remove", "--yes"),
+    ("guard", "accept", "--yes"),
+)
+
+
+def test_verbs_that_change_finish_or_undo_it_first_and_say_so(place: Place) -> None:
+    before = tree_hash(place.prefix)
+    for words in CHANGING:
+        _open(place, STAMPS[0])
+        done = place.cli(*words)
+        assert done.text.count(MENDED) == 1, (words, done.text)
+        assert tree_hash(place.prefix) == before
+
+
+def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_path: Path) -> None:
+    _open(place, STAMPS[0])
+    environment = changed(healthy_facts().environment, {"prefix": str(place.prefix), "python": str(place.python)})
+    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Wish(), steps=(), summary="of other facts")
+    (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
+    unchanged = tree_hash(place.prefix)
+    assert TOLD in place.call("apply", tmp_path / "plan.json").stderr
+    assert tree_hash(place.prefix) == unchanged
+    assert MENDED in place.call("apply", "--yes", tmp_path / "plan.json").stderr
+    assert Store(place.prefix).transactions() == ()
+
+
+def test_the_list_says_what_each_was_and_what_it_holds(place: Place) -> None:
+    _set_up(place, STAMPS[0])
+    _set_up(place, STAMPS[1], "guard install --pin", of=STAMPS[0])
+    listed = place.cli("rollback", "--list", "--json").document
+    jsonschema.validate(listed, SCHEMAS["transactions"]())
+    rows = [(each["id"], each["verb"], each["stack"], each["state"]) for each in listed["transactions"]]
+    assert rows == [
+        (STAMPS[1].id, "guard install --pin", "", "committed"),
+        (STAMPS[0].id, "setup", "pillow 13.0.0+1", "committed"),
+    ]
+    assert listed["held_bytes"] == sum(each["held_bytes"] for each in listed["transactions"]) > 0
+    text = place.cli("rollback", "--list").stdout
+    assert f"{STAMPS[0].id}  {STAMPS[0].at}  committed" in text
+    assert "setup pillow 13.0.0+1\n" in text
+
+
+def test_the_beginning_of_a_name_is_enough_where_no_other_has_it(place: Place) -> None:
+    before = tree_hash(place.prefix)
+    for stamp in STAMPS:
+        _set_up(place, stamp)
+    for wrong in ("2031", "2026112"):
+        refused = place.cli("rollback", "--yes", "--to", wrong)
+        assert refused.exit_code == ExitCode.USAGE
+        assert all(stamp.id in refused.stderr for stamp in STAMPS), refused.stderr
+    assert place.cli("rollback", "--yes", "--to", "20261121").exit_code == ExitCode.OK
+    assert tree_hash(place.prefix) == before
+
+
+def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place: Place) -> None:
+    for stamp in STAMPS:
+        _set_up(place, stamp)
+    before = tree_hash(place.site_packages)
+    words = ("rollback", "--forget")
+    refused = place.cli(*words)
+    assert (refused.exit_code, len(Store(place.prefix).transactions())) == (ExitCode.REFUSED, 3)
+    assert f"no way leads back any more to before {STAMPS[1].id}" in refused.stderr
+    done = place.cli(*words, "--yes")
+    assert done.stdout.splitlines()[:2] == [f"forgotten: {STAMPS[1].id}", f"forgotten: {STAMPS[0].id}"]
+    assert done.stdout.splitlines()[2].removesuffix(" freed") in refused.stderr
+    assert [info.id for info in Store(place.prefix).transactions()] == [STAMPS[2].id]
+    assert tree_hash(place.site_packages) == before
+    assert place.cli(*words, "--yes").stdout == "nothing to forget\n"
+    assert place.cli("rollback", "--yes").exit_code == ExitCode.OK
+
+
+def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(place: Place) -> None:
+    _set_up(place, STAMPS[0])
+    shutil.rmtree(place.prefix / "share/fastinstall/tx")
+    before = tree_hash(place.prefix)
+    refused = place.cli("rollback", "--yes")
+    assert refused.exit_code == ExitCode.REFUSED
+    assert "the way back from pillow" in refused.stderr
+    assert "it had replaced pillow 11.3.0 (pip)" in refused.stderr
+    assert f"fastinstall guard accept --prefix {place.prefix}" in refused.stderr
+    assert tree_hash(place.prefix) == before
+
+
+def _make_directory(journal: Path) -> None:
+    journal.unlink()
+    journal.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda journal: journal.write_text(""),
+    "no JSON": lambda journal: journal.write_text(journal.read_text() + "{\n"),
+    "gone": lambda journal: journal.unlink(),
+    "a directory": _make_directory,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_journal_is_told_and_put_away_without_a_loss(place: Place, damage: str) -> None:
+    _set_up(place, STAMPS[0])
+    directory = place.prefix / "share/fastinstall/tx" / STAMPS[0].id
+    DAMAGES[damage](directory / JOURNAL)
+    before = tree_hash(directory)
+    report = place.cli("doctor", "way-back", "--json")
+    (finding,) = report.document["findings"]
+    assert (report.exit_code, finding["status"]) == (ExitCode.FINDINGS, "error"), report.text
+    refused = place.cli("rollback", "--yes")
+    assert refused.exit_code in (ExitCode.USAGE, ExitCode.REFUSED)
+    assert "Traceback" not in refused.text
+    put_away = place.call(*finding["remedy"]["command"].split()[1:], "--yes")
+    assert put_away.exit_code == ExitCode.OK, put_away.text
+    assert tree_hash(place.prefix / "share/fastinstall/kept" / STAMPS[0].id / "transaction") == before
+    assert place.cli("doctor", "way-back").exit_code == ExitCode.OK
+
+
+@pytest.mark.parametrize("content", ["{", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
+def test_a_receipt_that_cannot_be_read_is_told_and_its_setup_can_be_undone(place: Place, content: str) -> None:
+    before = tree_hash(place.prefix)
+    _set_up(place, STAMPS[0])
+    (place.prefix / "share/fastinstall/receipt.json").write_text(content)
+    report = place.cli("doctor", "way-back")
+    assert "receipt.json" in report.stdout, report.text
+    if "7.1" in content:
+        assert "fastinstall 7.1" in report.stdout
+    refused = place.cli("setup", "--yes")
+    assert (refused.exit_code, "hint:" in refused.stderr) == (ExitCode.USAGE, True), refused.text
+    undone = place.cli("rollback", "--yes")
+    assert undone.exit_code == ExitCode.OK, undone.text
+    assert tree_hash(place.prefix) == before
+
+
+def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree_hash(place.prefix)
+    for stamp in STAMPS[:2]:
+        _set_up(place, stamp)
+    renames, rename = iter(range(1000)), files._renameat2
+
+    def interrupted(source: Path, target: Path, flags: int) -> None:
+        """The kernel's own, while somebody presses Ctrl-C."""
+        if next(renames) == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        rename(source, target, flags)
+
+    monkeypatch.setattr(files, "_renameat2", interrupted)
+    done = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
+    assert (done.exit_code, "interrupted when the rollback was done already" in done.stderr) == (ExitCode.OK, True)
+    assert tree_hash(place.prefix) == before, "all of them, although it was interrupted in the first"

@@ -1,0 +1,178 @@
+"""Giving up the way back: what is live and what remains is never touched, whenever the process dies."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    SECOND,
+    dies_at,
+    live,
+    make_environment,
+    picture,
+    receipt_of,
+    set_up,
+    set_up_again,
+    steps_of,
+    swift_directory,
+)
+
+from fastinstall.errors import DocumentError, LaterDocumentError, UsageError
+from fastinstall.journal.forget import forget, forgettable, put_away, unreadable_named
+from fastinstall.journal.layout import JOURNAL
+from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.store import Store
+from fastinstall.model.history import Cut
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+def _twice_set_up(prefix: Path) -> Store:
+    store = make_environment(prefix)
+    set_up(store)
+    set_up_again(store)
+    return store
+
+
+def test_a_forgetting_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: Path) -> None:
+    outcomes: set[tuple[str, ...]] = set()
+    between = live(_between(scenery))
+
+    def cut(step: int) -> bool:
+        store = _twice_set_up(scenery / str(step))
+        before = live(store.prefix)
+        died = dies_at(step, lambda: forget(store, FIRST.id))
+        recovered = recover(store)
+        assert recovered is None or recovered.cut is Cut.END
+        assert live(store.prefix) == before
+        assert store.read_receipt() == receipt_of(SECOND)
+        assert not list(store.prefix.rglob(".fastinstall-*"))
+        outcomes.add(tuple(info.id for info in store.transactions()))
+        assert rollback(store).receipt == receipt_of(FIRST), "the newest can be undone whatever became of the older one"
+        assert live(store.prefix) == between
+        return died
+
+    assert len(list(steps_of(cut))) > 20
+    assert outcomes == {(SECOND.id, FIRST.id), (SECOND.id,)}
+
+
+def _between(scenery: Path) -> Path:
+    store = make_environment(scenery / "between")
+    set_up(store)
+    return store.prefix
+
+
+def test_all_but_the_setup_that_holds_go_where_none_is_named(tmp_path: Path) -> None:
+    store = _twice_set_up(tmp_path / "env")
+    held = sum(info.held_bytes for info in forgettable(store, None))
+    assert held > 0
+    assert forget(store, None) == (FIRST.id,)
+    assert forgettable(store, None) == ()
+    assert forget(store, None) == ()
+
+
+def test_what_was_done_to_the_guard_since_belongs_to_the_setup_that_holds(tmp_path: Path) -> None:
+    store = make_environment(tmp_path / "env")
+    set_up(store)
+    (store.root / "receipt.json").rename(tmp_path / "receipt.json")
+    set_up_again(store)
+    (tmp_path / "receipt.json").replace(store.root / "receipt.json")  # as after `guard install`: that of the setup
+    assert forgettable(store, None) == ()
+
+
+def test_a_beginning_of_a_name_is_enough_and_two_are_too_many(tmp_path: Path) -> None:
+    store = _twice_set_up(tmp_path / "env")
+    assert [info.id for info in forgettable(store, FIRST.id[:-1] + "1")] == [FIRST.id]
+    with pytest.raises(UsageError, match=f"several setups begin so: {SECOND.id}, {FIRST.id}"):
+        forgettable(store, FIRST.id[:8])
+    with pytest.raises(UsageError, match="no such setup; known: "):
+        forgettable(store, "2031")
+    with pytest.raises(UsageError, match="no such setup"):
+        forgettable(store, "")
+
+
+def test_without_a_receipt_that_can_be_read_nothing_goes_that_was_not_named(tmp_path: Path) -> None:
+    store = _twice_set_up(tmp_path / "env")
+    store.receipt_file.write_text("{")
+    with pytest.raises(DocumentError, match="not JSON"):
+        forget(store, None)
+    assert forget(store, FIRST.id) == (FIRST.id,)
+
+
+def _damaged(store: Store, identifier: str) -> None:
+    journal = store.directory(identifier) / JOURNAL
+    journal.write_text(journal.read_text().replace('"moves"', '"moved"'))
+
+
+def test_a_damaged_journal_stops_what_lies_below_it_and_nothing_else(tmp_path: Path) -> None:
+    store = _twice_set_up(tmp_path / "env")
+    _damaged(store, SECOND.id)
+    with pytest.raises(DocumentError, match=r"journal\.jsonl:2: moves: missing") as caught:
+        rollback(store, to=FIRST.id)
+    assert f"rollback --forget {SECOND.id}" in str(caught.value.hint)
+    other = _twice_set_up(tmp_path / "other")
+    _damaged(other, FIRST.id)
+    assert rollback(other).receipt == receipt_of(FIRST)
+    with pytest.raises(DocumentError, match="moves: missing"):
+        rollback(other)
+
+
+def test_what_cannot_be_read_is_put_away_whole_whenever_the_process_dies(scenery: Path) -> None:
+    outcomes = set()
+
+    def cut(step: int) -> bool:
+        store = _twice_set_up(scenery / str(step))
+        _damaged(store, SECOND.id)
+        before, whole = live(store.prefix), _content(store.directory(SECOND.id))
+        damaged = unreadable_named(store, SECOND.id)
+        assert damaged is not None
+        died = dies_at(step, lambda: put_away(store, damaged))
+        away = store.root / "kept" / SECOND.id / "transaction"
+        assert live(store.prefix) == before
+        assert _content(away if away.exists() else store.directory(SECOND.id)) == whole
+        outcomes.add(away.exists())
+        return died
+
+    assert list(steps_of(cut))
+    assert outcomes == {True, False}
+
+
+def _content(directory: Path) -> dict[str, tuple[object, ...]]:
+    return picture(directory)
+
+
+def test_once_it_is_put_away_the_others_go_on(tmp_path: Path) -> None:
+    store = make_environment(tmp_path / "env")
+    set_up(store)
+    _damaged(store, FIRST.id)
+    for number in ("transaction", "transaction.2"):
+        damaged = unreadable_named(store, FIRST.id)
+        assert damaged is not None
+        assert put_away(store, damaged).name == number
+        assert store.transactions() == ()
+        if number == "transaction":
+            (store.directory(FIRST.id) / "aside").mkdir(parents=True)  # another one of that name, without a journal
+    set_up_again(store)
+    assert rollback(store).ids == (SECOND.id,)
+
+
+def test_what_a_later_version_wrote_is_not_put_away(tmp_path: Path) -> None:
+    store = make_environment(tmp_path / "env")
+    set_up(store)
+    journal = store.directory(FIRST.id) / JOURNAL
+    journal.write_text(journal.read_text().replace("fastinstall.journal/1", "fastinstall.journal/2"))
+    before = picture(store.prefix)
+    damaged = unreadable_named(store, FIRST.id)
+    assert damaged is not None
+    with pytest.raises(LaterDocumentError, match="not put away"):
+        put_away(store, damaged)
+    for act in (rollback, recover):
+        with pytest.raises(LaterDocumentError):
+            act(store)
+    assert picture(store.prefix) == before

@@ -1,0 +1,136 @@
+"""Journals and receipts that another version of fastinstall has written: what can be understood is undone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from journaled import FIRST, SECOND, live, make_environment, open_transaction, picture, receipt_of, set_up, swap_moves
+
+from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.journal.layout import JOURNAL
+from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.store import Store
+
+CAPTURED = Path(__file__).parents[1] / "cases" / "stored"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An environment with stock Pillow."""
+    return make_environment(tmp_path / "env")
+
+
+def _change(file: Path, changes: dict[str, Any]) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def _with_keys(store: Store, identifier: str, changes: dict[str, Any]) -> None:
+    """Add keys to every line of a journal."""
+    journal = store.directory(identifier) / JOURNAL
+    lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
+    journal.write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_a_journal_of_an_early_version_is_undone(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    (store.directory(FIRST.id) / JOURNAL).write_text((CAPTURED / "journal-without-modes.jsonl").read_text())
+    rollback(store)
+    assert picture(store.prefix) == before
+
+
+def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: Store) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    _with_keys(store, FIRST.id, {"host": "gpu-7", "checked": [1, 2]})
+    _change(store.receipt_file, {"signed_by": "somebody"})
+    assert store.read_receipt() == receipt_of(FIRST)
+    assert rollback(store).ids == (FIRST.id,)
+    assert picture(store.prefix) == before
+
+
+def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: Store) -> None:
+    before = picture(store.prefix)
+    open_transaction(store).perform(swap_moves())
+    _with_keys(store, FIRST.id, {"host": "gpu-7"})
+    assert recover(store) is not None
+    assert picture(store.prefix) == before
+
+
+@pytest.mark.parametrize("content", ["{", "", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
+def test_a_receipt_that_cannot_be_read_is_not_in_the_way_of_its_rollback(store: Store, content: str) -> None:
+    before = picture(store.prefix)
+    set_up(store)
+    store.receipt_file.write_text(content)
+    result = rollback(store)
+    assert (result.ids, result.receipt) == ((FIRST.id,), None)
+    assert picture(store.prefix) == before
+
+
+def test_a_receipt_that_cannot_be_read_comes_back_as_it_was(store: Store) -> None:
+    set_up(store)
+    later = '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'
+    store.receipt_file.write_text(later)
+    with open_transaction(store, SECOND) as transaction:
+        transaction.commit(receipt_of(SECOND))
+    assert rollback(store).ids == (SECOND.id,)
+    assert store.receipt_file.read_text() == later
+    with pytest.raises(LaterDocumentError, match=r"fastinstall 7\.1"):
+        store.read_receipt()
+
+
+@pytest.mark.parametrize(
+    "line", ['{"event": "linking", "paths": ["a"]}', '{"event": "begun", "schema": "fastinstall.journal/2"}']
+)
+def test_what_a_later_version_did_is_left_alone(store: Store, line: str) -> None:
+    set_up(store)
+    journal = store.directory(FIRST.id) / JOURNAL
+    first, *others = journal.read_text().splitlines()
+    lines = (line, *others) if "begun" in line else (first, line, *others)
+    journal.write_text("".join(f"{each}\n" for each in lines))
+    before = picture(store.prefix)
+    for act in (rollback, recover):
+        with pytest.raises(LaterDocumentError) as caught:
+            act(store)
+        assert "upgrade" in str(caught.value.hint)
+    assert picture(store.prefix) == before
+
+
+@pytest.mark.parametrize("damage", ["", "not JSON\n", '{"event": "committed", "at": ""}\n', None])
+def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(store: Store, damage: str | None) -> None:
+    set_up(store)
+    journal = store.directory(FIRST.id) / JOURNAL
+    if damage is None:
+        journal.unlink()
+    else:
+        journal.write_text(damage)
+    before = live(store.prefix)
+    with pytest.raises(DocumentError, match=r"journal\.jsonl") as caught:
+        rollback(store)
+    assert f"fastinstall rollback --forget {FIRST.id}" in str(caught.value.hint)
+    assert [each.transaction for each in store.unreadable()] == [FIRST.id]
+    assert live(store.prefix) == before
+
+
+def test_a_setup_written_anew_keeps_what_a_later_version_noted_of_it(store: Store) -> None:
+    set_up(store)
+    _change(store.receipt_file, {"signed_by": "somebody"})
+    with open_transaction(store, SECOND) as transaction:
+        transaction.commit(receipt_of(FIRST))  # as `guard install` does
+    assert json.loads(store.receipt_file.read_text())["signed_by"] == "somebody"
+
+
+def test_another_setup_does_not_inherit_it(store: Store) -> None:
+    set_up(store)
+    _change(store.receipt_file, {"signed_by": "somebody"})
+    with open_transaction(store, SECOND) as transaction:
+        transaction.commit(receipt_of(SECOND))
+    assert "signed_by" not in json.loads(store.receipt_file.read_text())
+
+
+def test_a_journal_names_the_version_that_writes_it(store: Store) -> None:
+    set_up(store)
+    begun = json.loads((store.directory(FIRST.id) / JOURNAL).read_text().splitlines()[0])
+    assert begun["schema"] == "fastinstall.journal/1"
+    assert begun["tool_version"]

@@ -1,0 +1,257 @@
+"""What a dead run left is told by those who look, and brought to its end by those who change anything."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from journaled import (
+    FIRST,
+    SITE,
+    dies_at,
+    make_environment,
+    open_transaction,
+    picture,
+    receipt_of,
+    set_up,
+    steps_of,
+    swap_moves,
+    swift_directory,
+    write_tree,
+)
+
+from fastinstall.api.late import late_interruptions_told
+from fastinstall.api.mending import mend, mended, notices
+from fastinstall.api.session import Session, open_session
+from fastinstall.errors import LateInterruption, RefusedError
+from fastinstall.journal import project_pin
+from fastinstall.journal.layout import JOURNAL, PROJECT
+from fastinstall.journal.recover import rollback
+from fastinstall.journal.store import Store
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.event import Event, Noted
+from fastinstall.model.pins import Manager
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.rules.projects.record import PinRecord, PinStage
+from fastinstall.system.lock import locked
+
+STRIDE = 1 if os.environ.get("FASTINSTALL_TEST_ALL_ROWS") else 7
+"""Of the changes of the disk, which ones die; every one where all rows are asked for."""
+
+MANIFEST = {"pyproject.toml": "[project]\nname = 'gallery'\n", "uv.lock": "version = 1\n"}
+PINNED = {"pyproject.toml": b"[project]\nname = 'gallery'\n# pinned\n", "uv.lock": b"version = 1\n# pinned\n"}
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+class Scene:
+    """An environment in a project, and what is said of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.project = directory / "gallery"
+        self.store = make_environment(self.project / "env")
+        write_tree(self.project, MANIFEST)
+        self.environment = Environment(
+            prefix=self.store.prefix, kind=EnvironmentKind.VENV, python=self.store.prefix / "bin/python"
+        )
+        self.heard: list[str] = []
+
+    @property
+    def session(self) -> Session:
+        return open_session({}).listening(self._hear)
+
+    def looks(self) -> dict[str, tuple[object, ...]]:
+        """The project and the environment in it; of times only those below the project itself."""
+        return picture(self.project, times=False)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Noted):
+            self.heard.append(event.message)
+
+
+def _pin(scene: Scene, *, version: str = "") -> None:
+    receipt = receipt_of(FIRST)
+    record = PinRecord(
+        stage=PinStage.PINNING,
+        at=FIRST.at,
+        tool_version="0.1.0",
+        prefix=Path("env"),
+        manager=Manager.UV,
+        requirement=f"{receipt.distribution}=={version or receipt.version}",
+        payload={},
+        files=(),
+        additions=(),
+        pieces=(),
+    )
+    project_pin.put(scene.project, record, {}, PINNED)
+
+
+def _set_up_with_pin(scene: Scene) -> None:
+    """As `setup --pin` does it: the note, the project's pin, and then the commit."""
+    with open_transaction(scene.store) as transaction:
+        transaction.perform(swap_moves())
+        transaction.add(PROJECT, f"{scene.project}\n")
+        _pin(scene)
+        transaction.commit(receipt_of(FIRST))
+
+
+def test_a_setup_that_dies_takes_the_pin_of_its_project_with_it(scenery: Path) -> None:
+    outcomes = set()
+    before, after = Scene(scenery / "plain"), Scene(scenery / "pinned")
+    _set_up_with_pin(after)
+
+    def cut(step: int) -> bool:
+        scene = Scene(scenery / str(step))
+        died = dies_at(step, lambda: _set_up_with_pin(scene))
+        told = notices(scene.environment)
+        assert mend(scene.session, scene.environment) == bool(told)
+        assert not notices(scene.environment)
+        assert bool(scene.heard) == bool(told)
+        held = scene.store.read_receipt() is not None
+        assert set(scene.looks()) == set((after if held else before).looks())
+        assert (scene.project / "uv.lock").read_bytes() == (PINNED if held else _plain())["uv.lock"]
+        outcomes.add(held)
+        return died
+
+    assert len(list(steps_of(cut, stride=STRIDE))) > 15
+    assert outcomes == {True, False}
+
+
+def _plain() -> dict[str, bytes]:
+    return {name: text.encode() for name, text in MANIFEST.items()}
+
+
+def test_a_mending_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
+    before = Scene(scenery / "plain").looks()
+
+    def cut(step: int) -> bool:
+        scene = Scene(scenery / str(step))
+        transaction = open_transaction(scene.store)
+        transaction.perform(swap_moves())
+        transaction.add(PROJECT, f"{scene.project}\n")
+        _pin(scene)  # and here it dies
+        died = dies_at(step, lambda: mend(scene.session, scene.environment))
+        mend(scene.session, scene.environment)
+        assert scene.looks() == before
+        return died
+
+    assert len(list(steps_of(cut, stride=STRIDE))) > 10
+
+
+def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    open_transaction(scene.store).perform(swap_moves())
+    where = scene.store.prefix
+    sentence = f"the setup of {FIRST.at} was interrupted; to have the environment as it was before it"
+    assert notices(scene.environment) == (f"{sentence}: fastinstall rollback --yes --prefix {where}",)
+    assert mend(scene.session, scene.environment)
+    assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is as it was before it"]
+    assert not mend(scene.session, scene.environment)
+
+
+def test_a_rollback_that_was_cut_off_is_finished_with_the_pin_of_the_project(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "one")
+    before = scene.looks()
+    _set_up_with_pin(scene)
+    journal = scene.store.directory(FIRST.id) / JOURNAL
+    journal.write_text(f'{journal.read_text()}{{"event":"undoing","reason":"rollback"}}\n')
+    assert mend(scene.session, scene.environment)
+    told = f"undoing the setup of {FIRST.at} had been interrupted; it is finished"
+    assert scene.heard == [
+        f"{told}: the environment is as it was before that",
+        f"taken back: the pin of {scene.project}",
+    ]
+    assert scene.looks() == before
+
+
+def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
+    scene = Scene(scenery)
+    before = scene.looks()
+    found = set()
+    for step in range(0, 40, 2):
+        dies_at(step, lambda: open_transaction(scene.store))
+        if notices(scene.environment) and scene.store.unfinished() is None:
+            found.add(notices(scene.environment)[0].partition(";")[0])
+            assert mend(scene.session, scene.environment)
+            assert scene.heard.pop().endswith("it had changed nothing, and what it had begun is cleared away")
+        else:
+            mend(scene.session, scene.environment)
+        assert scene.looks() == before
+    assert f"the run of {FIRST.at} was interrupted" in found
+
+
+def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    open_transaction(scene.store).perform(swap_moves())
+    before = scene.looks()
+    with locked(scene.store.prefix):
+        assert notices(scene.environment) == ()
+        assert not mend(scene.session, scene.environment)
+        with pytest.raises(RefusedError, match="works on this environment"), mended(scene.session, scene.environment):
+            pass
+    assert scene.looks() == before
+
+
+def test_a_pin_that_was_cut_short_is_told_and_finished(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    _set_up_with_pin(scene)
+    record = project_pin.read_record(scene.project)
+    assert record is not None
+    project_pin._write(scene.project, replace(record, stage=PinStage.UNPINNING))
+    (notice,) = notices(scene.environment)
+    assert notice.startswith(f"a change of the pin in {scene.project} was interrupted; to finish it: ")
+    assert mend(scene.session, scene.environment)
+    assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is brought to its end"]
+    assert not (scene.project / ".fastinstall").exists()
+
+
+def test_a_pin_that_is_another_after_the_recovery_is_told(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    _set_up_with_pin(scene)
+    transaction = open_transaction(scene.store, replace(FIRST, id="20261121T101500Z-0000aa"))
+    write_tree(transaction.stage, {"new": "new"})
+    transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/new", kept="stage/new"),))
+    project_pin.take_back(scene.project)
+    _pin(scene, version="99")
+    assert mend(scene.session, scene.environment)
+    assert "is pinned to pillow==99, and pillow==" in scene.heard[-1]
+    assert "fastinstall guard install --pin --yes" in scene.heard[-1]
+
+
+def test_a_pin_that_cannot_be_taken_back_does_not_keep_the_environment_from_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    _set_up_with_pin(scene)
+    (scene.project / ".fastinstall/pin.json").write_text("{")
+    journal = scene.store.directory(FIRST.id) / JOURNAL
+    journal.write_text(f'{journal.read_text()}{{"event":"undoing","reason":"rollback"}}\n')
+    assert mend(scene.session, scene.environment)
+    assert scene.store.transactions() == ()
+    assert f"the pin of {scene.project} stays" in scene.heard[-1]
+
+
+def test_an_interruption_in_time_is_as_before_and_a_late_one_says_so(tmp_path: Path) -> None:
+    store: Store = make_environment(tmp_path / "env")
+    with pytest.raises(KeyboardInterrupt) as caught, late_interruptions_told(store.prefix, "setup"):
+        _interrupted_before_its_commit(store)
+    assert not isinstance(caught.value, LateInterruption)
+    for verb, work in (("setup", set_up), ("rollback", rollback)):
+        with pytest.raises(LateInterruption, match=f"interrupted when the {verb} was done already"):
+            _interrupted_after(work, store, verb)
+
+
+def _interrupted_after(work: Callable[[Store], object], store: Store, verb: str) -> None:
+    with late_interruptions_told(store.prefix, verb):
+        work(store)
+        raise KeyboardInterrupt
+
+
+def _interrupted_before_its_commit(store: Store) -> None:
+    with open_transaction(store) as transaction:
+        transaction.perform(swap_moves())
+        raise KeyboardInterrupt

@@ -1,0 +1,40 @@
+from fastinstall.cli.render_history import history_text
+from fastinstall.model.history import PastTransaction, Phase, Transactions
+
+SETUP = PastTransaction(
+    id="20261121T100000Z-000001",
+    at="2026-11-21T10:00:00Z",
+    state=Phase.COMMITTED,
+    verb="setup",
+    stack="pillow 13.0.0+simd.v2.v3",
+    sequence=1,
+    held="22.5 MB",
+    held_bytes=22_500_000,
+)
+DAMAGED = PastTransaction(
+    id="20261122T100000Z-000002",
+    at="",
+    state=Phase.DAMAGED,
+    verb="",
+    stack="",
+    sequence=0,
+    held="512 B",
+    held_bytes=512,
+    problem="journal.jsonl:2: not JSON",
+)
+
+
+def test_columns_are_aligned_and_end_with_a_total() -> None:
+    text = history_text(Transactions(transactions=(DAMAGED, SETUP), held_bytes=22_500_512))
+    assert text.split("\n") == [
+        "ID                       BEGAN                 STATE        HOLDS  WHAT",
+        "20261122T100000Z-000002  unknown               damaged      512 B  unknown",
+        "20261121T100000Z-000001  2026-11-21T10:00:00Z  committed  22.5 MB  setup pillow 13.0.0+simd.v2.v3",
+        "20261122T100000Z-000002: journal.jsonl:2: not JSON",
+        "they hold 22.5 MB in all",
+    ]
+
+
+def test_where_there_is_nothing_that_is_said() -> None:
+    nothing = Transactions(transactions=(), held_bytes=0)
+    assert history_text(nothing) == "nothing to undo: fastinstall has set up nothing here"

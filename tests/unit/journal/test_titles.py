@@ -1,0 +1,36 @@
+"""What a transaction was is read from its plan, and a plan that cannot be read is no reason to stop."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fastinstall.journal.layout import PLAN
+from fastinstall.journal.titles import Title, title_of
+
+BUILD = {"kind": "build", "distribution": "pillow", "version": "13.0.0+simd.v3"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "title"),
+    [
+        (
+            {"verb": "doctor --fix", "steps": [{"kind": "prove"}, BUILD]},
+            Title(verb="doctor --fix", stack="pillow 13.0.0+simd.v3"),
+        ),
+        ({"summary": "pillow and so on", "steps": [BUILD]}, Title(verb="setup", stack="pillow 13.0.0+simd.v3")),
+        ({"summary": "guard install"}, Title(verb="guard install")),
+        ({"steps": "none"}, Title(verb="setup")),
+        ([], Title()),
+    ],
+)
+def test_the_title_is_verb_and_stack(tmp_path: Path, plan: object, title: Title) -> None:
+    (tmp_path / PLAN).write_text(json.dumps(plan))
+    assert title_of(tmp_path) == title
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])
+def test_without_a_readable_plan_there_is_none(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / PLAN).write_bytes(content)
+    assert title_of(tmp_path) == Title()
