@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.journal import additions, directories, disengage, moves
 from fastinstall.journal.disengage import Engagement
-from fastinstall.journal.entries import Adding
+from fastinstall.journal.entries import Adding, Yielding
 from fastinstall.journal.known import Known
 from fastinstall.journal.log import Act, Log
 from fastinstall.journal.relocate import Mover
@@ -59,8 +59,14 @@ def in_the_way(act: Placed, known: Known) -> Iterator[str]:
             yield from (item.move.live for item in act.items if moves.blocks(item, known))
 
 
-def take_back(act: Placed, store: Store, mover: Mover) -> None:
+def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = None) -> None:
     """Undo an act; nothing to do where that has happened already.
+
+    Args:
+        act: which.
+        store: of the environment.
+        mover: of the transaction.
+        left: to another program, where something is.
 
     Raises:
         OSError: as the kernel says; nothing of before has been overwritten.
@@ -72,10 +78,13 @@ def take_back(act: Placed, store: Store, mover: Mover) -> None:
             additions.withdraw(store, (act,))
         case Batch():
             for item in reversed(act.items):
-                moves.undo(item, mover)
-            for directory in moves.parents(act.items):
-                files.sync_directory(directory)
+                if left is None:
+                    moves.undo(item, mover)
+                elif item.move.live not in left.paths:
+                    moves.undo(moves.coming(item) if item.move.live in left.dropped else item, mover)
             directories.remove_empty(store.prefix, act.created)
+            for directory in dict.fromkeys((*moves.parents(act.items), *directories.above(store.prefix, act.created))):
+                files.sync_directory(directory)
 
 
 def lost_by(acts: Sequence[Placed]) -> Iterator[str]:

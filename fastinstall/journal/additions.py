@@ -90,10 +90,12 @@ def _withdraw(store: Store, adding: Adding) -> None:
     rest = content if _is_as_before(content, adding) else without(content, adding)
     if adding.size < 0 and not rest:
         live.unlink()  # it was not there before, and holds nothing but ours
+        files.sync_directory(live.parent)
     elif rest != content:
         _write(store, adding, rest)
     if adding.size >= 0 and _is_as_before(rest, adding):
         os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
+        files.sync_tree(live)
 
 
 def _is_as_before(content: bytes, adding: Adding) -> bool:
@@ -103,7 +105,7 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
 def _write(store: Store, adding: Adding, content: bytes) -> None:
     """By a draft beside it, whose name the journal knows."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
-    live.parent.mkdir(parents=True, exist_ok=True)
+    files.make_directories(live.parent)
     mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -9,6 +9,7 @@ from fastinstall.journal import directories
 from fastinstall.journal.entries import Begun, Moving
 from fastinstall.journal.fingerprint import fingerprint
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.rules.messages import quote
 from fastinstall.system import files
 
 
@@ -21,8 +22,10 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun)
     """
     _check(planned, prefix, work)
     coming = [move for move in planned if move.kind is not MoveKind.OUT]
-    for move in coming:
-        files.sync_tree(work / move.kept)
+    with files.syncing(work / move.kept for move in coming):
+        manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
+    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
+        files.sync_directory(work / path)
     remembered = {directory.path for directory in begun.directories}
     on_the_way = directories.ancestors(move.live for move in planned)
     created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
@@ -32,7 +35,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun)
         inodes=tuple(_inode(prefix / move.live) for move in planned),
         created=created,
         directories=directories.remember(prefix, (path for path in changing if path not in remembered)),
-        manifest={path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()},
+        manifest=manifest,
     )
 
 
@@ -47,7 +50,9 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
             if present[path] and not expected:
                 raise _in_the_way(path, prefix)
             if expected and not present[path]:
-                raise FailedError(f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {path}")
+                raise FailedError(
+                    f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
+                )
         there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
 
 
@@ -70,7 +75,7 @@ def _check_form(move: Move) -> None:
 
 
 def _in_the_way(path: Path, prefix: Path) -> RefusedError:
-    hint = f"see whose it is, and move it away: ls -ld {path}; then: fastinstall setup --prefix {prefix}"
+    hint = f"see whose it is, and move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
     return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
 
 

@@ -1,6 +1,6 @@
 """Directories as they were: their entries' names, modes and modification times, to be given back."""
 
-import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -8,6 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.model.immutable import immutable
+from fastinstall.system import files
+
+_STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY)
+"""It has entries (rmdir(2) knows two names for that), is gone, is something else, or something is mounted there."""
 
 
 @immutable
@@ -45,7 +49,7 @@ def restore(prefix: Path, directories: Iterable[Directory]) -> None:
     """
     for directory in directories:
         path = prefix / directory.path
-        if path.is_dir() and _names(path) == directory.names:
+        if path.is_dir() and path.stat().st_mtime_ns != directory.mtime_ns and _names(path) == directory.names:
             os.utime(path, ns=(path.stat().st_atime_ns, directory.mtime_ns))
 
 
@@ -56,15 +60,31 @@ def remake(prefix: Path, directories: Iterable[Directory]) -> None:
         for directory in directories:
             if not (prefix / directory.path).is_dir():
                 (prefix / directory.path).mkdir(mode=directory.mode)
+                files.sync_directory((prefix / directory.path).parent)
     finally:
         os.umask(umask)
 
 
 def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
-    """Take directories away, the last one first; those that somebody else's entries are in by now stay."""
+    """Take directories away, the last one first; those that somebody else's entries are in by now stay.
+
+    Raises:
+        OSError: as the kernel says of one that could go.
+    """
     for path in reversed(tuple(paths)):
-        with contextlib.suppress(OSError):
+        if not (prefix / path).is_dir():
+            continue  # a disk that is read-only refuses even to remove what is not there
+        try:
             (prefix / path).rmdir()
+        except OSError as error:
+            if error.errno not in _STAYS:
+                raise
+
+
+def above(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
+    """The directories whose entries change when some are made or taken away: those that are there, each once."""
+    found = dict.fromkeys((prefix / path).parent for path in paths)
+    return (directory for directory in found if directory.is_dir())
 
 
 def files_below(prefix: Path, pattern: str) -> Iterator[str]:

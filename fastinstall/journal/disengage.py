@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall.journal.directories import ancestors, directories_below, files_below, remake, remove_empty
 from fastinstall.journal.engage import ALWAYS, is_as_before, is_file
-from fastinstall.journal.fingerprint import bytecode, is_bytecode, is_ours
+from fastinstall.journal.fingerprint import bytecode, digest, is_bytecode, is_ours
 from fastinstall.journal.known import Known
 from fastinstall.journal.log import Log
 from fastinstall.journal.relocate import Mover
@@ -91,14 +91,15 @@ def undo(item: Engagement, mover: Mover) -> None:
     for path in _came(item):
         _take_away(item.prefix / path, next(places), mover)
     for copy, copied in _touched(item):
-        if os.path.lexists(copy) and not _is_back(item, copied):
+        if os.path.lexists(copy) and not _is_back(item, copy, copied):
             _keep_later_revisions(item, copy, copied)
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
-    for directory in item.engaging.directories:
-        if (item.prefix / directory.path).is_dir():
-            files.sync_directory(item.prefix / directory.path)
     remove_empty(item.prefix, (*item.engaging.created, *_made_in_grounds(item)))
+    for path in (*item.engaging.created, *(each.path for each in item.engaging.directories)):
+        if (item.prefix / path).is_dir():
+            files.sync_directory(item.prefix / path)
     mover.move(item.area, item.work / "stage" / f"{item.area.name}.undone")
+    files.sync_directory(item.area.parent)
 
 
 def _touched(item: Engagement) -> Iterator[tuple[Path, Copied]]:
@@ -151,10 +152,12 @@ def _take_away(live: Path, gone: Path, mover: Mover) -> None:
         live.unlink()
 
 
-def _is_back(item: Engagement, copied: Copied) -> bool:
+def _is_back(item: Engagement, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
-    if copied.path != HISTORY or item.engaged is None:
+    if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
+        return digest(copy) != copied.digest
+    if item.engaged is None:
         return False
     live = item.prefix / HISTORY
     return later(live, _after(item.engaged)) is None and later(live, (copied.digest,)) is not None

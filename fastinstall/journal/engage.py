@@ -49,17 +49,20 @@ def prepare(stretch: Stretch, prefix: Path, area: Path, work: Path) -> Engaging:
 
 
 def outcome(engaging: Engaging, prefix: Path) -> Engaged:
-    """What a stretch came to, with what it brought forced to the disk."""
+    """What a stretch came to, with what it brought and what it took away forced to the disk."""
     untouched = tuple(
         each.path for each in engaging.copies if not is_bytecode(each.path) and is_as_before(each, prefix)
     )
     grounds = (path for ground in engaging.grounds for path in files_below(prefix, ground))
     announced = dict.fromkeys((*sorted(engaging.paths), *grounds, *records.unannounced(engaging, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
-    for path in brought:
-        files.sync_tree(prefix / path)
+    with files.syncing(prefix / path for path in brought):
+        manifest = {path: digest(prefix / path) for path in brought}
+    there = (prefix / path for path in (*engaging.created, *(each.path for each in engaging.directories)))
+    for directory in filter(Path.is_dir, there):
+        files.sync_directory(directory)
     return Engaged(
-        manifest={path: digest(prefix / path) for path in brought},
+        manifest=manifest,
         untouched=tuple(untouched),
         removed=tuple(each.path for each in engaging.directories if not (prefix / each.path).is_dir()),
     )
@@ -88,8 +91,8 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
         files.copy(prefix / path, copy)
         status = copy.lstat()
         yield Copied(path=path, digest=digest(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns)
-    for directory in (area / "copies", area, area.parent):
-        files.sync_directory(directory)
+    files.sync_tree(area)
+    files.sync_directory(area.parent)
 
 
 def _caches(paths: Iterable[str]) -> Iterator[str]:

@@ -7,12 +7,15 @@ whole can still be undone.
 import json
 import typing
 
-from fastinstall.errors import DocumentError
+from fastinstall.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.directories import Directory
 from fastinstall.journal.stretch import Engaged, Engaging
 from fastinstall.model.codec import decode, encode, kind_of
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move
+from fastinstall.model.stored import refuse_other_schema
+
+SCHEMA = "fastinstall.journal/1"
 
 
 @immutable
@@ -41,6 +44,9 @@ class Begun:
         work: where its `stage` and `aside` lie.
         created: directories of ours that did not exist, outermost first.
         directories: whose entries change.
+        tool_version: of the fastinstall that writes the journal; empty where an older one did not note it.
+        schema: of the journal. An event that undoing has to heed and that today's readers do not know bears a name
+            that they refuse; whatever changes what today's events mean takes another number.
     """
 
     id: str
@@ -49,6 +55,8 @@ class Begun:
     work: str
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
+    tool_version: str = ""
+    schema: str = SCHEMA
 
 
 @immutable
@@ -145,13 +153,41 @@ class Committed:
 
 
 @immutable
+class Yielding:
+    """What another program has put in our place stays when this is undone.
+
+    Attributes:
+        paths: of moves that are not undone; what stood there before is kept for people.
+        areas: of stretches that are not undone.
+        dropped: where ours goes, and what stood there before is kept likewise: it would contradict theirs.
+    """
+
+    paths: tuple[str, ...]
+    areas: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+
+
+@immutable
 class Undoing:
     """Undoing began, and has to be brought to its end."""
 
     reason: str
 
 
-Entry = Begun | Moving | Moved | Engaging | Engaged | Spreading | Spread | Adding | Committing | Committed | Undoing
+Entry = (
+    Begun
+    | Moving
+    | Moved
+    | Engaging
+    | Engaged
+    | Spreading
+    | Spread
+    | Adding
+    | Committing
+    | Committed
+    | Yielding
+    | Undoing
+)
 _ENTRIES: dict[str, type[Entry]] = {kind_of(cls): cls for cls in typing.get_args(Entry)}
 
 
@@ -160,20 +196,29 @@ def to_line(entry: Entry) -> str:
     return json.dumps({"event": kind_of(type(entry)), **encode(entry)}, separators=(",", ":"))
 
 
-def to_entry(line: str, *, where: str) -> Entry:
-    """Read one line.
+def to_entry(line: str, *, where: str, version: str = "") -> Entry:
+    """Read one line. Keys that nobody knows here are passed over: a later fastinstall may have added them.
 
     Args:
         line: without its newline.
         where: its file and number, for messages.
+        version: of the fastinstall that wrote it; empty where that is not known.
 
     Raises:
+        LaterDocumentError: its event, or the schema that it begins, is not known here.
         DocumentError: it is malformed; names the key.
     """
     try:
         data = json.loads(line)
     except ValueError as error:
         raise DocumentError(where, "", f"not JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("event") not in _ENTRIES:
+    event = data.get("event") if isinstance(data, dict) else None
+    if not isinstance(event, str):
         raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
-    return decode(_ENTRIES[data.pop("event")], data, file=where)
+    if event == kind_of(Begun):
+        refuse_other_schema(
+            "journal", data.get("schema", SCHEMA), file=where, version=str(data.get("tool_version", ""))
+        )
+    if event not in _ENTRIES:
+        raise LaterDocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}", version=version)
+    return decode(_ENTRIES[data.pop("event")], data, file=where, strict=False)

@@ -26,6 +26,16 @@ def is_ours(tree: Path, live: str, known: Known) -> bool:
     return all(_is_known(path, key, known) for key, path in _files(tree, live))
 
 
+def is_whole(tree: Path, live: str, known: Known) -> bool:
+    """Whether a tree is what is known there: ours, and nothing of it is missing.
+
+    What stood there before may be a part of what was brought in, file by file the same.
+    """
+    found = {key for key, _ in _files(tree, live)}
+    expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
+    return expected <= found and is_ours(tree, live, known)
+
+
 def digest(path: Path) -> str:
     """What tells a file's content, or a symbolic link's target, from others."""
     if path.is_symlink():

@@ -6,13 +6,16 @@ outlives them. While it lies there, the transaction does not exist, and `sweep` 
 first line names.
 """
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 
-from fastinstall.errors import DocumentError, RefusedError
+from fastinstall import __version__
+from fastinstall.errors import DamagedError, DocumentError, RefusedError
 from fastinstall.journal import directories
+from fastinstall.journal.bounds import refuse_ways_out
 from fastinstall.journal.entries import Begun
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
@@ -20,7 +23,9 @@ from fastinstall.journal.log import Log, State
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.model import codec
-from fastinstall.system import files
+from fastinstall.rules.messages import quote
+from fastinstall.rules.secrets import redacted
+from fastinstall.system import files, signals, trouble
 
 _LOOSE = re.compile(r"\.fastinstall-[0-9]{8}T[0-9]{6}Z-[0-9a-f]+\.jsonl")
 
@@ -29,18 +34,23 @@ def lay(store: Store, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[st
     """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
 
     Raises:
-        RefusedError: site-packages lies outside of the environment.
+        RefusedError: site-packages, or where we keep what is ours, lies outside of the environment.
         OSError: as the kernel says; what had been made is removed.
+        DamagedError: it could not be.
     """
+    for path in (SHARE, ROOT, TRANSACTIONS):
+        _inside(store, store.prefix / path)
+    if os.path.lexists(store.directory(stamp.id)):
+        raise FileExistsError(errno.EEXIST, "is there already", str(store.directory(stamp.id)))
     begun = _foresee(store, stamp, _inside(store, site_packages))
     loose = Journal(_loose_file(store, begun))
     try:
         loose.append(begun)
-        _build(store, begun, codec.dump(plan))
+        _build(store, begun, redacted(codec.dump(plan)))
         files.rename(loose.file, store.journal(begun.id).file)
         _settle(loose.file.parent, store.directory(begun.id))
     except BaseException:
-        _dismantle(store, loose, Log(entries=(begun,)))
+        _abandon(store, loose, begun)
         raise
     return begun
 
@@ -60,12 +70,12 @@ def sweep(store: Store) -> None:
         _dismantle(store, Journal(file), _readable(file))
 
 
-def _inside(store: Store, site_packages: PurePath) -> str:
+def _inside(store: Store, directory: PurePath) -> str:
     prefix = os.path.realpath(store.prefix)
-    relative = os.path.relpath(os.path.realpath(site_packages), prefix)
+    relative = os.path.relpath(os.path.realpath(directory), prefix)
     if PurePath(relative).parts[:1] == ("..",):
-        hint = f"fastinstall doctor environment --prefix {store.prefix}"
-        raise RefusedError(f"{site_packages}: lies outside of the environment {store.prefix}", hint=hint)
+        hint = f"fastinstall doctor environment --prefix {quote(store.prefix)}"
+        raise RefusedError(f"{directory}: lies outside of the environment {store.prefix}", hint=hint)
     return relative
 
 
@@ -82,6 +92,7 @@ def _foresee(store: Store, stamp: Stamp, site_packages: str) -> Begun:
         work=own if _one_mount(ground, store.prefix / site_packages) else beside,
         created=created,
         directories=directories.remember(store.prefix, (".", *chain, site_packages)),
+        tool_version=__version__,
     )
 
 
@@ -114,10 +125,29 @@ def _settle(*paths: Path) -> None:
         files.sync_directory(directory)
 
 
+def _abandon(store: Store, loose: Journal, begun: Begun) -> None:
+    with signals.deferred():
+        try:
+            _dismantle(store, loose, Log(entries=(begun,)))
+        except OSError as error:
+            raise DamagedError(
+                f"{trouble.reason(error, store.prefix)}: a transaction could not be begun, nor its traces be removed",
+                hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
+            ) from error
+
+
 def _readable(file: Path) -> Log:
+    """The lines of a loose journal; none where the process died in the first one: nothing had been made yet then.
+
+    Raises:
+        DocumentError: it was damaged, or written by a later fastinstall: what it names is left alone.
+    """
     try:
         return Journal(file).read()
-    except DocumentError:  # the process died in its first line: nothing had been made yet
+    except DocumentError as error:
+        if b"\n" in file.read_bytes():
+            away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
+            raise error.hinting(f"look what it names, and put it away: {away}") from None
         return Log(entries=())
 
 
@@ -125,10 +155,13 @@ def _dismantle(store: Store, loose: Journal, log: Log) -> None:
     begun = log.begun
     remembered = log.directories if log.state is not State.COMMITTED else ()
     if begun is not None:
+        refuse_ways_out(store.prefix, log)
         _remove(store, begun)
+        _settle(*directories.above(store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")))
     directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
-    loose.file.unlink(missing_ok=True)
+    files.discard(loose.file)
     directories.restore(store.prefix, remembered)
+    _settle(loose.file.parent)
 
 
 def _remove(store: Store, begun: Begun) -> None:

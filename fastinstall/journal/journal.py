@@ -1,10 +1,13 @@
 """A journal on the disk: lines are only ever appended, each of them durable before its act."""
 
+import contextlib
 import os
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
+from fastinstall.journal.bounds import refuse_escapes
 from fastinstall.journal.entries import Entry, to_line
+from fastinstall.journal.lines import whole_size
 from fastinstall.journal.log import Log, to_log
 from fastinstall.system import files
 
@@ -26,24 +29,32 @@ class Journal:
             OSError: it could not be written; the journal reads as if it had not been tried.
         """
         self._cut_torn_line()
-        files.append_line(self.file, to_line(entry))
+        whole = self.file.stat().st_size if self.file.exists() else 0
+        try:
+            files.append_line(self.file, to_line(entry))
+        except OSError:
+            with contextlib.suppress(OSError):  # a line that may not last must not count now
+                os.truncate(self.file, whole)
+            raise
 
     def read(self) -> Log:
         """All whole lines.
 
         Raises:
-            DocumentError: the file is missing or one of its lines is malformed.
+            DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
         """
         try:
             text = self.file.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError as error:
             raise DocumentError(self.file, "", f"cannot be read: {error.strerror}") from error
-        return to_log(text, file=self.file)
+        log = to_log(text, file=self.file)
+        refuse_escapes(log, self.file)
+        return log
 
     def _cut_torn_line(self) -> None:
         if not self.file.exists():
             return
         content = self.file.read_bytes()
-        whole = content.rfind(b"\n") + 1
+        whole = whole_size(content)
         if whole < len(content):
             os.truncate(self.file, whole)

@@ -15,9 +15,11 @@ from fastinstall.journal.entries import (
     Spread,
     Spreading,
     Undoing,
+    Yielding,
     to_entry,
 )
 from fastinstall.journal.known import Known, known
+from fastinstall.journal.lines import whole_lines
 from fastinstall.journal.records import is_record
 from fastinstall.journal.stretch import Engaged, Engaging
 from fastinstall.model.immutable import immutable
@@ -66,6 +68,11 @@ class Log:
     def undoing(self) -> Undoing | None:
         """Why it is being undone, if it is."""
         return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
+
+    @property
+    def yielding(self) -> Yielding | None:
+        """What is left to another program when it is undone, if something is."""
+        return next((entry for entry in self.entries if isinstance(entry, Yielding)), None)
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -131,10 +138,13 @@ class Log:
 
 
 def to_log(text: str, *, file: PurePath) -> Log:
-    """Read a journal; a last line without its newline is one that death interrupted, and is dropped.
+    """Read a journal; a last line that death or a power failure interrupted is dropped.
 
     Raises:
+        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be understood.
         DocumentError: a whole line is malformed; names the file, the line and the key.
     """
-    lines = enumerate(text.split("\n")[:-1], start=1)
-    return Log(entries=tuple(to_entry(line, where=f"{file}:{number}") for number, line in lines))
+    lines = [(f"{file}:{number}", line) for number, line in enumerate(whole_lines(text), start=1)]
+    entries = [to_entry(line, where=where) for where, line in lines[:1]]
+    version = next((entry.tool_version for entry in entries if isinstance(entry, Begun)), "")
+    return Log(entries=(*entries, *(to_entry(line, where=where, version=version) for where, line in lines[1:])))

@@ -7,10 +7,11 @@ what is where, so it can be cut off and begun again any number of times.
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.journal.entries import Moving
-from fastinstall.journal.fingerprint import is_ours
+from fastinstall.journal.fingerprint import is_ours, is_whole
 from fastinstall.journal.known import Known, known
 from fastinstall.journal.log import Log
 from fastinstall.journal.relocate import Mover
@@ -55,8 +56,14 @@ def placed(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) ->
 
 
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[Placed, ...]:
-    """The moves of a batch as a journal tells them."""
-    return placed(moving, prefix, work, certain=log.happened(moving))
+    """The moves of a batch as a journal tells them.
+
+    One that did not commit may be undone in part although its journal does not say so: the disk was full.
+    """
+    items = placed(moving, prefix, work, certain=log.happened(moving))
+    return (
+        items if log.committed else tuple(replace(item, certain=item.certain and not _is_back(item)) for item in items)
+    )
 
 
 def do(item: Placed, mover: Mover) -> None:
@@ -113,6 +120,22 @@ def is_lost(item: Placed) -> bool:
     return item.move.kind is not MoveKind.IN and not any(map(_there, (item.live, item.kept, item.swap)))
 
 
+def before(item: Placed) -> Path | None:
+    """Where what stood at `live` before is kept; None where nothing did, it is back, or it is nowhere any more."""
+    if item.move.kind is MoveKind.IN:
+        return None
+    if item.move.kind is MoveKind.OUT:
+        return item.kept if _there(item.kept) else None
+    if _there(item.swap):
+        return item.swap
+    return item.kept if _before_is_kept(item) else None
+
+
+def coming(item: Placed) -> Placed:
+    """An exchange as if nothing had stood there before: undoing it takes ours away, and brings nothing back."""
+    return replace(item, move=replace(item.move, kind=MoveKind.IN))
+
+
 def parents(items: tuple[Placed, ...]) -> Iterator[Path]:
     """The directories whose entries the moves change, each of them once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
@@ -158,8 +181,12 @@ def _before_is_kept(item: Placed) -> bool:
     if not _there(item.kept):
         return False
     return (
-        item.certain or not is_ours(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
+        item.certain or not is_whole(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
     )
+
+
+def _is_back(item: Placed) -> bool:
+    return _there(item.live) and item.live.lstat().st_ino == item.inode
 
 
 def _there(path: Path) -> bool:

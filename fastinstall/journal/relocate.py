@@ -70,10 +70,12 @@ class Mover:
     def _carry_out(self, spreading: Spreading) -> None:
         source, target = self._store.prefix / spreading.source, self._store.prefix / spreading.target
         for directory in spreading.directories:
-            (target / directory.path).mkdir(exist_ok=True)
+            files.make_directories(target / directory.path)
+        for directory in spreading.directories:
             _empty_into(source / directory.path, target / directory.path)
         for directory in reversed(spreading.directories):
             _finish(source / directory.path, target / directory.path, directory)
+        files.sync_directory(source.parent)
         self._journal.append(Spread())
 
 
@@ -99,8 +101,8 @@ def _empty_into(source: Path, target: Path) -> None:
 
 
 def _finish(source: Path, target: Path, directory: SpreadDirectory) -> None:
-    if source.is_dir():
-        source.rmdir()
     target.chmod(directory.mode)
     os.utime(target, ns=(directory.mtime_ns, directory.mtime_ns))
-    files.sync_directory(target)
+    files.sync_directory(target)  # what has come, before the place that it came from goes
+    if source.is_dir():
+        source.rmdir()

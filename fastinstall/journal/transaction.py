@@ -6,24 +6,28 @@ The caller holds the environment's lock (`system.lock.locked`) and has called `r
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Self
 
-from fastinstall.errors import DamagedError, FailedError, RefusedError
-from fastinstall.journal import additions, engage, footing, moves
+from fastinstall.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError
+from fastinstall.journal import additions, engage, footing, moves, overrun
 from fastinstall.journal.announce import announce
 from fastinstall.journal.entries import Begun, Committed, Committing, Moved
+from fastinstall.journal.receipts import receipt_data
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.stretch import Stretch
-from fastinstall.journal.undo import Terms, undo
+from fastinstall.journal.undo import ForeignError, Terms, undo
 from fastinstall.model import codec
+from fastinstall.model.migrations import migrated
 from fastinstall.model.receipt import Move, Receipt
+from fastinstall.model.stored import keeping_unknown
 from fastinstall.rules.messages import quote
-from fastinstall.system import files
+from fastinstall.rules.secrets import redacted
+from fastinstall.system import files, trouble
 
 
 def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp) -> "Transaction":
@@ -38,6 +42,7 @@ def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: P
     Raises:
         RefusedError: another one is unfinished, or site-packages lies outside of the environment.
         FailedError: its directories cannot be made; nothing has changed.
+        DamagedError: nor can those that had been made be removed.
     """
     unfinished = store.unfinished()
     if unfinished is not None:
@@ -46,13 +51,15 @@ def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: P
     try:
         begun = footing.lay(store, stamp, site_packages=site_packages, plan=plan_document)
     except OSError as error:
-        message = f"{error.filename or store.prefix}: {error.strerror or error}"
-        raise FailedError(f"{message}: no transaction could be begun", hint=f"df -h {store.prefix}") from error
+        message = f"{trouble.reason(error, store.prefix)}: no transaction could be begun"
+        raise FailedError(message, hint=trouble.advice(error, store.prefix)) from error
     return Transaction(store, begun)
 
 
 class Transaction:
     """An open transaction. As a context manager it is undone where the block fails or does not commit.
+
+    What the kernel refuses to the block leaves it as a `FailedError`: all is as before by then.
 
     Args:
         store: of the environment.
@@ -87,10 +94,8 @@ class Transaction:
         """
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
         self._journal.append(moving)
-        for path in moving.created:
-            (self._store.prefix / path).mkdir()
-        for move in planned:
-            (self.work / move.kept).parent.mkdir(parents=True, exist_ok=True)
+        for place in (*(self._store.prefix / path for path in moving.created), *self._kept_in(planned)):
+            files.make_directories(place)
         items = moves.placed(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
         for directory in moves.parents(items):
@@ -143,7 +148,7 @@ class Transaction:
         """
         own = self._store.directory(self.id)
         current = self._store.receipt_file
-        files.write_text(own / "next-receipt.json", codec.dump(codec.document("receipt", receipt)))
+        files.write_text(own / "next-receipt.json", redacted(codec.dump(self._document(receipt))))
         self._journal.append(Committing(replaces=current.exists()))
         if current.exists():
             files.rename(current, own / "previous-receipt.json")
@@ -175,13 +180,19 @@ class Transaction:
         """Bring everything back to what it was, and discard the stage.
 
         Raises:
+            RefusedError: an installer has replaced what was brought in: what it put there stays, and what was there
+                before is kept; says where.
+            FailedError: another program has altered it: everything is as before, and what was altered is kept.
             DamagedError: it could not be; says what is where and what to do.
         """
         self._over = True
+        told: FastinstallError | None = None
         try:
-            undo(self._store, self.id, Terms(reason=reason))
-        except RefusedError as error:
+            told = self._undo(reason)
+        except (RefusedError, FailedError) as error:
             raise DamagedError(error.message, hint=error.hint, details=error.details) from error
+        if told is not None:
+            raise told
 
     def __enter__(self) -> Self:
         """The transaction itself."""
@@ -194,7 +205,43 @@ class Transaction:
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
-        self.undo(f"{type(error).__name__}: {error}" if error is not None else "not committed")
+        self._undo_surely(f"{type(error).__name__}: {error}" if error is not None else "not committed")
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            prefix = self._store.prefix
+            raise FailedError(trouble.reason(error, prefix), hint=trouble.advice(error, prefix)) from error
+
+    def _undo_surely(self, reason: str) -> None:
+        """Undoing hears no interruptions; one that came just before it must not take its place."""
+        try:
+            self.undo(reason)
+        except KeyboardInterrupt:
+            if self._journal.file.exists():
+                self.undo(reason)
+            raise
+
+    def _kept_in(self, planned: Sequence[Move]) -> Iterator[Path]:
+        """Directories that have to be there, and to outlive a power failure, before something of before goes there."""
+        return ((self.work / move.kept).parent for move in planned)
+
+    def _document(self, receipt: Receipt) -> dict[str, object]:
+        """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
+        document = codec.document("receipt", receipt)
+        try:
+            before = receipt_data(self._store.prefix)
+        except DocumentError:
+            return document
+        same = before is not None and before.get("id") == receipt.id
+        return dict(keeping_unknown(migrated("receipt", before), document)) if before is not None and same else document
+
+    def _undo(self, reason: str) -> FastinstallError | None:
+        """What has to be told, where another program was at work."""
+        if overrun.is_taken_over(self._store, self.id):
+            return overrun.give_way(self._store, self.id, reason)
+        try:
+            undo(self._store, self.id, Terms(reason=reason))
+        except ForeignError:
+            return overrun.put_aside(self._store, self.id, reason)
+        return None
 
     def _move(self, items: tuple[moves.Placed, ...]) -> int:
         mover = Mover(self._store, self._journal)
@@ -205,6 +252,6 @@ class Transaction:
             except OSError as error:
                 raise FailedError(
                     f"{item.live}: {error.strerror or error}: could not be moved ({item.move.kind})",
-                    hint=f"ls -ld {item.live} {item.kept}",
+                    hint=f"ls -ld {quote(item.live)} {quote(item.kept)}",
                 ) from error
         return time.perf_counter_ns() - start

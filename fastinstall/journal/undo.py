@@ -1,13 +1,13 @@
 """Undo a transaction from its journal alone: newest move first, as often as it takes, nothing foreign destroyed."""
 
-import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.errors import DamagedError, DocumentError, RefusedError
+from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
 from fastinstall.journal import footing
 from fastinstall.journal.acts import Batch, Placed, in_the_way, lost_by, parents_of, placed, take_back
+from fastinstall.journal.bounds import refuse_ways_out
 from fastinstall.journal.entries import Begun, Undoing
 from fastinstall.journal.intruders import intruders
 from fastinstall.journal.journal import Journal
@@ -16,13 +16,18 @@ from fastinstall.journal.log import Log, State
 from fastinstall.journal.orphans import refuse_while_engaged
 from fastinstall.journal.relocate import Mover
 from fastinstall.journal.store import Store
+from fastinstall.journal.yielding import keep, yielding
 from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Risk
 from fastinstall.rules.messages import quote
-from fastinstall.system import files, signals
+from fastinstall.system import files, signals, trouble
 
 _NAMED = 20
 """So many paths a refusal names."""
+
+
+def nothing_outside(_log: Log) -> None:
+    """What is called where a caller has nothing outside to take back."""
 
 
 @immutable
@@ -32,13 +37,18 @@ class Terms:
     Attributes:
         reason: why, for the journal and for people.
         force: move foreign content out of the way instead of refusing.
+        yielding: leave what another program has put in our place, and keep what was there before (see `yielding`).
         intruders: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
             directory of another Pillow) and would contradict what comes back.
+        conclude: takes back what the transaction did outside of its environment, once undoing is announced and before
+            anything is moved; called again where it was cut off.
     """
 
     reason: str
     force: bool = False
+    yielding: bool = False
     intruders: tuple[str, ...] = ()
+    conclude: Callable[[Log], None] = nothing_outside
 
 
 @immutable
@@ -46,7 +56,7 @@ class Undone:
     """What undoing could not simply put back.
 
     Attributes:
-        kept: where foreign content lies now.
+        kept: where foreign content lies now; where the place is left to another program, what was there before.
         lost: what stood there before and had been removed by somebody since, relative to the prefix.
     """
 
@@ -54,12 +64,17 @@ class Undone:
     lost: tuple[str, ...] = ()
 
 
+class ForeignError(RefusedError):
+    """What stands where something has to return is not what we put there; nothing has changed."""
+
+
 def undo(store: Store, identifier: str, terms: Terms) -> Undone:
     """Bring an environment back to what it was before a transaction, and take its directories away.
 
     Raises:
-        RefusedError: foreign content stands where something has to return, or an engine still works there; nothing
-            has changed.
+        ForeignError: foreign content stands where something has to return; nothing has changed.
+        RefusedError: an engine still works there, or a link leads out of the environment; nothing has changed.
+        FailedError: undoing could not begin; nothing has changed.
         DamagedError: a step failed; the next call goes on where this one stopped.
         DocumentError: the journal is malformed.
     """
@@ -74,20 +89,27 @@ def undo(store: Store, identifier: str, terms: Terms) -> Undone:
 def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     log = journal.read()
     begun = _begun(log, journal)
+    refuse_ways_out(store.prefix, log)
     if any(log.outcome(stretch) is None for stretch in log.stretches):
         refuse_while_engaged(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
     acts = tuple(placed(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
-    foreign = _foreign(store, acts, log, terms)
+    left = log.yielding or (yielding(acts, log.known) if terms.yielding else None)
+    foreign = _foreign(store, acts, log, terms) if left is None else ()
     if foreign and not terms.force:
         raise _refusal(store, foreign)
+    if left is not None and log.yielding is None:
+        journal.append(left)
     _announce(journal, log, terms.reason)
+    terms.conclude(log)
     kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
     lost = tuple(lost_by(acts))
+    if left is not None:
+        kept = keep(acts, left, lambda path: _place_for(store, begun, path), mover)
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
-        take_back(act, store, mover)
+        take_back(act, store, mover, left)
     footing.lift(store, begun)
     return Undone(kept=kept, lost=lost)
 
@@ -111,22 +133,33 @@ def _foreign(store: Store, acts: Sequence[Placed], log: Log, terms: Terms) -> tu
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
     """Needed where the transaction had committed; else a full disk must not keep us from undoing."""
-    if log.state is State.COMMITTED:
+    if log.state is State.UNDOING:
+        return
+    try:
         journal.append(Undoing(reason=reason))
-    elif log.state is State.OPEN:
-        with contextlib.suppress(OSError):
-            journal.append(Undoing(reason=reason))
+    except OSError as error:
+        if log.state is State.OPEN:
+            return
+        if journal.read().state is State.UNDOING:
+            raise  # it may be read as if undoing had begun, or not
+        message = f"{trouble.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
+        raise FailedError(message, hint=trouble.advice(error, journal.file)) from error
 
 
 def _put_away(store: Store, begun: Begun, path: str, mover: Mover) -> Path:
-    own = (store.directory(begun.id), store.root / "kept" / begun.id)
-    beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
-    kept = own[1] if own[0] == beside[0] else beside[1]
-    target = _vacant(kept / path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = _place_for(store, begun, path)
+    files.make_directories(target.parent)
     mover.move(store.prefix / path, target)
     files.sync_directory(target.parent)
     return target
+
+
+def _place_for(store: Store, begun: Begun, path: str) -> Path:
+    """Where people find what stood at a path, or was to return to it."""
+    own = (store.directory(begun.id), store.root / "kept" / begun.id)
+    beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
+    kept = own[1] if own[0] == beside[0] else beside[1]
+    return _vacant(kept / path)
 
 
 def _vacant(path: Path) -> Path:
@@ -155,7 +188,7 @@ def _return_receipt(store: Store, identifier: str, log: Log) -> None:
 def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
     named = ", ".join(foreign[:_NAMED])
     more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
-    return RefusedError(
+    return ForeignError(
         f"{store.prefix}: {named}{more}: not what fastinstall put there, and it stands in the way",
         hint=f"fastinstall rollback --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
         details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
@@ -163,9 +196,8 @@ def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
 
 
 def _stuck(store: Store, identifier: str, error: OSError) -> DamagedError:
-    where = " -> ".join(str(name) for name in (error.filename, error.filename2) if name)
     return DamagedError(
-        f"{where or store.prefix}: {error.strerror or error}: the environment is not back to what it was",
-        hint=f"remove the cause, then: fastinstall rollback --prefix {store.prefix}",
+        f"{trouble.reason(error, store.prefix)}: the environment is not back to what it was",
+        hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
         details=(f"what was moved, and where to, stands in the journal of transaction {identifier}",),
     )

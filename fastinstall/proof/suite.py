@@ -116,7 +116,7 @@ def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str,
         CommandError: it cannot be made, or filled from the index.
     """
     environment = pip_environment(variables)
-    run((str(interpreter.executable), "-m", "venv", "--without-pip", str(prefix)), environment=environment)
+    run((str(interpreter.executable), "-I", "-m", "venv", "--without-pip", str(prefix)), environment=environment)
     python = prefix / "bin" / "python"
     words = ("install", "--quiet", "--only-binary", ":all:", *_REQUIRES)
     run((*argv_for(replace(interpreter, executable=python)), *words), environment=environment)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.secrets import redacted
 
 _LAST_LINES = 12
 
@@ -50,7 +51,7 @@ class CommandError(FailedError):
     """A command failed, timed out or could not be started."""
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint, details=_tail(completed))
+        super().__init__(redacted(message), hint=hint, details=_tail(completed))
         self.completed = completed
 
 
@@ -260,7 +261,7 @@ def _ending(completed: Completed) -> str:
 def _tail(completed: Completed) -> tuple[str, ...]:
     streams = (("stdout", completed.stdout), ("stderr", completed.stderr))
     return tuple(
-        f"{name}: {line}"
+        f"{name}: {redacted(line)}"
         for name, text in streams
         for line in text.rstrip().splitlines()[-_LAST_LINES:]
         if line.strip()

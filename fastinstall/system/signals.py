@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _DEFERRED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -23,8 +24,10 @@ def deferred() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         heard.append(number)
 
-    handlers = {number: signal.signal(number, note) for number in _DEFERRED}
+    handlers: dict[signal.Signals, Any] = {}
     try:
+        for deferred_signal in _DEFERRED:
+            handlers[deferred_signal] = signal.signal(deferred_signal, note)
         yield
     finally:
         for deferred_signal, handler in handlers.items():

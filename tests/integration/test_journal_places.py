@@ -22,7 +22,8 @@ from journaled import (
 )
 
 from fastinstall.errors import RefusedError
-from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin

@@ -19,8 +19,9 @@ from journaled import (
 )
 
 from fastinstall.errors import RefusedError, UsageError
+from fastinstall.journal.forget import forget
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.system import files
 

@@ -73,7 +73,7 @@ def test_whatever_came_or_went_the_way_back_is_the_same(store: Store, change: Co
 
 def test_an_engine_that_fails_halfway_is_undone_at_once(store: Store) -> None:
     before = picture(store.prefix)
-    with pytest.raises(OSError, match="No space left"), open_in(store) as transaction:
+    with pytest.raises(FailedError, match="No space left"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(fails=True))
     assert picture(store.prefix) == before
 

@@ -23,7 +23,7 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
+from fastinstall.errors import DocumentError, FailedError, RefusedError
 from fastinstall.journal.log import State
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
@@ -172,10 +172,10 @@ def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: S
     transaction = open_transaction(store)
     transaction.perform(swap_moves())
     write_tree(store.prefix / SITE, {"pillow-13.0.0.dist-info/RECORD": "pip was here"})
-    with pytest.raises(DamagedError, match=r"pillow-13\.0\.0\.dist-info"):
+    with pytest.raises(RefusedError, match="what it left stays") as caught:
         transaction.undo("failed")
-    with pytest.raises(RefusedError, match=r"pillow-13\.0\.0\.dist-info"):
-        recover(store)
+    assert any("pillow-13.0.0.dist-info" in line for line in caught.value.details)
+    assert recover(store) is None
     assert (store.prefix / SITE / "pillow-13.0.0.dist-info/RECORD").read_text() == "pip was here"
 
 
@@ -215,7 +215,7 @@ def test_a_malformed_receipt_is_named_with_its_key(store: Store) -> None:
     set_up(store)
     text = store.receipt_file.read_text(encoding="utf-8")
     store.receipt_file.write_text(text.replace('"stack_version"', '"stak_version"'), encoding="utf-8")
-    with pytest.raises(DocumentError, match=r"receipt\.json: stak_version: unknown key"):
+    with pytest.raises(DocumentError, match=r"receipt\.json: stack_version: missing"):
         store.read_receipt()
     store.receipt_file.write_text("{", encoding="utf-8")
     with pytest.raises(DocumentError, match=r"receipt\.json: not JSON"):
