@@ -11,13 +11,16 @@ import pytest
 from sandbox import NewSandbox, Sandbox
 
 FIRST = (
-    *("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py"),
+    *("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py", "test_fault_errors.py"),
+    *("test_fault_signals.py", "test_power_loss.py", "test_power_loss_elsewhere.py", "test_power_loss_setup.py"),
+    *("test_kill_states.py", "test_kill_deaths.py", "test_fault_commands.py", "test_build_pillow.py"),
     *("test_damage_catalogue.py", "test_proof_pillow.py", "test_proof_rejects.py", "test_isa_matrix.py"),
-    *("test_guard_installers.py", "test_conda_engines.py"),
-    *("test_e2e_setup.py", "test_e2e_artefacts.py", "test_swap_matrix.py", "test_swap_matrix_projects.py"),
-    *("test_e2e_merge.py", "test_e2e_conda.py", "test_e2e_failures.py"),
+    *("test_e2e_setup.py", "test_swap_matrix_projects.py", "test_swap_matrix.py", "test_e2e_conda.py"),
+    *("test_e2e_merge.py", "test_e2e_failures.py", "test_e2e_artefacts.py", "test_wizard.py", "test_conda_engines.py"),
+    *("test_guard_installers.py", "test_e2e_conda_modes.py", "test_e2e_conda_refusals.py", "test_e2e_bad_input.py"),
+    *("test_e2e_rollback.py", "test_e2e_swapped.py", "test_repair.py", "test_silence.py", "test_conda_plugin.py"),
 )
-"""Files that fork hundreds of times, while the process is small, and then those that take long."""
+"""Files that fork hundreds of times, while the process is small, and then those that take long, the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,6 +100,7 @@ class _Door:
         self._within = within
         self._number = 0
         self._busy = False
+        self._one_by_one = threading.RLock()
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
         for name in _ONE_PATH:
@@ -163,7 +165,16 @@ class _Door:
     def _pass(
         self, call: str, paths: tuple[str, ...], real: Callable[..., Any], arguments: tuple[Any, ...], keywords: Any
     ) -> Any:
-        if self._busy or not self._concerns(call, paths):
+        if not self._concerns(call, paths):
+            return real(*arguments, **keywords)
+        with self._one_by_one:
+            return self._pass_alone(call, paths, real, arguments, keywords)
+
+    def _pass_alone(
+        self, call: str, paths: tuple[str, ...], real: Callable[..., Any], arguments: tuple[Any, ...], keywords: Any
+    ) -> Any:
+        """Threads take turns, so that each boundary has a number and a moment of its own."""
+        if self._busy:
             return real(*arguments, **keywords)
         size = len(arguments[1]) if call in ("write", "pwrite") else 0
         boundary = Boundary(number=self._number, call=call, paths=paths, size=size, site=_site())

@@ -1,0 +1,79 @@
+"""Whole commands where files are shared with a cache, and where an environment lies in a container's layers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults.cases import in_memory
+from faults.scenes import PUBLISHED, Materials, Scene, make_scene, materials, picture
+from journaled import in_own_mounts, mount
+from sandbox import UV, run
+
+
+@pytest.fixture(scope="module")
+def given(shared_cache: Path) -> Materials:
+    """What environments are made of."""
+    return materials(shared_cache)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Path]:
+    """Where the environment of a test lies."""
+    with in_memory(tmp_path) as directory:
+        yield directory
+
+
+def test_files_that_uv_has_linked_from_its_cache_are_never_written_through(space: Path, given: Materials) -> None:
+    scene = make_scene("bare", space, given)
+    cache = scene.live / "uv"
+    words = ("pip", "install", "--link-mode", "hardlink", "--offline", "--no-index", "--find-links", given.published)
+    own = {**scene.variables, "UV_CACHE_DIR": str(cache)}
+    installed = run((UV, *words, "--python", scene.prefix / "bin/python", PUBLISHED), own)
+    assert installed.exit_code == 0, installed.text
+    core = next(scene.prefix.glob("lib/python3*/site-packages/PIL/_imaging.*.so"))
+    assert core.stat().st_nlink > 1, "uv has linked nothing"
+    before, cached, links = picture(scene.prefix), picture(cache), _links(cache)
+    for argv in (scene.argv, ("rollback", "--yes", "--prefix", str(scene.prefix))):
+        _done(scene, *argv)
+        assert picture(cache) == cached
+    assert picture(scene.prefix) == before
+    assert _links(cache) == links, "they are the very files, and no copies"
+    _done(scene, *scene.argv)
+    _done(scene, "guard", "remove", "--yes", "--prefix", str(scene.prefix))
+    listed = scene.cli("rollback", "--list", "--json", "--prefix", str(scene.prefix)).document
+    _done(scene, "rollback", "--yes", "--forget", listed["transactions"][0]["id"], "--prefix", str(scene.prefix))
+    assert picture(cache) == cached
+
+
+def test_an_environment_of_a_lower_layer_is_set_up_and_comes_back(space: Path, given: Materials) -> None:
+    def scenario() -> None:
+        scene = make_scene("published", space, given)
+        before = picture(scene.prefix)
+        _lay_over(scene)
+        assert picture(scene.prefix) == before
+        _done(scene, *scene.argv)
+        assert picture(scene.prefix) != before
+        _done(scene, "rollback", "--yes", "--prefix", str(scene.prefix))
+        assert picture(scene.prefix) == before
+
+    in_own_mounts(scenario)
+
+
+def _lay_over(scene: Scene) -> None:
+    """As in a container whose image holds the environment."""
+    layers = scene.space / "layers"
+    layers.mkdir()
+    mount("tmpfs", layers)
+    for name in ("upper", "work"):
+        (layers / name).mkdir()
+    lower = scene.before / scene.prefix.name
+    mount("overlay", scene.prefix, f"lowerdir={lower},upperdir={layers / 'upper'},workdir={layers / 'work'}")
+
+
+def _done(scene: Scene, *words: str) -> None:
+    result = scene.cli(*words)
+    assert result.exit_code == 0, result.text
+
+
+def _links(directory: Path) -> dict[str, int]:
+    return {str(path): path.lstat().st_nlink for path in directory.rglob("*") if path.is_file()}

@@ -1,0 +1,264 @@
+"""Real deaths by SIGKILL, at a boundary or at any time, and what the next command makes of what they leave."""
+
+import json
+import os
+import pickle
+import random
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.journal.store import Store
+from faults.doors import FORCES, Boundary
+from faults.film import Film, film
+from faults.forked import Ended, command, forked, start
+from faults.hooks import Notes, dies_at
+from faults.scenes import Scene
+from faults.trees import Pool
+from faults.verdicts import Verdict, python_sees, works
+
+TURNS = ("rollback", "setup", "doctor")
+"""The next commands, in turn."""
+
+_PATIENCE = 20.0
+_POLL = 0.0002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Death:
+    """A process that was killed, and what it left.
+
+    Attributes:
+        moment: when, for people.
+        phase: how far its transaction had come: "nothing begun", "staging", "swapping", "verifying", "committing",
+            "held", "undoing".
+        worked: PIL did before anybody recovered.
+        children: processes that outlived it.
+        next: the command that came next.
+        ended: what came of that.
+        verdict: on the environment after it.
+        unlike: what is neither as before nor as after.
+        debris: what is left in the directory for temporary files.
+    """
+
+    moment: str
+    phase: str
+    worked: bool
+    children: int
+    next: str
+    ended: Ended
+    verdict: Verdict
+    unlike: tuple[str, ...]
+    debris: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where somebody dies again and again.
+
+    Attributes:
+        scene: the environment and its command.
+        film: a run of it that was not killed.
+        pool: of the film.
+        seconds: that a run takes.
+    """
+
+    scene: Scene
+    film: Film
+    pool: Pool
+    seconds: float
+
+
+def stage_of(scene: Scene) -> Stage:
+    """Run the command of a scene once, and remember both ends."""
+    pool = scene.space / "pool"
+    work = command(scene.argv, scene.variables, scene.space)
+    started = time.monotonic()
+    taken = film(work, scene.live, pool, looked_at=lambda boundary: boundary.number == 0)
+    assert taken.ended.code == 0, taken.ended.text
+    return Stage(scene=scene, film=taken, pool=Pool(pool), seconds=time.monotonic() - started)
+
+
+def die_at(stage: Stage, number: int, turn: str) -> Death:
+    """Kill the command at a boundary inside the environment, and run the next one."""
+    _renew(stage)
+    scene = stage.scene
+    hook = dies_at(number)
+    ended = forked(command(scene.argv, scene.variables, scene.space, hook=hook, within=[scene.prefix]))
+    assert ended.code in (0, -signal.SIGKILL), ended.text
+    return _next(stage, f"boundary {number}", turn)
+
+
+def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -> Death:
+    """Kill the command some time after its start, or after its transaction has begun to move things.
+
+    Args:
+        stage: where.
+        seconds: how long after.
+        turn: the next command, one of `TURNS`.
+        aimed: the time counts from the moment at which moves are announced (or a rollback is).
+    """
+    _renew(stage)
+    scene = stage.scene
+    with tempfile.TemporaryFile() as said:
+        process = start(command(scene.argv, scene.variables, scene.space), said.fileno())
+        if aimed:
+            _await_moves(scene, process)
+        time.sleep(seconds)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+    moment = f"{seconds * 1000:.2f} ms after {'its moves were announced' if aimed else 'its start'}"
+    return _next(stage, moment, turn)
+
+
+def moments(random_numbers: random.Random, count: int, lasting: float, window: float) -> Iterator[tuple[float, bool]]:
+    """Times to die at: half of them spread over a run, half of them around its moves.
+
+    Args:
+        random_numbers: a seeded source.
+        count: so many.
+        lasting: seconds that a run takes.
+        window: seconds that are aimed at, from the announcement of moves on.
+    """
+    for number in range(count):
+        aimed = number % 2 == 1
+        yield random_numbers.uniform(0, window if aimed else lasting), aimed
+
+
+def acts(stage: Stage) -> list[Boundary]:
+    """The boundaries inside the environment, as `die_at` numbers them, from the first move to the end.
+
+    Forces are left out, which change nothing that another process could see.
+    """
+    _renew(stage)
+    scene, notes, kept = stage.scene, Notes(), stage.scene.space / "notes"
+
+    def work() -> int:
+        code = command(scene.argv, scene.variables, scene.space, hook=notes, within=[scene.prefix])()
+        kept.write_bytes(pickle.dumps(notes.passed))
+        return code
+
+    ended = forked(work)
+    assert ended.code == 0, ended.text
+    passed: list[Boundary] = pickle.loads(kept.read_bytes())  # noqa: S301 (written by this program)
+    first = next(boundary.number for boundary in passed if "journal.moves.do" in boundary.site or _is_undoing(boundary))
+    return [boundary for boundary in passed if boundary.number >= first and boundary.call not in FORCES]
+
+
+def _is_undoing(boundary: Boundary) -> bool:
+    return "journal.undo.undo" in boundary.site
+
+
+def _renew(stage: Stage) -> None:
+    stage.pool.lay(stage.film.before, stage.scene.live)
+
+
+def _next(stage: Stage, moment: str, turn: str) -> Death:
+    scene = stage.scene
+    phase, left = phase_of(scene.prefix), _outliving(scene)
+    _await(lambda: not _outliving(scene))
+    worked = works(scene.prefix)
+    ended = forked(command(_words(scene, turn), scene.variables, scene.space))
+    unlike = _unlike(stage)
+    verdict = next((verdict for verdict, paths in unlike.items() if not paths), Verdict.LOST)
+    return Death(
+        moment=moment,
+        phase=phase,
+        worked=worked,
+        children=len(left),
+        next=turn,
+        ended=ended,
+        verdict=verdict,
+        unlike=min(map(tuple, unlike.values()), key=len),
+        debris=tuple(sorted(path.name for path in (scene.live / "tmp").iterdir())),
+    )
+
+
+def phase_of(prefix: Path) -> str:
+    """How far the newest transaction of an environment had come, by its journal."""
+    journals = sorted((*prefix.glob("share/fastinstall/tx/*/journal.jsonl"), *prefix.glob("**/.fastinstall-*.jsonl")))
+    if not journals:
+        return "nothing begun"
+    newest = max(journals, key=lambda path: path.name if path.name != "journal.jsonl" else path.parent.name)
+    lines = newest.read_text(encoding="utf-8").split("\n")[:-1]
+    events = [json.loads(line)["event"] for line in lines]
+    if "undoing" in events:
+        return "undoing"
+    return next((phase for event, phase in _PHASES.items() if event in events), "staging")
+
+
+_PHASES = {"committed": "held", "committing": "committing", "moved": "verifying", "moving": "swapping"}
+
+
+def _words(scene: Scene, turn: str) -> tuple[str, ...]:
+    """The next command; a rollback only looks where it would go further back than to before the scene's command."""
+    here = ("--yes", "--prefix", str(scene.prefix))
+    rollback = ("rollback", *here)
+    if scene.is_over_ours and Store(scene.prefix).unfinished() is None:
+        rollback = ("rollback", "--list", *here[1:])
+    return {"rollback": rollback, "setup": scene.setup, "doctor": ("doctor", "--fix", *here)}[turn]
+
+
+def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
+    """What Python sees, against both ends; times are those of another run."""
+    found = _without_times(python_sees(stage.pool.read(stage.scene.live)))
+    ends = {Verdict.BEFORE: stage.film.before, Verdict.AFTER: stage.film.after}
+    meant = {verdict: _without_times(python_sees(tree)) for verdict, tree in ends.items()}
+    return {
+        verdict: [path for path in sorted({*found, *tree}) if found.get(path) != tree.get(path)]
+        for verdict, tree in meant.items()
+    }
+
+
+def _without_times(tree: dict[str, tuple[int, int, str]]) -> dict[str, tuple[int, str]]:
+    """Bytecode has the time of its source in it, and the guard's state the time of its installation."""
+    dated = (".pyc", "_fastinstall_guard/state")
+    return {path: (mode, content) for path, (mode, _, content) in tree.items() if not path.endswith(dated)}
+
+
+def _await_moves(scene: Scene, process: int) -> None:
+    known = set(scene.prefix.glob("share/fastinstall/tx/*/journal.jsonl"))
+    last = {path: path.stat().st_size for path in known}
+
+    def begun() -> bool:
+        if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return True
+        journals = scene.prefix.glob("share/fastinstall/tx/*/journal.jsonl")
+        return any(_has_moves(path, last.get(path, 0)) for path in journals)
+
+    _await(begun)
+
+
+def _has_moves(journal: Path, start: int) -> bool:
+    try:
+        text = journal.read_bytes()[start:]
+    except OSError:
+        return False
+    return b'"event":"moving"' in text or b'"event":"undoing"' in text
+
+
+def _outliving(scene: Scene) -> list[int]:
+    """Processes whose command or directory lies in the scene."""
+    return [number for number in _processes() if str(scene.live) in _about(number)]
+
+
+def _processes() -> Iterator[int]:
+    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+    return (number for number in numbers if number != os.getpid())
+
+
+def _about(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _await(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(_POLL)

@@ -1,0 +1,314 @@
+"""Real environments before something is done to them: each made once, and put in its place as often as a test asks.
+
+An environment knows its own path, so it always lies in the same place, and what it was before is copied there.
+Everything comes from wheels in a directory: our merged build, an earlier one of ours, and Pillow as it is published.
+No network is used once the materials are there.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from interpreters import running
+from made_once import key_of, made_once
+from sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
+
+from fastinstall.system.resources import recipes_directory
+
+PUBLISHED = "pillow==12.1.1"
+"""As pip brings it."""
+
+_BRIEFLY = (
+    "import sys; from functools import partial; from fastinstall.actions import measure; "
+    "measure.Effort = partial(measure.Effort, operations=('chops add',), rounds=1, seconds=0.001); "
+    "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+"""fastinstall with a very short measurement, whose result it then keeps like any other."""
+
+_ALONE = {**UNREACHABLE, "PIP_FIND_LINKS": None, "PIP_EXTRA_INDEX_URL": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materials:
+    """What environments are made of.
+
+    Attributes:
+        directory: holds all of it.
+    """
+
+    directory: Path
+
+    @property
+    def base(self) -> Path:
+        """An environment without anything in it."""
+        return self.directory / "base"
+
+    @property
+    def notes(self) -> Path:
+        """A cache of fastinstall's with what it has seen and timed before: nothing is gained by doing that again."""
+        return self.directory / "notes"
+
+    @property
+    def ours(self) -> Path:
+        """Our merged build for two levels."""
+        return self.directory / "ours"
+
+    @property
+    def earlier(self) -> Path:
+        """Another build of ours, for one level, without the kernels."""
+        return self.directory / "earlier"
+
+    @property
+    def published(self) -> Path:
+        """Pillow as it is published."""
+        return self.directory / "published"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """An environment, and the command that is about to run in it.
+
+    Attributes:
+        name: of the scene.
+        space: a directory of its own; `live` in it is what a run may change.
+        argv: the words after `fastinstall`.
+        setup: the words of a plain setup of the environment.
+        variables: all environment variables of the command.
+    """
+
+    name: str
+    space: Path
+    argv: tuple[str, ...]
+    setup: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def live(self) -> Path:
+        """What a run may change: `env`, `cache`, `home`, `tmp`."""
+        return self.space / "live"
+
+    @property
+    def prefix(self) -> Path:
+        """The environment."""
+        return self.live / "env"
+
+    @property
+    def cache(self) -> Path:
+        """fastinstall's cache."""
+        return self.live / "cache"
+
+    @property
+    def is_over_ours(self) -> bool:
+        """Whether there is an earlier setup, beneath what the command does."""
+        return self.name in ("ours", "fix") or self.name.startswith("guard-")
+
+    @property
+    def before(self) -> Path:
+        """What `live` is before the command; never changed."""
+        return self.space / "before"
+
+    def renew(self) -> None:
+        """Make everything again what it was before."""
+        shutil.rmtree(self.live, ignore_errors=True)
+        copy_tree(self.before, self.live)
+
+    def cli(self, *words: str) -> Result:
+        """Run fastinstall on it to its end."""
+        return run((sys.executable, "-m", "fastinstall", *words), self.variables, directory=self.space)
+
+    def enact(self) -> Result:
+        """Run the command of the scene to its end."""
+        return self.cli(*self.argv)
+
+
+def materials(cache: Path) -> Materials:
+    """Have the materials made where nobody has made them before.
+
+    Args:
+        cache: fastinstall's cache of the tests (`shared_cache`), which also keeps them.
+    """
+    recipes = sorted(recipes_directory().glob("*.toml"))
+    directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, *recipes)}"
+    return Materials(directory=made_once(directory, lambda made: _gather(Materials(directory=made), cache)))
+
+
+def make_scene(name: str, space: Path, given: Materials) -> Scene:
+    """Make an environment, and leave it as it is before the command.
+
+    Args:
+        name: one of `SCENES`.
+        space: an empty directory, best in memory.
+        given: see `materials`.
+    """
+    act = SCENES[name]
+    scene = _empty(name, space, _words(act.words, space, given), _words(_SETUP, space, given))
+    copy_tree(given.notes, scene.cache)
+    if act.prepare is not None:
+        copy_tree(given.base, scene.prefix)
+        act.prepare(scene, given)
+    scene.live.rename(scene.before)
+    scene.renew()
+    return scene
+
+
+def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
+    """Every entry: mode, content or link target, modification time (never that of the environment's directory).
+
+    Args:
+        prefix: of the environment; nothing where it is not there.
+        times: whether modification times count.
+    """
+    if not os.path.lexists(prefix):
+        return {}
+    found = {".": _look(prefix, times=False)}
+    for directory, names, files in os.walk(prefix):
+        for name in (*names, *files):
+            path = Path(directory, name)
+            found[path.relative_to(prefix).as_posix()] = _look(path, times=times)
+    return found
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy with modes, times, links and hard links; blocks are shared where the filesystem can."""
+    subprocess.run(("cp", "-a", "--reflink=auto", source, target), check=True)
+
+
+def _look(path: Path, *, times: bool) -> tuple[object, ...]:
+    status = path.lstat()
+    content = ""
+    if stat.S_ISLNK(status.st_mode):
+        content = str(path.readlink())
+    elif stat.S_ISREG(status.st_mode):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+    return (stat.filemode(status.st_mode), content, status.st_mtime_ns if times else None)
+
+
+def _gather(given: Materials, cache: Path) -> None:
+    space = given.directory / "made"
+    box = Sandbox(root=space, cache=cache, downloads=space / "downloads")
+    base = box.venv(running(), pip=False)
+    for wheel, words in {given.ours: (), given.earlier: STOCK}.items():
+        built = box.cli("build", "-o", wheel, "--prefix", base.prefix, *words)
+        assert built.exit_code == 0, built.text
+    words = ("download", "--no-deps", "--only-binary", ":all:", "--dest", str(given.published), PUBLISHED)
+    downloaded = run((sys.executable, "-m", "pip", *words), box.variables())
+    assert downloaded.exit_code == 0, downloaded.text
+    base.prefix.rename(given.base)
+    _note(_empty("notes", space / "notes", (), ()), given)
+    shutil.rmtree(space)
+
+
+def _note(scene: Scene, given: Materials) -> None:
+    """Have every replacement that scenes are about timed."""
+    copy_tree(given.base, scene.prefix)
+    _earlier(scene, given)
+    _briefly(scene, *_words(_SETUP, scene.space, given))
+    for _ in range(2):
+        _briefly(scene, "rollback", "--yes", "--prefix", str(scene.prefix))
+    _briefly(scene, *_words(_SETUP, scene.space, given))
+    given.notes.mkdir()
+    for name in ("isa", "speed"):
+        copy_tree(scene.cache / name, given.notes / name)
+
+
+def _empty(name: str, space: Path, argv: tuple[str, ...], setup: tuple[str, ...]) -> Scene:
+    live = space / "live"
+    box = Sandbox(root=space / "box", cache=live / "cache", downloads=space / "box" / "downloads")
+    own = {"HOME": str(live / "home"), "TMPDIR": str(live / "tmp")}
+    for directory in own.values():
+        Path(directory).mkdir(parents=True)
+    return Scene(name=name, space=space, argv=argv, setup=setup, variables=box.variables({**_ALONE, **own}))
+
+
+def _words(words: tuple[str, ...], space: Path, given: Materials) -> tuple[str, ...]:
+    places = {"prefix": space / "live" / "env", "ours": given.ours, "python": running().executable}
+    return tuple(word.format_map(places) for word in words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What a scene is about.
+
+    Attributes:
+        words: of the command, with places in braces.
+        prepare: what is done before; None where there is no environment yet.
+    """
+
+    words: tuple[str, ...]
+    prepare: Callable[[Scene, Materials], None] | None
+
+
+def _nothing(_scene: Scene, _given: Materials) -> None:
+    """An empty environment."""
+
+
+def _published(scene: Scene, given: Materials) -> None:
+    _pip(scene, "install", "--no-index", "--find-links", str(given.published), PUBLISHED)
+
+
+def _ours(scene: Scene, given: Materials) -> None:
+    _published(scene, given)
+    _briefly(scene, *_words(_SETUP, scene.space, given))
+
+
+def _unguarded(scene: Scene, given: Materials) -> None:
+    _published(scene, given)
+    _briefly(scene, *_words((*_SETUP, "--no-guard"), scene.space, given))
+
+
+def _earlier(scene: Scene, given: Materials) -> None:
+    _published(scene, given)
+    wheelhouse = ("--offline", "--wheelhouse", str(given.earlier))
+    _briefly(scene, "setup", "--yes", "--prefix", str(scene.prefix), *wheelhouse, *STOCK)
+
+
+def _replaced(scene: Scene, given: Materials) -> None:
+    _ours(scene, given)
+    _pip(scene, "install", "--no-index", "--find-links", str(given.published), "--force-reinstall", PUBLISHED)
+
+
+def _pip(scene: Scene, *words: str) -> None:
+    done = Venv(prefix=scene.prefix, variables=scene.variables).pip(*words)
+    assert done.exit_code == 0, done.text
+
+
+def _briefly(scene: Scene, *words: str) -> None:
+    done = run((sys.executable, "-c", _BRIEFLY, *words), scene.variables, directory=scene.space)
+    assert done.exit_code == 0, done.text
+
+
+_HERE = ("--yes", "--prefix", "{prefix}")
+_SETUP = ("setup", *_HERE, "--offline", "--wheelhouse", "{ours}")
+
+SCENES: Mapping[str, Act] = {
+    "bare": Act(words=_SETUP, prepare=_nothing),
+    "published": Act(words=(*_SETUP, "--pin"), prepare=_published),
+    "ours": Act(words=_SETUP, prepare=_earlier),
+    "rollback": Act(words=("rollback", *_HERE), prepare=_ours),
+    "fix": Act(words=("doctor", "--fix", *_HERE), prepare=_replaced),
+    "guard-install": Act(words=("guard", "install", *_HERE), prepare=_unguarded),
+    "guard-pin": Act(words=("guard", "install", "--pin", *_HERE), prepare=_ours),
+    "guard-remove": Act(words=("guard", "remove", *_HERE), prepare=_ours),
+    "guard-accept": Act(words=("guard", "accept", *_HERE), prepare=_replaced),
+    "new-env": Act(
+        words=(
+            "setup",
+            "--yes",
+            "--new-env",
+            "{prefix}",
+            "--python",
+            "{python}",
+            "--offline",
+            "--wheelhouse",
+            "{ours}",
+        ),
+        prepare=None,
+    ),
+}
+"""By name: over nothing, over published Pillow with a pin, over an earlier setup; what else changes environments."""

@@ -1,0 +1,165 @@
+"""Directories as values: looked at again and again while little changes, and laid out again as they were.
+
+Contents are kept once, in a pool of files. A tree is laid out with hard links into the pool, which is quick, and shows
+whoever writes into an existing file (`Pool.written_through`). Journals, which grow in their place, are copied.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+Entry = tuple[int, int, str]
+"""Mode with its kind, modification time in nanoseconds, and the digest of a file or the target of a link."""
+
+Tree = Mapping[str, Entry]
+"""Every entry of a directory by its path in there; "." is the directory itself."""
+
+_GROWING = (".jsonl", "history", ".log", "environments.txt")
+
+
+@dataclass(slots=True)
+class _Seen:
+    looks: tuple[int, ...]
+    digest: str
+
+
+class Pool:
+    """Keeps contents.
+
+    Args:
+        directory: for them, on the filesystem of the trees that are laid out.
+
+    Attributes:
+        numbers: inode numbers of what was read last, by path: the one thing that is not laid out again.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.numbers: dict[str, int] = {}
+        self._directory = directory
+        self._seen: dict[str, _Seen] = {}
+
+    def read(self, root: Path, changed: tuple[str, ...] = ()) -> dict[str, Entry]:
+        """Look at a directory; empty where it is not there.
+
+        Args:
+            root: the directory.
+            changed: absolute paths that are read whatever their times say.
+        """
+        for path in changed:
+            self._seen.pop(path, None)
+        self.numbers = {}
+        if not root.is_dir():
+            return {}
+        tree = {".": self._entry(str(root), root.lstat())}
+        start = len(str(root)) + 1
+        for entry in _walk(str(root)):
+            status = entry.stat(follow_symlinks=False)
+            tree[entry.path[start:]] = self._entry(entry.path, status)
+            self.numbers[entry.path[start:]] = status.st_ino
+        return tree
+
+    def lay(self, tree: Tree, root: Path) -> None:
+        """Make a directory what a tree says, and leave alone what is so already."""
+        there = self.read(root)
+        for path in sorted(there.keys() - tree.keys(), reverse=True):
+            _remove(root / path, there[path])
+        for path in sorted(tree.keys() & there.keys(), reverse=True):
+            if _kind(tree[path]) != _kind(there[path]):
+                _remove(root / path, there.pop(path))
+        for path in sorted(tree):
+            if tree[path] != there.get(path):
+                self._put(tree[path], root / path)
+        for path in sorted(tree, reverse=True):
+            mode, mtime_ns, _ = tree[path]
+            if stat.S_ISDIR(mode) and (root / path).lstat().st_mtime_ns != mtime_ns:
+                os.utime(root / path, ns=(mtime_ns, mtime_ns))
+
+    def content(self, entry: Entry) -> bytes:
+        """What is in a file."""
+        return self._place(entry).read_bytes()
+
+    def keep(self, content: bytes, like: Entry) -> Entry:
+        """A file with another content."""
+        mode, mtime_ns, _ = like
+        entry = (mode, mtime_ns, hashlib.sha256(content).hexdigest())
+        place = self._place(entry)
+        if not place.exists():
+            place.write_bytes(content)
+            _dress(place, entry)
+        return entry
+
+    def written_through(self) -> list[Path]:
+        """The files of the pool that somebody has written to, through a link to them."""
+        return [place for place in self._directory.iterdir() if not self._is_whole(place)]
+
+    def _is_whole(self, place: Path) -> bool:
+        status = place.lstat()
+        with place.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return place == self._place((status.st_mode, status.st_mtime_ns, digest))
+
+    def _entry(self, path: str, status: os.stat_result) -> Entry:
+        content = ""
+        if stat.S_ISREG(status.st_mode):
+            content = self._digest(path, status)
+        elif stat.S_ISLNK(status.st_mode):
+            content = str(Path(path).readlink())
+        return (status.st_mode, status.st_mtime_ns, content)
+
+    def _digest(self, path: str, status: os.stat_result) -> str:
+        looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
+        seen = self._seen.get(path)
+        if seen is None or seen.looks != looks:
+            content = Path(path).read_bytes()
+            digest = self.keep(content, (status.st_mode, status.st_mtime_ns, ""))[2]
+            self._seen[path] = seen = _Seen(looks=looks, digest=digest)
+        return seen.digest
+
+    def _place(self, entry: Entry) -> Path:
+        mode, mtime_ns, digest = entry
+        return self._directory / f"{digest}-{mode:o}-{mtime_ns}"
+
+    def _put(self, entry: Entry, path: Path) -> None:
+        mode, _, content = entry
+        if stat.S_ISDIR(mode):
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(stat.S_IMODE(mode))
+            return
+        path.unlink(missing_ok=True)
+        if stat.S_ISLNK(mode):
+            path.symlink_to(content)
+            os.utime(path, ns=(entry[1], entry[1]), follow_symlinks=False)
+        elif path.name.endswith(_GROWING):
+            shutil.copyfile(self._place(entry), path)
+            _dress(path, entry)
+        else:
+            os.link(self._place(entry), path)
+
+
+def _walk(directory: str) -> Iterator["os.DirEntry[str]"]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path)
+
+
+def _dress(path: Path, entry: Entry) -> None:
+    path.chmod(stat.S_IMODE(entry[0]))
+    os.utime(path, ns=(entry[1], entry[1]))
+
+
+def _remove(path: Path, entry: Entry) -> None:
+    if stat.S_ISDIR(entry[0]):
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _kind(entry: Entry) -> int:
+    return stat.S_IFMT(entry[0])

@@ -1,0 +1,108 @@
+"""What became of an environment: as it was before, as it was meant to be, or lost."""
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from sandbox import run
+
+from fastinstall.errors import FastinstallError
+from fastinstall.journal.recover import recover
+from fastinstall.journal.store import Store
+from faults.film import Film, Frame
+from faults.scenes import Scene
+from faults.trees import Pool, Tree
+
+_USE = "from PIL import Image; print(len(Image.new('RGB', (64, 64), 'red').resize((16, 16)).tobytes()))"
+_AT_THE_EDGE = frozenset({".", "share", "share/fastinstall"})
+"""Directories that hold a journal while our directories are made and removed.
+
+The time of one of them is its own where the death falls between the file's coming and its first line, or between its
+going and the call that gives the time back.
+"""
+
+
+class Verdict(StrEnum):
+    """How an environment was found."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A death, and what recovery made of it.
+
+    Attributes:
+        frame: the disk that the death left.
+        verdict: on the environment after recovery.
+        recovered: something had been interrupted, and was brought to an end.
+        unlike: what is neither as before nor as after, or what recovery said instead.
+    """
+
+    frame: Frame
+    verdict: Verdict
+    recovered: bool
+    unlike: tuple[str, ...] = ()
+
+
+def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
+    """Have each disk of a film again, recover, and compare to the byte: contents, modes, links, times."""
+    before, after = environment(film.before), environment(film.after)
+    for frame in film.frames:
+        frame.lay(pool, scene.live)
+        try:
+            recovered = recover(Store(scene.prefix)) is not None if scene.prefix.is_dir() else False
+        except FastinstallError as error:
+            yield Judged(frame=frame, verdict=Verdict.LOST, recovered=False, unlike=(error.message,))
+            continue
+        found = environment(pool.read(scene.live))
+        unlike = {Verdict.AFTER: unlike_paths(found, after, pool), Verdict.BEFORE: unlike_paths(found, before, pool)}
+        verdict = next((verdict for verdict, paths in unlike.items() if not paths), Verdict.LOST)
+        least = min(unlike.values(), key=len)
+        yield Judged(frame=frame, verdict=verdict, recovered=recovered, unlike=least)
+
+
+def unlike_paths(found: Tree, meant: Tree, pool: Pool) -> tuple[str, ...]:
+    """The paths where two environments differ; a line of a journal that was cut off counts as not written."""
+    paths = (path for path in sorted({*found, *meant}) if found.get(path) != meant.get(path))
+    odd = [path for path in paths if not _only_torn(path, found, meant, pool)]
+    return () if len(odd) == 1 and _only_time(odd[0], found, meant) else tuple(odd)
+
+
+def environment(tree: Tree) -> dict[str, tuple[int, int, str]]:
+    """The environment alone, without our log and cache."""
+    own = {path.removeprefix("env/"): entry for path, entry in tree.items() if path.startswith("env/")}
+    return {".": tree["env"], **own} if "env" in tree else own
+
+
+def python_sees(tree: Tree) -> dict[str, tuple[int, int, str]]:
+    """What Python looks at: site-packages, without what we keep there."""
+    return {
+        path: entry
+        for path, entry in environment(tree).items()
+        if "site-packages" in path and "/.fastinstall-" not in path
+    }
+
+
+def works(prefix: Path) -> bool:
+    """Whether PIL can be imported and used."""
+    done = run((prefix / "bin/python", "-I", "-B", "-c", _USE), {})
+    return done.exit_code == 0 and done.stdout == "768\n"
+
+
+def _only_torn(path: str, found: Tree, meant: Tree, pool: Pool) -> bool:
+    if not path.endswith(".jsonl") or path not in found or path not in meant:
+        return False
+    whole, other = (pool.content(tree[path]).rpartition(b"\n")[0] for tree in (found, meant))
+    return whole == other
+
+
+def _only_time(path: str, found: Tree, meant: Tree) -> bool:
+    if path not in _AT_THE_EDGE or path not in found or path not in meant:
+        return False
+    mode, _, _ = found[path]
+    return stat.S_ISDIR(mode) and mode == meant[path][0]

@@ -1,0 +1,108 @@
+"""Whole verbs of the journal in miniature, to be disturbed: an environment before each, and the deed."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engaged import FakeEngine, change_in, make_conda_environment, open_in
+from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again, write_tree
+
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.receipt import Move, MoveKind
+
+WHOLE = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+"""Whether the long form was asked for."""
+
+Picture = Mapping[str, tuple[object, ...]]
+_THIRD = Stamp(id="20261121T101700Z-000003", at="2026-11-21T10:17:00Z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """What is done to an environment.
+
+    Attributes:
+        scene: makes the environment.
+        act: does it.
+    """
+
+    scene: Callable[[Path], Store]
+    act: Callable[[Store], object]
+
+
+def timeless(looks: Picture) -> Picture:
+    """Without times, and of journals, which hold times, only that they are there."""
+    return {path: () if path.endswith("journal.jsonl") else look[:2] for path, look in looks.items()}
+
+
+def but_its_journals_times(looks: Picture) -> Picture:
+    """A line that was begun and taken back again leaves the journal as it was, but for its time."""
+    return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
+
+
+def _stock_set_up(prefix: Path) -> Store:
+    store = make_environment(prefix)
+    set_up(store)
+    return store
+
+
+def _twice_set_up(prefix: Path) -> Store:
+    store = _stock_set_up(prefix)
+    set_up_again(store)
+    return store
+
+
+def _all_kinds(store: Store) -> None:
+    """Moves, an engine's changes and lines added, in one transaction."""
+    with open_in(store) as transaction:
+        write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
+        transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
+        change_in(store, transaction, FakeEngine())
+        transaction.perform(
+            (
+                Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
+                Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
+            )
+        )
+        transaction.add("conda-meta/history", "==> ours <==\n+stack\n")
+        transaction.commit(receipt_of(FIRST))
+
+
+def _all_kinds_done(prefix: Path) -> Store:
+    store = make_conda_environment(prefix)
+    _all_kinds(store)
+    return store
+
+
+def _cut_off(scene: Callable[[Path], Store], act: Callable[[Store], object], step: int) -> Callable[[Path], Store]:
+    def make(prefix: Path) -> Store:
+        store = scene(prefix)
+        assert dies_at(step, lambda: act(store))
+        return store
+
+    return make
+
+
+def _retire(store: Store) -> None:
+    with begin(store, {"summary": "accept"}, site_packages=store.prefix / SITE, stamp=_THIRD) as transaction:
+        transaction.perform((Move(kind=MoveKind.OUT, live=f"{SITE}/made/for/it.py", kept="aside/guard.py"),))
+        transaction.retire(_THIRD.at)
+
+
+VERBS = {
+    "setup": Verb(scene=make_environment, act=set_up),
+    "all kinds of acts": Verb(scene=make_conda_environment, act=_all_kinds),
+    "rollback": Verb(scene=_stock_set_up, act=rollback),
+    "rollback of all kinds": Verb(scene=_all_kinds_done, act=rollback),
+    "forget": Verb(scene=_twice_set_up, act=lambda store: forget(store, FIRST.id)),
+    "retire": Verb(scene=_stock_set_up, act=_retire),
+    "recovery": Verb(scene=_cut_off(make_environment, set_up, 45), act=recover),
+    "recovery of all kinds": Verb(scene=_cut_off(make_conda_environment, _all_kinds, 150), act=recover),
+}
+if WHOLE:
+    VERBS["setup over a setup"] = Verb(scene=_stock_set_up, act=set_up_again)

@@ -1,0 +1,90 @@
+"""An interruption at every single change: what was begun is undone, or what was being undone comes to its end."""
+
+import logging
+import signal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from faulted import VERBS, WHOLE, Picture, Verb, timeless
+from faults.errors import boundaries_of, calling, told_by
+from journaled import picture, swift_directory
+
+from fastinstall.journal.recover import recover
+from fastinstall.system import files
+
+_LOG = logging.getLogger(__name__)
+_SETS_UP = {"setup": 1, "retire": 1, "all kinds of acts": 2}
+_UNDOES = {"recovery": 1, "forget": 1, "rollback of all kinds": 2}
+"""By name: every so many-th boundary, in the short form."""
+
+_ONCE, _TWICE = (signal.SIGINT,), (signal.SIGINT, signal.SIGINT)
+
+
+@pytest.fixture
+def scenery(tmp_path: Path) -> Iterator[Path]:
+    """Where the environments of a test lie."""
+    with swift_directory(tmp_path) as directory:
+        yield directory
+
+
+@pytest.mark.parametrize("name", _SETS_UP)
+def test_what_is_interrupted_is_as_before_and_a_second_interruption_does_not_cut_that_short(
+    scenery: Path, name: str
+) -> None:
+    verb = VERBS[name]
+    model = verb.scene(scenery / "model" / "env")
+    passed = boundaries_of(lambda: verb.act(model), model.prefix)
+    outcomes = Counter(
+        _interrupted(verb, number, by, scenery / f"{number} {len(by)}")
+        for number in range(0, len(passed), 1 if WHOLE else _SETS_UP[name])
+        for by in _signals(number)
+    )
+    _LOG.info("%s: %d boundaries, %s", name, len(passed), dict(outcomes))
+    assert set(outcomes) == {"before"}
+
+
+@pytest.mark.parametrize("name", _UNDOES)
+def test_an_undoing_that_is_interrupted_is_at_its_end_with_the_next_command_at_the_latest(
+    scenery: Path, name: str
+) -> None:
+    verb = VERBS[name]
+    model = verb.scene(scenery / "model" / "env")
+    passed = boundaries_of(lambda: verb.act(model), model.prefix)
+    after = timeless(picture(model.prefix))
+    outcomes = Counter(
+        _cut_short(verb, number, by, after, scenery / f"{number} {len(by)}")
+        for number in range(0, len(passed), 1 if WHOLE else _UNDOES[name])
+        for by in _signals(number)
+    )
+    _LOG.info("%s: %d boundaries, %s", name, len(passed), dict(outcomes))
+    assert outcomes["after"]
+
+
+def _signals(number: int) -> Sequence[Sequence[signal.Signals]]:
+    return (_ONCE, _TWICE) if WHOLE else (_ONCE,) if number % 2 else (_TWICE,)
+
+
+def _interrupted(verb: Verb, number: int, by: Sequence[signal.Signals], place: Path) -> str:
+    store = verb.scene(place / "env")
+    before = picture(store.prefix)
+    told = told_by(lambda: verb.act(store), partial(calling, number, by), store.prefix)
+    assert told.kind == "interrupted", f"{number} {told.reached}: {told.kind} {told.message}\n{told.trace}"
+    assert picture(store.prefix) == before, told.reached
+    files.discard(place)
+    return "before"
+
+
+def _cut_short(verb: Verb, number: int, by: Sequence[signal.Signals], after: Picture, place: Path) -> str:
+    store = verb.scene(place / "env")
+    before = timeless(picture(store.prefix))
+    told = told_by(lambda: verb.act(store), partial(calling, number, by), store.prefix)
+    assert told.kind == "interrupted", f"{number} {told.reached}: {told.kind} {told.message}\n{told.trace}"
+    at_once = timeless(picture(store.prefix))
+    recover(store)
+    now = timeless(picture(store.prefix))
+    assert now in (before, after), told.reached
+    files.discard(place)
+    return "before" if now == before else "after" if at_once == after else "after, with the next command"
