@@ -29,8 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Whoever starts the tests in the background has them ignore Ctrl-C, and all that they start likewise (POSIX: sh).
+    # Who starts the tests in the background, or by nohup, has them ignore these, and all that they start likewise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')
 
 
