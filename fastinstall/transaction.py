@@ -14,7 +14,14 @@ from fastinstall.actions.build import bring_headers, make_wheel
 from fastinstall.actions.conda_changes import change_conda_packages
 from fastinstall.actions.conda_history import record_pin, record_revision
 from fastinstall.actions.conda_swap import claimed_entries, conda_moves
-from fastinstall.actions.create_environment import create_environment, undo_creation
+from fastinstall.actions.create_environment import (
+    begin_creation,
+    create_environment,
+    end_creation,
+    leave_place,
+    make_place,
+    undo_creation,
+)
 from fastinstall.actions.pip_pin import put_pip_pin
 from fastinstall.actions.pip_trap import tried_pin
 from fastinstall.actions.proven import Ground, make_proven
@@ -41,7 +48,7 @@ from fastinstall.model.receipt import Move, Receipt
 from fastinstall.model.steps import Build, ChangeCondaPackages, CreateEnvironment, Pin, Prove, Swap, Verify
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.messages import listing
-from fastinstall.system import trouble
+from fastinstall.system import signals, trouble
 
 _AGAIN = "make it again: fastinstall plan"
 
@@ -88,7 +95,7 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    with _explained(prefix), _created(plan), alone(prefix):
+    with _explained(prefix), _placed(plan), alone(prefix), _created(plan):
         return _execute(plan, workshop, observers)
 
 
@@ -254,15 +261,30 @@ def _explained(prefix: Path) -> Iterator[None]:
 
 
 @contextmanager
+def _placed(plan: Plan) -> Iterator[None]:
+    """The directory of an environment that is to be made, for its lock."""
+    step = step_of(plan, CreateEnvironment)
+    made = make_place(step) if step is not None else None
+    try:
+        yield
+    except BaseException:
+        if made is not None:
+            leave_place(made)
+        raise
+
+
+@contextmanager
 def _created(plan: Plan) -> Iterator[None]:
     step = step_of(plan, CreateEnvironment)
     if step is None:
         yield
         return
-    existed = Path(step.prefix).exists()
-    create_environment(step)
+    with signals.deferred():
+        begin_creation(step, fresh_stamp().at)
     try:
+        create_environment(step)
         yield
     except BaseException:
-        undo_creation(step, existed=existed)
+        undo_creation(step)
         raise
+    end_creation(step)

@@ -11,10 +11,10 @@ from pathlib import Path
 from fastinstall.actions.alone import alone
 from fastinstall.api.cut_pins import pin_interruptions
 from fastinstall.api.session import Session
-from fastinstall.errors import DocumentError, FastinstallError
-from fastinstall.journal import project_pin
+from fastinstall.errors import DocumentError, FastinstallError, RefusedError
+from fastinstall.journal import creation, project_pin
 from fastinstall.journal.entries import Adding
-from fastinstall.journal.glance import past_of
+from fastinstall.journal.glance import is_at_work, past_of
 from fastinstall.journal.layout import PROJECT
 from fastinstall.journal.log import Log
 from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
@@ -24,8 +24,8 @@ from fastinstall.model.event import Noted
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.project import noted_project
-from fastinstall.rules.interruptions import ended, told
-from fastinstall.rules.messages import quote
+from fastinstall.rules.interruptions import cleared, ended, told
+from fastinstall.rules.messages import listing, quote
 from fastinstall.system.lock import locked
 
 
@@ -79,6 +79,28 @@ def mend(session: Session, environment: Environment) -> bool:
         return False
     with mended(session, environment) as result:
         return bool(result.sentences)
+
+
+def clear_cut_creation(session: Session, prefix: Path) -> None:
+    """Empty a directory in which a dead run was making an environment, so that it can be made again; says so.
+
+    Raises:
+        RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
+        FastinstallError: as `mended` says.
+    """
+    cut = creation.creation_interruption(prefix)
+    if cut is None or cut.cut is not Cut.CREATION or is_at_work(prefix):
+        return
+    with alone(prefix):
+        recover(Store(prefix), conclude=Unpinning())
+        strange = creation.strangers(prefix)
+        if strange:
+            raise RefusedError(
+                f"--new-env {prefix}: making it was interrupted, and somebody has worked there since: {listing(strange)}",
+                hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
+            )
+        creation.clear(prefix)
+    session.emit(Noted(message=cleared(cut)))
 
 
 def interruptions_of(prefix: Path) -> tuple[Interruption, ...]:
@@ -155,6 +177,10 @@ def _mend(store: Store, *, force: bool) -> Mended:
             with locked(directory):
                 project_pin.recover(directory)
             sentences.append(ended(each))
+    making = creation.creation_interruption(store.prefix)
+    if making is not None:
+        creation.finish(store.prefix)
+        sentences.append(ended(making))
     if recovered is not None:
         sentences += pin_left_behind(store)
     undone = recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)

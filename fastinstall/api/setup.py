@@ -7,7 +7,7 @@ from fastinstall.actions.workshop import Workshop
 from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.known import remember
 from fastinstall.api.late import late_interruptions_told
-from fastinstall.api.mending import mend
+from fastinstall.api.mending import clear_cut_creation, mend
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.renewing import renew_guard
@@ -70,6 +70,8 @@ def recover_first(session: Session, target: Target) -> None:
     """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
     if target.new is None:
         mend(session, find(session, target))
+    else:
+        clear_cut_creation(session, target.new.expanduser().absolute())
 
 
 def _put_in_place(session: Session, plan: Plan) -> Receipt:

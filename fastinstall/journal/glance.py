@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.journal.creation import creation_interruption
 from fastinstall.journal.layout import JOURNAL, LOOSE, RECEIPT, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.lines import whole_lines
 from fastinstall.journal.receipts import read_receipt
@@ -41,7 +42,8 @@ def past_of(prefix: Path, *, sized: bool) -> Past:
     """
     glances = sorted(_glances(prefix), key=lambda each: each.sequence, reverse=True)
     holding = tuple(each for each in glances if each.is_readable and each.holds)
-    cut = (*_unfinished(glances), *loose_interruptions(prefix))
+    making = creation_interruption(prefix)
+    cut = (*_unfinished(glances), *loose_interruptions(prefix), *((making,) if making is not None else ()))
     return Past(
         interruptions=cut if cut and not is_at_work(prefix) else (),
         unreadable=(*_damaged(glances), *_unreadable_receipt(prefix)),

@@ -11,7 +11,8 @@
         kept/<id>/transaction/          a transaction that cannot be read, put away by `rollback --forget <id>`
         project                         the directory of the project that is pinned to what is in place
 
-All of it is ours; nothing of the environment's own lies there.
+All of it is ours; nothing of the environment's own lies there. While an environment is being made, a note of that lies in
+its directory itself.
 """
 
 SHARE = "share"
@@ -22,6 +23,7 @@ PROJECT = "share/fastinstall/project"
 EVENTS = "share/fastinstall/guard-events.jsonl"
 EVENTS_BEFORE = "share/fastinstall/guard-events.jsonl.1"
 KEPT = "share/fastinstall/kept"
+CREATION = ".fastinstall-creation"
 JOURNAL = "journal.jsonl"
 """Of a transaction, in its directory."""
 PLAN = "plan.json"

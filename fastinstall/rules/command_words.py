@@ -6,6 +6,8 @@ from pathlib import PurePath
 
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*[a-z]*")
 _VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+_MODULE, _COMMAND = re.compile(r"-[A-Za-z]*m"), re.compile(r"-[A-Za-z]*c")
+"""Options of one letter may be joined: `python -Im pip`."""
 _NUMBERED = re.compile(r"(pip)[0-9.]+")
 _ENTRANCES = ("__main__.py", "__pip-runner__.py")
 """Files by which a package is run as a program."""
@@ -24,9 +26,9 @@ def unwrapped(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         return _plain(name), tuple(words[1:])
     place = 1
     while place < len(words) and words[place].startswith("-"):
-        if words[place] == "-m":
+        if _MODULE.fullmatch(words[place]):
             return _plain("".join(words[place + 1 : place + 2])), tuple(words[place + 2 :])
-        if words[place] in ("-c", "-"):
+        if words[place] == "-" or _COMMAND.fullmatch(words[place]):
             return "", ()
         place += 2 if words[place] in _VALUED else 1
     if place >= len(words):

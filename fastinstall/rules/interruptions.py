@@ -32,6 +32,8 @@ def what_was(interruption: Interruption) -> str:
             return f"undoing the {run}"
         case Cut.END:
             return f"clearing up after the {run}"
+        case Cut.CREATION:
+            return f"making the environment{f' at {interruption.at}' if interruption.at else ''}"
         case Cut.PIN:
             return f"a change of the pin in {interruption.file.parent.parent}"
 
@@ -40,6 +42,8 @@ def mending_command(interruption: Interruption, prefix: PurePath) -> str:
     """The command that brings it to its end, and does nothing else where that can be had."""
     if interruption.cut in (Cut.SETUP, Cut.ROLLBACK):
         return f"fastinstall rollback --yes --prefix {quote(prefix)}"
+    if interruption.cut is Cut.CREATION:
+        return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return f"{fix_command(prefix)} --yes"
 
 
@@ -50,8 +54,19 @@ def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
     return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
 
 
+def cleared(interruption: Interruption) -> str:
+    """What had been interrupted, where nothing is left of it."""
+    return f"{what_was(interruption)} had been interrupted; what was there of it is cleared away"
+
+
 def _aim(cut: Cut) -> str:
-    return "to have the environment as it was before it" if cut is Cut.SETUP else "to finish it"
+    match cut:
+        case Cut.SETUP:
+            return "to have the environment as it was before it"
+        case Cut.CREATION:
+            return "to begin again"
+        case _:
+            return "to finish it"
 
 
 _END = {
@@ -60,4 +75,5 @@ _END = {
     Cut.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
     Cut.END: "it is finished",
     Cut.PIN: "it is brought to its end",
+    Cut.CREATION: "it is taken as it is",
 }

@@ -206,6 +206,15 @@ def _upwards(start: str | None, program: Program, name: str) -> tuple[PurePath, 
     return tuple(directory / name for directory in (first, *first.parents))
 
 
+def _venv(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    path, _ = positional(arguments, ("--prompt",))
+    return {"places": (path,)} if path and not is_on(arguments, "--help", "-h") else None
+
+
+def _ensurepip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    return None if is_on(arguments, "--version", "--help", "-h") else {"places": (program.interpreter,)}
+
+
 _TOOLS: Mapping[str, Callable[[Program, tuple[str, ...]], _Found | None]] = {
     "pip": _pip,
     "uv": _uv,
@@ -213,5 +222,7 @@ _TOOLS: Mapping[str, Callable[[Program, tuple[str, ...]], _Found | None]] = {
     "poetry": _poetry,
     "pdm": _poetry,
     "pixi": _pixi,
+    "venv": _venv,
+    "ensurepip": _ensurepip,
     WORKER: _worker,
 }

@@ -39,6 +39,24 @@ def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
     return hook
 
 
+def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "") -> Hook:
+    """Ends the process with SIGKILL at the first such call about a path, or with a word, that ends so.
+
+    Args:
+        call: of the operating system.
+        part: the end of the path.
+        side: of the call.
+        function: of fastinstall, that has to be on the way there ("journal.creation.finish"); empty for any.
+    """
+
+    def hook(boundary: Boundary, now: Side, _arguments: tuple[Any, ...]) -> None:
+        on_the_way = not function or function in boundary.site
+        if now is side and on_the_way and boundary.call == call and any(each.endswith(part) for each in boundary.paths):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return hook
+
+
 def fails_at(number: int, error: int, *, lasting: bool = False) -> Hook:
     """Raises an error of the kernel's instead of a call; a write that fails for want of space has written half.
 

@@ -1,6 +1,6 @@
 """fastinstall's command line with somebody at the door: `python -m faults.program SPECIFICATION WORD...`.
 
-The specification is JSON: {"hook": "dies_at" | "fails_at" | "signalled_at" | "notes", "arguments": [...], "within":
+The specification is JSON: {"hook": "dies_at" | "dies_where" | "fails_at" | "signalled_at" | "notes", "arguments": [...], "within":
 [DIRECTORY...], "notes": FILE}. With "notes" every boundary is written to that file, one JSON document per line.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from faults.doors import Hook, Side, watched
-from faults.hooks import Notes, dies_at, fails_at, signalled_at
+from faults.hooks import Notes, dies_at, dies_where, fails_at, signalled_at
 
 
 def main(words: Sequence[str]) -> int:
@@ -37,6 +37,10 @@ def _hook(asked: dict[str, Any]) -> Hook | None:
     match asked["hook"], asked.get("arguments", []):
         case "dies_at", [number, *side]:
             return dies_at(number, *map(Side, side))
+        case "dies_where", [call, part]:
+            return dies_where(call, part)
+        case "dies_where", [call, part, side, *function]:
+            return dies_where(call, part, Side(side), *function)
         case "fails_at", [number, error, *lasting]:
             return fails_at(number, error, lasting=bool(lasting and lasting[0]))
         case "signalled_at", [number, by]:

@@ -46,6 +46,13 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
             f"a change of the pin in /srv/gallery was interrupted; to finish it: {FIX}",
             "a change of the pin in /srv/gallery had been interrupted; it is brought to its end",
         ),
+        (
+            Cut.CREATION,
+            "setup",
+            f"making the environment at {AT} was interrupted; to begin again: "
+            f"fastinstall setup --yes --new-env {PREFIX}",
+            f"making the environment at {AT} had been interrupted; it is taken as it is",
+        ),
     ],
 )
 def test_each_is_told_in_one_sentence_before_and_after(cut: Cut, verb: str, told_now: str, told_then: str) -> None:

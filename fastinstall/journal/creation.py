@@ -1,0 +1,81 @@
+"""The note that an environment is being made: while it lies there, what stands beside it came by that making.
+
+It is the first thing in the directory and the last thing to go, so that a run which died is taken up by the next one.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall import __version__
+from fastinstall.journal.layout import CREATION, RECEIPT
+from fastinstall.model.history import Cut, Interruption
+from fastinstall.system import files
+
+_SCHEMA = "fastinstall.creation/1"
+_ENTRIES = frozenset({"bin", "include", "lib", "lib64", "pyvenv.cfg", "share", ".gitignore", CREATION})
+_PACKAGES = frozenset({"pip", "setuptools", "wheel", "pillow", "pillow_simd"})
+
+
+def note(prefix: Path, at: str) -> None:
+    """Begin: write down that what comes into an empty directory comes from us.
+
+    Args:
+        prefix: the directory.
+        at: when, ISO 8601, UTC.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    document = {"schema": _SCHEMA, "at": at, "tool_version": __version__}
+    files.write_text(prefix / CREATION, f"{json.dumps(document)}\n")
+
+
+def finish(prefix: Path) -> None:
+    """The environment is made, or taken as it is."""
+    files.discard(prefix / CREATION)
+    files.sync_directory(prefix)
+
+
+def clear(prefix: Path) -> None:
+    """Take away all that came, the note last; the directory itself stays.
+
+    Raises:
+        OSError: as the kernel says; called again, it goes on.
+    """
+    for entry in tuple(prefix.iterdir()) if prefix.is_dir() else ():
+        if entry.name != CREATION:
+            files.discard(entry)
+    files.discard(prefix / CREATION)
+
+
+def creation_interruption(prefix: Path) -> Interruption | None:
+    """The making of an environment that a run did not bring to its end; the caller knows that it is dead."""
+    file = prefix / CREATION
+    if not file.is_file():
+        return None
+    cut = Cut.END if (prefix / RECEIPT).is_file() else Cut.CREATION
+    return Interruption(cut=cut, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
+
+
+def strangers(prefix: Path) -> tuple[str, ...]:
+    """What is there, and comes from no such making: somebody works in the environment by now."""
+    return tuple(sorted({*_other_entries(prefix), *_other_packages(prefix)}))
+
+
+def _other_entries(prefix: Path) -> Iterator[str]:
+    yield from (entry.name for entry in prefix.iterdir() if entry.name not in _ENTRIES)
+
+
+def _other_packages(prefix: Path) -> Iterator[str]:
+    for metadata in prefix.glob("lib/python*/site-packages/*.dist-info"):
+        if metadata.name.partition("-")[0].lower() not in _PACKAGES:
+            yield metadata.relative_to(prefix).as_posix()
+
+
+def _read(prefix: Path) -> dict[str, object]:
+    try:
+        data = json.loads((prefix / CREATION).read_bytes())
+    except (OSError, ValueError):  # it died while it wrote: nothing else had come by then
+        return {}
+    return data if isinstance(data, dict) else {}

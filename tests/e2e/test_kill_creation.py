@@ -1,0 +1,67 @@
+"""`setup --new-env` that is killed: the next one begins again, and a stranger's work is nobody's to clear away."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sandbox import STOCK, Result, Sandbox
+
+NOTE = ".fastinstall-creation"
+TESTS = Path(__file__).resolve().parent.parent
+
+
+def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
+    """A setup that makes an environment, killed at the first such boundary (`faults.hooks.dies_where`)."""
+    asked = json.dumps({"hook": "dies_where", "arguments": where})
+    words = (sys.executable, "-m", "faults.program", asked, "setup", "--yes", "--new-env", prefix, *STOCK)
+    variables = sandbox.variables({"PYTHONPATH": str(TESTS)})
+    done = subprocess.run(words, env=variables, cwd=sandbox.root, capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    return Result(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
+    """The same, once what outlived the earlier one has ended: it is named until then."""
+    deadline = time.monotonic() + 60
+    while any(f"venv\0{prefix}".encode() in _words(each) for each in Path("/proc").glob("[0-9]*/cmdline")):
+        assert time.monotonic() < deadline, "venv does not end"
+        time.sleep(0.1)
+    again = killed(sandbox, prefix, *where)
+    assert "making the environment" in again.text, again.text
+    assert "what was there of it is cleared away" in again.text
+    return again
+
+
+def _words(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_what_a_killed_one_leaves_is_made_again(sandbox: Sandbox) -> None:
+    prefix = sandbox.root / "fast"
+    killed(sandbox, prefix, "start", str(prefix), "after")
+    begun_again(sandbox, prefix, "rename", "site-packages/PIL")
+    told = sandbox.cli("doctor", "interrupted", "--prefix", prefix)
+    assert f"fastinstall setup --yes --new-env {prefix}" in told.text, told.text
+    killed(sandbox, prefix, "unlink", NOTE)
+    assert [entry.name for entry in prefix.iterdir()] == [NOTE], "the note goes last"
+    begun_again(sandbox, prefix, "unlink", NOTE, "before", "journal.creation.finish")
+    assert (prefix / NOTE).is_file(), "the setup itself was committed"
+    finished = sandbox.cli("setup", "--yes", "--prefix", prefix, *STOCK)
+    assert finished.exit_code == 0, finished.text
+    assert "clearing up after the setup" in finished.text
+    assert not (prefix / NOTE).exists()
+    assert sandbox.cli("doctor", "--quick", "--prefix", prefix).exit_code == 0
+
+
+def test_what_somebody_has_put_there_since_is_not_cleared_away(sandbox: Sandbox) -> None:
+    prefix = sandbox.root / "fast"
+    killed(sandbox, prefix, "start", str(prefix))
+    (prefix / "notes.txt").write_text("mine", encoding="utf-8")
+    refused = sandbox.cli("setup", "--yes", "--new-env", prefix, *STOCK)
+    assert (refused.exit_code, "notes.txt" in refused.text) == (5, True), refused.text
+    assert (prefix / "notes.txt").read_text(encoding="utf-8") == "mine"
