@@ -11,8 +11,8 @@
         kept/<id>/transaction/          a transaction that cannot be read, put away by `rollback --forget <id>`
         project                         the directory of the project that is pinned to what is in place
 
-All of it is ours; nothing of the environment's own lies there. While an environment is being made, a note of that lies in
-its directory itself.
+All of it is ours; nothing of the environment's own lies there. While an environment is being made, a note of that
+lies in its directory itself.
 """
 
 SHARE = "share"

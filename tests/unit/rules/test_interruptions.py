@@ -10,6 +10,7 @@ from fastinstall.rules.interruptions import ended, told, way_out
 AT = "2026-11-22T01:02:03Z"
 PIN = PurePosixPath("/srv/gallery/.fastinstall/pin.json")
 WRITTEN = Interruption(cut=Cut.SETUP, verb="setup", at=AT, file=PIN, id="20261122T010203Z-3fa2c1")
+MAKE = f"fastinstall setup --yes --new-env {PREFIX}"
 ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall doctor --fix --prefix {PREFIX} --yes"
 
 
@@ -49,8 +50,7 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
         (
             Cut.CREATION,
             "setup",
-            f"making the environment at {AT} was interrupted; to begin again: "
-            f"fastinstall setup --yes --new-env {PREFIX}",
+            f"making the environment at {AT} was interrupted; to begin again: {MAKE}",
             f"making the environment at {AT} had been interrupted; it is taken as it is",
         ),
     ],
