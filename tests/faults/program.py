@@ -1,7 +1,8 @@
 """fastinstall's command line with somebody at the door: `python -m faults.program SPECIFICATION WORD...`.
 
-The specification is JSON: {"hook": "dies_at" | "dies_where" | "fails_at" | "signalled_at" | "notes", "arguments": [...],
-"within": [DIRECTORY...], "notes": FILE}. With "notes" every boundary is written to that file, one JSON document per line.
+The specification is JSON: {"hook": "dies_at" | "dies_where" | "fails_at" | "signalled_at" | "notes",
+"arguments": [...], "within": [DIRECTORY...], "notes": FILE}. With "notes" every boundary is written to that file, one
+JSON document per line.
 """
 
 import json
