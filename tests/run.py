@@ -1,7 +1,7 @@
 """The whole test suite, fast parts first: `sh bootstrap.sh test [PYTEST-ARGUMENT...]`.
 
 Lint, layers and dependencies, types while the unit tests run, then integration and end-to-end tests
-in one go, two files of tests at a time: they wait for processes more than they compute, and no worker
+in one go, three files of tests at a time: they wait for processes more than they compute, and no worker
 waits for the other before the last file. The first part that fails ends the run. With arguments, only
 pytest runs, with these arguments.
 """
@@ -52,7 +52,7 @@ def _parts(types: Part, space: Path) -> list[tuple[str, Part]]:
         ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
         ("mypy", types),
         ("system packages", _system_packages),
-        ("integration and end-to-end tests", _side_by_side(space / "t", "tests/integration", "tests/e2e")),
+        ("integration and end-to-end tests", _side_by_side(space / "b", "tests/integration", "tests/e2e")),
     ]
 
 
@@ -80,13 +80,13 @@ def _command(*argv: str | Path) -> Part:
 
 
 def _side_by_side(space: Path, *directories: str) -> Part:
-    """Run two files of tests at a time, in their order, and not by the number of their tests.
+    """Run three files of tests at a time, in their order, and not by the number of their tests.
 
     Their space has a short name: the path of a socket has 107 bytes at most.
     """
     return _command(
         *(sys.executable, "-m", "pytest", *directories),
-        *("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder", f"--basetemp={space}"),
+        *("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder", f"--basetemp={space}"),
     )
 
 

@@ -96,7 +96,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
         strange = creation.strangers(prefix)
         if strange:
             raise RefusedError(
-                f"--new-env {prefix}: making it was interrupted, and there is more now: {listing(strange)}",
+                f"{prefix}: making it was interrupted, and there is more by now: {listing(strange)}",
                 hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
             )
         creation.clear(prefix)

@@ -11,6 +11,7 @@ from fastinstall.model.immutable import immutable
 
 _ROOT = 0
 _EVERYBODY_WRITES = 0o002
+_OTHERS_ENTER = 0o011
 _STICKY = 0o1000
 
 
@@ -69,7 +70,7 @@ def objection_to_file(file: Place, directory: Place, person: Person) -> str:
 
 def objection_to_cache(cache: Place, parent: Place, person: Person) -> str:
     """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
-    if cache.mode & _EVERYBODY_WRITES:
+    if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
         return "everybody may write there, and what lies there is installed"
     if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
         return "it belongs to the user who called sudo, and root would leave files there that this user cannot change"

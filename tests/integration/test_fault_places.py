@@ -4,6 +4,7 @@ import array
 import ctypes
 import fcntl
 import os
+import stat
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -327,9 +328,10 @@ def _make_immutable(path: Path, *, immutable: bool) -> None:
 
 
 def _open_to_all(directory: Path) -> None:
-    """pytest makes its own directories for one user alone."""
-    for each in (directory, *directory.parents[:2]):
-        each.chmod(0o755)
+    """Directories of tests are made for one user alone."""
+    for each in (directory, *directory.parents):
+        if not each.stat().st_mode & stat.S_IXOTH:
+            each.chmod(0o755)
 
 
 def _as_nobody(work: Callable[[], None], elsewhere: Path) -> None:

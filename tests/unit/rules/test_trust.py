@@ -87,8 +87,20 @@ HOME = place("/home/me/.cache", 0o755, ME)
         (place("/cache", 0o777, 0), place("/", 0o755, 0), PERSON, True),
         (place("/scratch", 0o1777, 0), place("/", 0o755, 0), PERSON, True),
         (place("/home/me/.cache/fastinstall", 0o700, ME), HOME, Person(user=0, before=ME), True),
+        (place("/home/me/disk", 0o1777, ME), place("/home/me", 0o700, ME), PERSON, False),
     ],
-    ids=["own", "readable", "group", "own-in-tmp", "mounted", "planted", "open", "tmp-itself", "sudo"],
+    ids=[
+        "own",
+        "readable",
+        "group",
+        "own-in-tmp",
+        "mounted",
+        "planted",
+        "open",
+        "tmp-itself",
+        "sudo",
+        "behind-a-closed-door",
+    ],
 )
 def test_a_cache_is_used_only_where_others_cannot_fill_it(
     cache: Place, parent: Place, person: Person, *, objected: bool
