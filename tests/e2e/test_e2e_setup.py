@@ -10,6 +10,7 @@ from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, tree_has
 
 from fastinstall.system.files import sha256
 
+ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 LABEL = "+simd.v"
 STOCK = "pillow==13.0.0"
 NEWEST_NEEDS = (3, 11)
@@ -51,7 +52,7 @@ def _made_by() -> list[tuple[Python, str]]:
     The newest and the one that runs the tests are played, the others where FASTINSTALL_TEST_ALL_ROWS asks for all.
     """
     pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS]
-    if not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"):
+    if not ALL:
         pythons = [python for python in pythons if python in (running(), pythons[-1])]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
 
@@ -203,6 +204,7 @@ def test_a_new_environment_is_made_for_it(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not ALL, reason="a build of its own for an old Python: FASTINSTALL_TEST_ALL_ROWS=1")
 @pytest.mark.parametrize("python", [python for python in outdated() if python.version >= (3, 8)][-1:], ids=str)
 def test_a_python_too_old_for_the_pip_of_fastinstall_gets_an_older_release_by_its_own_pip(
     sandbox: Sandbox, python: Python

@@ -7,7 +7,7 @@ What uv, poetry and pdm do stands in test_swap_matrix_projects.py.
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play, played
+from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
 from matrix_record import record
 from matrix_scene import Column, Scene, make_scene
 from sandbox import NewSandbox
@@ -51,8 +51,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
         yield make_scene(sandbox, index)
 
 
-@pytest.mark.parametrize("column", Column)
-@pytest.mark.parametrize("row", played(ROWS), ids=lambda row: row.command)
+@pytest.mark.parametrize(("row", "column"), played(ROWS), ids=called)
 def test_a_pip_command(scene: Scene, row: Row, column: Column) -> None:
     play(scene, row, column)
     record(scene, row, column)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, play, played
+from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
 from matrix_record import record
 from matrix_scene import Column, Scene, make_scene
 from project_tools import ProjectTools
@@ -58,8 +58,7 @@ def scene(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Scen
         yield make_scene(sandbox, index, project_tools)
 
 
-@pytest.mark.parametrize("column", Column)
-@pytest.mark.parametrize("row", played(ROWS), ids=lambda row: row.command)
+@pytest.mark.parametrize(("row", "column"), played(ROWS), ids=called)
 def test_a_command_of_another_tool(scene: Scene, row: Row, column: Column) -> None:
     play(scene, row, column)
     record(scene, row, column)

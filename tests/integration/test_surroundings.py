@@ -101,11 +101,17 @@ def test_the_cache_of_the_user_who_called_sudo_is_refused(tmp_path: Path) -> Non
 
 
 def test_an_open_cache_is_refused_and_the_place_that_the_hint_names_is_taken(everybodys: Path) -> None:
+    everybodys.parent.chmod(0o755)
     with pytest.raises(RefusedError, match="everybody may write there") as told:
         own_cache(everybodys, {"SUDO_UID": ""})
     named = (told.value.hint or "").partition("FASTINSTALL_CACHE_DIR=")[2].split()[0]
     assert own_cache(Path(named), {}) == Path(named)
     assert stat.S_IMODE(Path(named).stat().st_mode) == 0o700
+
+
+def test_an_open_cache_behind_a_door_that_is_closed_to_others_is_taken(everybodys: Path) -> None:
+    everybodys.parent.chmod(0o700)
+    assert own_cache(everybodys, {}) == everybodys
 
 
 @pytest.mark.usefixtures("careless")
