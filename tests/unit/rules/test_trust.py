@@ -50,8 +50,8 @@ TRUSTED = {
         PERSON,
     ),
     "a mounted checkout, seen from a container": (
-        place("/work/fastinstall.toml", 0o644, ME),
-        place("/work", 0o755, ME),
+        place("/checkout/fastinstall.toml", 0o644, ME),
+        place("/checkout", 0o755, ME),
         Person(user=0),
     ),
     "files of users that a namespace does not know": (
