@@ -20,3 +20,17 @@ class ArchiveError(FailedError):
         hint = f"nothing of it was used: remove it, here and where it was copied from: rm {quote(file)}"
         super().__init__(f"{file}: damaged or hostile: {what}", hint=hint)
         self.objection = objection
+
+
+class MalformedError(Exception):
+    """An archive that is cut off, or that readers would not agree about.
+
+    Args:
+        reason: the end of a sentence.
+        member: which member, where one is to blame.
+    """
+
+    def __init__(self, reason: str, member: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.member = member

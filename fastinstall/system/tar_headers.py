@@ -11,6 +11,7 @@ from typing import Protocol
 
 from fastinstall.model.archive import Member, MemberKind
 from fastinstall.model.immutable import immutable
+from fastinstall.system.archive_error import MalformedError
 
 _BLOCK = 512
 _CHUNK = 1 << 18
@@ -43,18 +44,8 @@ class Readable(Protocol):
         """So many bytes, or what is left."""
 
 
-class TarError(Exception):
-    """An archive that is cut off, or that readers would not agree about.
-
-    Args:
-        reason: the end of a sentence.
-        member: which member, where one is to blame.
-    """
-
-    def __init__(self, reason: str, member: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.member = member
+class TarError(MalformedError):
+    """A tar archive that is malformed."""
 
 
 @immutable

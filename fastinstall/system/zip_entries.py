@@ -15,6 +15,7 @@ from typing import BinaryIO
 from fastinstall.model.archive import Member, MemberKind
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.archive_members import MOST_MEMBERS
+from fastinstall.system.archive_error import MalformedError
 
 _END = struct.Struct("<4s4H2LH")
 _LISTED = struct.Struct("<4s6H3L5H2L")
@@ -43,18 +44,8 @@ _KINDS = {
 }
 
 
-class ZipError(Exception):
-    """An archive that is cut off, or that readers would not agree about.
-
-    Args:
-        reason: the end of a sentence.
-        member: which member, where one is to blame.
-    """
-
-    def __init__(self, reason: str, member: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.member = member
+class ZipError(MalformedError):
+    """A zip archive that is malformed."""
 
 
 @immutable
