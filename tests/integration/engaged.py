@@ -18,6 +18,7 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.steps import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"
@@ -198,3 +199,17 @@ def _remove_empty_parents(path: Path, prefix: Path) -> None:
         if parent == prefix or any(parent.iterdir()):
             return
         parent.rmdir()
+
+
+def change_of_all_kinds(store: Store, transaction: Transaction) -> None:
+    """A library of ours comes in, the engine replaces it with others, ours takes its place again, and text is added."""
+    write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
+    transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
+    change_in(store, transaction, FakeEngine())
+    transaction.perform(
+        (
+            Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
+            Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
+        )
+    )
+    transaction.add("conda-meta/history", "==> ours <==\n+stack\n")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engaged import FakeEngine, change_in, make_conda_environment, open_in
-from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again, write_tree
+from engaged import change_of_all_kinds, make_conda_environment, open_in
+from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
 
 from fastinstall.journal.forget import forget
 from fastinstall.journal.recover import recover, rollback
@@ -60,16 +60,7 @@ def _twice_set_up(prefix: Path) -> Store:
 def _all_kinds(store: Store) -> None:
     """Moves, an engine's changes and lines added, in one transaction."""
     with open_in(store) as transaction:
-        write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
-        transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
-        change_in(store, transaction, FakeEngine())
-        transaction.perform(
-            (
-                Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
-                Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
-            )
-        )
-        transaction.add("conda-meta/history", "==> ours <==\n+stack\n")
+        change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
 
 

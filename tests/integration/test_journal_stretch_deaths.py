@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from engaged import FakeEngine, change_in, make_conda_environment, open_in
-from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, steps_of, swift_directory, write_tree
+from engaged import change_of_all_kinds, make_conda_environment, open_in
+from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, steps_of, swift_directory
 
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
-from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.system import files
 
 EACH = 2
@@ -82,16 +81,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
 def _change(store: Store) -> None:
     """A library of ours comes in, the engine replaces it with others, and ours takes their place again."""
     with open_in(store) as transaction:
-        write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
-        transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
-        change_in(store, transaction, FakeEngine())
-        transaction.perform(
-            (
-                Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
-                Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
-            )
-        )
-        transaction.add("conda-meta/history", "==> ours <==\n+stack\n")
+        change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
 
 

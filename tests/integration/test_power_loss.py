@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from engaged import FakeEngine, change_in, make_conda_environment, open_in
+from engaged import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
 from faults.power_trial import Sample, difference, record, try_all
 from journaled import (
     FIRST,
@@ -36,7 +36,6 @@ from fastinstall.journal.forget import forget
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.system import files
 
 _ALL, _LONG = Sample(), Sample(every=5, limit=12)
@@ -68,16 +67,7 @@ class Scene:
 def change(store: Store) -> None:
     """A library of ours comes in, an engine replaces it with others, ours takes its place again, and text is added."""
     with open_in(store) as transaction:
-        write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
-        transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
-        change_in(store, transaction, FakeEngine())
-        transaction.perform(
-            (
-                Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/two"),
-                Move(kind=MoveKind.IN, live="etc/conda/activate.d/ours.sh", kept="stage/script"),
-            )
-        )
-        transaction.add("conda-meta/history", "==> ours <==\n+stack\n")
+        change_of_all_kinds(store, transaction)
         transaction.add("pip.conf", "[global]\n")
         transaction.commit(receipt_of(FIRST))
 
