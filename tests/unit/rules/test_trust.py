@@ -45,8 +45,8 @@ TRUSTED = {
         PERSON,
     ),
     "a disk of Windows, where all modes are made up": (
-        place("/mnt/c/work/fastinstall.toml", 0o777, ME),
-        place("/mnt/c/work", 0o777, ME),
+        place("/mnt/c/images/fastinstall.toml", 0o777, ME),
+        place("/mnt/c/images", 0o777, ME),
         PERSON,
     ),
     "a mounted checkout, seen from a container": (
