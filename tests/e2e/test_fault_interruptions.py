@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from faults.cases import WHOLE, Case, Cases, in_memory
+from faults.cases import WHOLE, Case, Cases
 from faults.command import but_journals_times, command, essence
 from faults.errors import calling
 from faults.scenes import Scene, materials, picture
+from journaled import swift_directory
 
 from fastinstall.errors import ExitCode
 
@@ -33,7 +34,7 @@ _ALL = ("guard-remove", "guard-accept", "fix", "new-env") if WHOLE else ()
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Cases]:
     """The scenes."""
-    with in_memory(tmp_path_factory.mktemp("scenes")) as space:
+    with swift_directory(tmp_path_factory.mktemp("scenes")) as space:
         yield Cases(space, materials(shared_cache))
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults.cases import in_memory
 from faults.scenes import PUBLISHED, Materials, Scene, make_scene, materials, picture
-from journaled import in_own_mounts, mount
+from journaled import in_own_mounts, mount, swift_directory
 from sandbox import UV, run
 
 
@@ -19,7 +18,7 @@ def given(shared_cache: Path) -> Materials:
 @pytest.fixture
 def space(tmp_path: Path) -> Iterator[Path]:
     """Where the environment of a test lies."""
-    with in_memory(tmp_path) as directory:
+    with swift_directory(tmp_path) as directory:
         yield directory
 
 

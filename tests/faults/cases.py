@@ -1,9 +1,7 @@
 """Scenes to be disturbed, and what was there before and after each command; made once for all tests of a file."""
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,14 +65,3 @@ class Cases:
         after = essence(scene)
         scene.renew()
         return Case(scene=scene, before=before, after=after, stops=distinct(stops, scene, whole=WHOLE))
-
-
-@contextmanager
-def in_memory(fallback: Path) -> Iterator[Path]:
-    """A directory in memory where there is such a place."""
-    memory = Path("/dev/shm")  # noqa: S108 (our own subdirectory of it)
-    if not os.access(memory, os.W_OK):
-        yield fallback
-        return
-    with tempfile.TemporaryDirectory(prefix="fastinstall-test-", dir=memory) as name:
-        yield Path(name)

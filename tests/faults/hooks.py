@@ -3,10 +3,9 @@
 import errno
 import os
 import signal
-from collections.abc import Callable
 from typing import Any
 
-from faults.doors import FORCES, Boundary, Hook, Side
+from faults.doors import Boundary, Hook, Side
 
 _write = os.write
 
@@ -86,15 +85,5 @@ def signalled_at(number: int, by: signal.Signals) -> Hook:
     def hook(boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
         if boundary.number == number and side is Side.AFTER:
             os.kill(os.getpid(), by)
-
-    return hook
-
-
-def looking_at(look: Callable[[Boundary], None]) -> Hook:
-    """Calls something at every moment at which a death would leave another disk behind."""
-
-    def hook(boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
-        if side is Side.BEFORE and boundary.call not in FORCES:
-            look(boundary)
 
     return hook
