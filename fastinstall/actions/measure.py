@@ -39,12 +39,12 @@ def measured(before: Contender, after: Contender, identity: str, cpu: str, works
     except FailedError as error:
         workshop.emit(Noted(message=f"not timed: {error.message}", warning=True))
         return None
-    files.write_text(kept, dump(document("bench", table)))
+    files.write_text(kept, dump(document("speed", table)))
     return table
 
 
 def _read(path: Path) -> SpeedTable | None:
     try:
-        return open_document(SpeedTable, "bench", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(SpeedTable, "speed", json.loads(path.read_text(encoding="utf-8")), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is measured again

@@ -86,6 +86,6 @@ def _measured(cache: Path, cpu: str) -> Iterator[SpeedTable]:
 
 def _read(path: Path) -> SpeedTable | None:
     try:
-        return open_document(SpeedTable, "bench", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(SpeedTable, "speed", json.loads(path.read_text(encoding="utf-8")), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # of another time: it is no more than a remark here

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from fastinstall.model.advisory import AdvisoryList
+from fastinstall.model.bench import BenchReport
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report, Survey
@@ -28,7 +29,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": partial(json_schema, Report, name="doctor"),
     "doctor-all": partial(json_schema, Survey, name="doctor-all"),
     "receipt": partial(json_schema, Receipt, name="receipt"),
-    "bench": partial(json_schema, SpeedTable, name="bench"),
+    "bench": partial(json_schema, BenchReport, name="bench"),
+    "speed": partial(json_schema, SpeedTable, name="speed"),
     "guard": partial(json_schema, Guards, name="guard"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "merge": partial(json_schema, MergeReport, name="merge"),

@@ -12,12 +12,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import redacted
 
 _LAST_LINES = 12
+_LAST_BYTES = 20_000
 
 
 @immutable
@@ -50,9 +52,10 @@ class Completed:
 class CommandError(FailedError):
     """A command failed, timed out or could not be started."""
 
-    def __init__(self, message: str, completed: Completed, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
         super().__init__(redacted(message), hint=hint, details=_tail(completed))
         self.completed = completed
+        self.timed_out = timed_out
 
 
 class Leash:
@@ -120,24 +123,32 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     ):
         completed = _collect(words, child, stdin, on_line)
     if expired.is_set():
-        raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed)
+        raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed, timed_out=True)
     if check and completed.exit_code != 0:
         raise CommandError(f"{shlex.join(words)}: {_ending(completed)}", completed)
     return completed
 
 
 class Conversation:
-    """A running command that answers each line on its stdin with a line on its stdout."""
+    """A running command that answers each line on its stdin with a line on its stdout.
 
-    def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]") -> None:
+    What it says on stderr goes to a file, so that a talkative one never waits for a reader.
+    """
+
+    def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
         self._words = words
         self._child = child
+        self._errors = errors
 
-    def ask(self, line: str) -> str:
+    def ask(self, line: str, timeout: float | None = None) -> str:
         """Send one line and wait for one.
 
+        Args:
+            line: without its end.
+            timeout: seconds before its process group is killed.
+
         Raises:
-            CommandError: it ended instead.
+            CommandError: it ended instead, or did not answer in time.
         """
         try:
             if self._child.stdin is not None:
@@ -145,35 +156,54 @@ class Conversation:
                 self._child.stdin.flush()
         except OSError:
             pass  # it went away: listen() says how
-        return self.listen()
+        return self.listen(timeout)
 
-    def listen(self) -> str:
+    def listen(self, timeout: float | None = None) -> str:
         """Wait for one line.
 
         Raises:
-            CommandError: it ended instead.
+            CommandError: it ended instead, or did not answer in time.
         """
-        line = self._child.stdout.readline() if self._child.stdout is not None else ""
-        if line:
+        with _killed_after(self._child, timeout) as expired:
+            line = self._child.stdout.readline() if self._child.stdout is not None else ""
+        if line.endswith("\n"):
             return line
-        stderr = self._child.stderr.read() if self._child.stderr is not None else ""
-        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout="", stderr=stderr)
-        raise CommandError(f"{shlex.join(self._words)}: {_ending(completed)}", completed)
+        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._said())
+        ending = f"no answer within {timeout:g} s" if expired.is_set() else _ending(completed)
+        raise CommandError(f"{shlex.join(self._words)}: {ending}", completed, timed_out=expired.is_set())
+
+    def _said(self) -> str:
+        end = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, end - _LAST_BYTES))
+        return self._errors.read().decode("utf-8", "replace")
 
 
 @contextmanager
 def conversation(
-    argv: Sequence[str | os.PathLike[str]], *, environment: Mapping[str, str] | None = None
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
 ) -> Iterator[Conversation]:
     """Start a command to talk to, line by line; killed when the block ends."""
+    import tempfile  # noqa: PLC0415 (doctor talks to nobody)
+
     words = tuple(os.fspath(word) for word in argv)
-    with _started(words, environment, None, joined=False) as child:
-        yield Conversation(words, child)
+    with (
+        tempfile.TemporaryFile() as errors,
+        _started(words, environment, directory, joined=False, errors=errors) as child,
+    ):
+        yield Conversation(words, child, errors)
 
 
 @contextmanager
 def _started(
-    words: tuple[str, ...], environment: Mapping[str, str] | None, directory: Path | None, *, joined: bool
+    words: tuple[str, ...],
+    environment: Mapping[str, str] | None,
+    directory: Path | None,
+    *,
+    joined: bool,
+    errors: IO[bytes] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
     try:
         child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
@@ -182,7 +212,7 @@ def _started(
             cwd=directory,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+            stderr=subprocess.STDOUT if joined else errors or subprocess.PIPE,
             text=True,
             encoding="utf-8",
             errors="replace",

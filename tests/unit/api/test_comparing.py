@@ -75,7 +75,7 @@ def test_each_recipe_tells_the_version_that_it_would_build_and_what_is_known_aga
 def test_a_speed_measured_here_is_told_for_the_version_and_the_cpu_it_was_measured_on(house: Path) -> None:
     place = house.parent / "cache" / "speed" / "1.json"
     place.parent.mkdir(parents=True)
-    place.write_text(dump(document("bench", SPEED)))
+    place.write_text(dump(document("speed", SPEED)))
     (place.parent / "2.json").write_text("not a table")
     told = {name: offer.speed for name, offer in compared(house, healthy_facts()).items()}
     assert told == {"pillow-merged": SPEED, "pillow-simd": None, "pillow": None}
