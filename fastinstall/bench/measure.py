@@ -94,7 +94,7 @@ def measure(before: Contender, after: Contender, effort: Effort, circumstances: 
             _greet(worker, contender)
         names = effort.operations or _common_names(workers)
         timings = _take_turns(workers, names, effort, circumstances.emit)
-    rows = tuple(_row(name, times) for name, times in timings.items() if all(math.isfinite(best) for best in times))
+    rows = tuple(row for name, rounds in timings.items() if (row := _row(name, rounds)) is not None)
     if not rows:
         raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
     return SpeedTable(
@@ -138,15 +138,14 @@ def _common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
 
 def _take_turns(
     workers: Sequence[process.Conversation], names: Sequence[str], effort: Effort, emit: Emit
-) -> dict[str, tuple[float, ...]]:
-    timings: dict[str, tuple[float, ...]] = {}
+) -> dict[str, list[tuple[float, ...]]]:
+    """Milliseconds of each operation: a row for each round, a column for each worker."""
+    timings: dict[str, list[tuple[float, ...]]] = {}
     for number, name in enumerate(names, start=1):
-        best = [math.inf for _ in workers]
-        for _ in range(effort.rounds):
-            for index, worker in enumerate(workers):
-                answer = _ask(worker, {"operation": name, "seconds": effort.seconds})
-                best[index] = min(best[index], answer.get("ms", math.inf))
-        timings[name] = tuple(best)
+        request = {"operation": name, "seconds": effort.seconds}
+        timings[name] = [
+            tuple(_ask(worker, request).get("ms", math.inf) for worker in workers) for _ in range(effort.rounds)
+        ]
         emit(Progressed(stage="measure", done=number, total=len(names)))
     return timings
 
@@ -156,6 +155,17 @@ def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any
     return answer if isinstance(answer, dict) else {}
 
 
-def _row(name: str, times: Sequence[float]) -> SpeedRow:
-    before, after = times
-    return SpeedRow(operation=name, before_ms=round(before, 4), after_ms=round(after, 4))
+def _row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
+    """One line of the table; None where one of the two cannot do it."""
+    before, after = (min(column) for column in zip(*rounds, strict=True))
+    if not (math.isfinite(before) and math.isfinite(after)):
+        return None
+    ratios = sorted(first / second for first, second in rounds if math.isfinite(first + second))
+    several = len(ratios) > 1
+    return SpeedRow(
+        operation=name,
+        before_ms=round(before, 4),
+        after_ms=round(after, 4),
+        low=round(ratios[0], 3) if several else None,
+        high=round(ratios[-1], 3) if several else None,
+    )

@@ -34,13 +34,17 @@ class SpeedRow:
 
     Attributes:
         operation: what was timed.
-        before_ms: milliseconds with the stack that was replaced.
-        after_ms: milliseconds with ours.
+        before_ms: milliseconds with the stack that was replaced, the least of all rounds.
+        after_ms: milliseconds with ours, likewise.
+        low: the least ratio before/after of a round; None where there was one round alone.
+        high: the greatest.
     """
 
     operation: str
     before_ms: float
     after_ms: float
+    low: float | None = None
+    high: float | None = None
 
 
 @immutable

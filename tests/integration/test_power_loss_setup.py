@@ -49,7 +49,7 @@ def test_a_power_failure_in_a_whole_setup_loses_nothing(name: str, scenery: Path
 
     points = len(Log(recording).points)
     sample = (
-        Sample(every=max(1, points // 150)) if _EVERYTHING else Sample(every=max(1, points // 14), first=7, limit=3)
+        Sample(every=max(1, points // 150)) if _EVERYTHING else Sample(every=max(1, points // 7), first=7, limit=2)
     )
     outcomes = try_all(recording, scenery, judge, sample)
     assert not outcomes.lost, str(outcomes)

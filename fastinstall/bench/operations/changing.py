@@ -1,0 +1,94 @@
+"""Modes, colours and levels."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any, Callable
+
+from . import Calls, Pictures
+
+
+def converting(big: Pictures, _small: Pictures) -> Calls:
+    """What is converted is made when it is first asked for: to choose a palette takes seconds."""
+    rgb = big["RGB"]
+    made: Calls = {
+        "RGB": lambda: rgb,
+        "L": lambda: big["L"],
+        "RGBA": lambda: big["RGBA"],
+        "CMYK": lambda: big["CMYK"],
+        "YCbCr": lambda: rgb.convert("YCbCr"),
+        "P": lambda: rgb.quantize(64),
+        "RGBa": lambda: big["RGBA"].convert("RGBa"),
+        "HSV": lambda: rgb.convert("HSV"),
+        "I": lambda: big["L"].convert("I"),
+    }
+    sources = {mode: lru_cache(maxsize=None)(make) for mode, make in made.items()}
+    pairs = (
+        "RGB L",
+        "L RGB",
+        "RGB RGBA",
+        "RGBA RGB",
+        "RGB YCbCr",
+        "YCbCr RGB",
+        "RGB HSV",
+        "HSV RGB",
+        "RGB CMYK",
+        "CMYK RGB",
+        "P RGB",
+        "RGBA RGBa",
+        "RGBa RGBA",
+        "RGB I",
+        "RGB F",
+        "L F",
+        "I L",
+        "RGB 1",
+    )
+    found: Calls = {}
+    for pair in pairs:
+        source, target = pair.split()
+        found["convert %s-%s" % (source, target)] = partial(converted, sources[source], target)
+    matrix = (0.41, 0.36, 0.18, 0, 0.21, 0.72, 0.07, 0, 0.02, 0.12, 0.95, 0)
+    found["convert RGB by matrix"] = lambda: rgb.convert("RGB", matrix)
+    return found
+
+
+def converted(source: Callable[[], Any], mode: str) -> Any:
+    return source().convert(mode)
+
+
+def adjusting(big: Pictures, small: Pictures) -> Calls:
+    from PIL import ImageEnhance, ImageOps
+
+    rgb = big["RGB"]
+    table = [255 - value for value in range(256)] * 3
+    found: Calls = {
+        "point": lambda: rgb.point(table),
+        "invert": lambda: ImageOps.invert(rgb),
+        "autocontrast": lambda: ImageOps.autocontrast(rgb),
+        "equalize": lambda: ImageOps.equalize(rgb),
+        "posterize": lambda: ImageOps.posterize(rgb, 4),
+        "solarize": lambda: ImageOps.solarize(rgb, 128),
+        "grayscale to RGB": lambda: ImageOps.grayscale(rgb).convert("RGB"),
+        "shift of hue": lambda: shifted_hue(small["RGB"]),
+        "histogram": rgb.histogram,
+        "getextrema": rgb.getextrema,
+        "quantize 64": lambda: small["RGB"].quantize(64),
+    }
+    for name in ("Color", "Contrast", "Brightness", "Sharpness"):
+        found["enhance " + name] = partial(enhanced, getattr(ImageEnhance, name), rgb)
+    return found
+
+
+def enhanced(enhancer: Any, picture: Any) -> Any:
+    return enhancer(picture).enhance(1.4)
+
+
+def shifted_hue(picture: Any) -> Any:
+    """As colour jitter does it."""
+    from PIL import Image
+
+    hue, saturation, value = picture.convert("HSV").split()
+    return Image.merge("HSV", (hue.point(lambda level: (level + 20) % 256), saturation, value)).convert("RGB")
+
+
+PARTS = (converting, adjusting)

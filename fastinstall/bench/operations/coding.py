@@ -1,0 +1,92 @@
+"""Decoding and encoding."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache, partial
+from typing import Any, Callable, Dict
+
+from . import Calls, Pictures
+
+
+def coding(big: Pictures, small: Pictures) -> Calls:
+    jpegs = {"500 px": encoded(small["RGB"], "JPEG", quality=90), "1080p": encoded(big["RGB"], "JPEG", quality=90)}
+    png = encoded(small["RGB"], "PNG")
+    found: Calls = {
+        "png encode": lambda: encoded(small["RGB"], "PNG"),
+        "png decode": partial(decode, png),
+        "jpeg encode 1080p": lambda: encoded(big["RGB"], "JPEG", quality=90),
+        "tobytes": big["RGB"].tobytes,
+    }
+    for name, data in jpegs.items():
+        found["jpeg decode " + name] = partial(decode, data)
+        found["decode-256-224 " + name] = partial(pipeline, data)
+    return found
+
+
+def other_codecs(big: Pictures, small: Pictures) -> Calls:
+    """What web services read and write beside plain JPEG and PNG; a codec that is not there answers with an error."""
+    rgb, rgba = small["RGB"], small["RGBA"]
+    sources: Dict[str, Callable[[], bytes]] = {
+        "jpeg progressive": lambda: encoded(rgb, "JPEG", quality=85, progressive=True, optimize=True),
+        "jpeg L": lambda: encoded(small["L"], "JPEG", quality=90),
+        "png RGBA": lambda: encoded(rgba, "PNG"),
+        "webp": lambda: encoded(rgb, "WEBP", quality=80),
+        "avif": lambda: encoded(rgb, "AVIF", quality=70, speed=9),
+        "gif": lambda: encoded(rgb.quantize(64), "GIF"),
+        "tiff lzw": lambda: encoded(rgb, "TIFF", compression="tiff_lzw"),
+        "bmp": lambda: encoded(rgb, "BMP"),
+    }
+    found: Calls = {}
+    for name, make in sources.items():
+        kept = lru_cache(maxsize=None)(make)
+        found[name + " encode"] = make
+        found[name + " decode"] = partial(decode_made, kept)
+    large = lru_cache(maxsize=None)(lambda: encoded(big["RGB"].resize((4000, 3000), 2), "JPEG", quality=90))
+    found["thumbnail of 12 MP, draft"] = lambda: thumbnail(large())
+    found["jpeg decode 12 MP, draft"] = lambda: drafted(large())
+    return found
+
+
+def decode_made(make: Callable[[], bytes]) -> None:
+    decode(make())
+
+
+def drafted(data: bytes) -> None:
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(data))
+    image.draft("RGB", (500, 375))
+    image.load()
+
+
+def thumbnail(data: bytes) -> None:
+    from PIL import Image
+
+    Image.open(io.BytesIO(data)).thumbnail((256, 256))
+
+
+def encoded(picture: Any, form: str, **options: Any) -> bytes:
+    target = io.BytesIO()
+    picture.save(target, form, **options)
+    return target.getvalue()
+
+
+def decode(data: bytes) -> None:
+    from PIL import Image
+
+    Image.open(io.BytesIO(data)).load()
+
+
+def pipeline(data: bytes) -> Any:
+    """What an image classifier's loader does: decode, shorter side to 256, centre crop of 224."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(data))
+    scale = 256.0 / min(picture.size)
+    picture = picture.resize((round(picture.width * scale), round(picture.height * scale)), 2)
+    left, top = (picture.width - 224) // 2, (picture.height - 224) // 2
+    return picture.crop((left, top, left + 224, top + 224))
+
+
+PARTS = (coding, other_codecs)

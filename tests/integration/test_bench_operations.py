@@ -1,0 +1,70 @@
+"""The table of operations, timed on a real stack."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environments import Environments
+
+from fastinstall.bench.measure import SHORT, Circumstances, Contender, Effort, measure
+from fastinstall.errors import FailedError
+from fastinstall.model.event import Progressed
+from fastinstall.system import process
+
+pytest_plugins = ("environment_fixtures",)
+WORKER = Path(process.__file__).parents[1] / "bench" / "_worker.py"
+
+
+@pytest.fixture(scope="module")
+def python(environments: Environments) -> Path:
+    """An interpreter with stock Pillow and nothing else."""
+    return environments.copy("stock").python
+
+
+@pytest.fixture
+def worker(python: Path) -> Iterator[process.Conversation]:
+    with process.conversation((python, "-I", "-B", WORKER), environment={}) as talk:
+        assert json.loads(talk.listen())["version"]
+        yield talk
+
+
+def test_every_operation_runs(worker: process.Conversation) -> None:
+    names = json.loads(worker.ask('{"operation": "?", "seconds": 0}'))["names"]
+    assert set(SHORT) <= set(names)
+    answers = [json.loads(worker.ask(json.dumps({"operation": name, "seconds": 0}))) for name in names]
+    assert [answer for answer in answers if not answer.get("ms", 0) > 0] == []
+
+
+def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None:
+    told: list[object] = []
+    circumstances = Circumstances(cpu="a CPU", measured_at="2026-11-22", variables={}, emit=told.append)
+    here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
+    effort = Effort(operations=("crop", "no such operation", "flip"), rounds=3, seconds=0.001)
+    table = measure(here, there, effort, circumstances)
+    assert [row.operation for row in table.rows] == ["crop", "flip"]
+    for row in table.rows:
+        assert row.low is not None
+        assert row.high is not None
+        assert 0 < row.low <= row.high
+    assert [event.done for event in told if isinstance(event, Progressed)] == [1, 2, 3]
+
+
+def test_one_round_has_no_range(python: Path) -> None:
+    circumstances = Circumstances(cpu="", measured_at="", variables={}, emit=lambda _event: None)
+    here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
+    table = measure(here, there, Effort(operations=("crop",), rounds=1, seconds=0.001), circumstances)
+    assert (table.rows[0].low, table.rows[0].high) == (None, None)
+
+
+def test_a_stack_that_cannot_be_imported_is_named(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL" / "__init__.py").write_text("raise ImportError('broken for a reason')\n")
+    circumstances = Circumstances(cpu="", measured_at="", variables={}, emit=lambda _event: None)
+    sound, broken = (
+        Contender(label="a", python=python),
+        Contender(label="the broken one", python=python, stage=tmp_path),
+    )
+    with pytest.raises(FailedError, match="the broken one cannot be measured") as raised:
+        measure(sound, broken, Effort(operations=("crop",)), circumstances)
+    assert any("broken for a reason" in line for line in raised.value.details)
