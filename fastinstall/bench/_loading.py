@@ -4,42 +4,41 @@
 
 Lines of JSON in, a line of JSON out for each. The first line is the job:
 
-    {"site": [DIR...], "adapter": NAME, "loader": "FILE:FUNCTION" or "", "images": [PATH...],
+    {"site": [DIR...], "adapter": NAME, "loader": "FILE[:FUNCTION]" or "", "images": [PATH...],
      "store": {"kind": KIND, "path": PATH} or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 
 `site` goes in front of the path. Answer: `{"ready": true, "versions": {...}, "numpy": B, "torch": B, "images": N}`,
 or `{"missing": MODULE}`, `{"unsuited": WHY}` or `{"error": TEXT}`, after which the program ends. Then:
 
-    {"do": "measure", "seconds": S, "cold": false}   {"ms": M, "stages": {NAME: MS}, "images": N, "passes": P,
+    {"do": "measure", "seconds": S, "cold": false,
+     "indexes": null}                                {"ms": M, "stages": {NAME: MS}, "images": N, "passes": P,
                                                       "peak_bytes": B, "failed": {INDEX: TEXT}, "was_cold": ...}
     {"do": "arrays", "indexes": [I...]}              {"arrays": [{"shape": [H, W, 3], "data": BASE64}, ...]}
     {"do": "pool", "workers": N, ...}                what `_pool.rate` gives
     {"do": "end"}                                    ends it
 
-M is the mean over the images of the median over the passes, and each stage likewise; the passes that fit into S
-seconds, at least one. An image that fails is named and counted nowhere else.
+What the figures of a measurement mean stands in `_timing.py`.
 """
 
 from __future__ import annotations
 
-import base64
 import importlib.util
 import json
 import os
-import resource
-import statistics
 import sys
 from time import perf_counter
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+MOST_TEXT = 400
+"""Letters of an error, which may bring along what it is about."""
 Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
 def main() -> None:
-    answers = own_stdout()
-    job = json.loads(sys.stdin.readline())
+    requests, answers = own_stdin(), own_stdout()
+    job = json.loads(requests.readline())
     try:
         pipeline = Pipeline(job)
         greeting = pipeline.greeting()
@@ -50,7 +49,7 @@ def main() -> None:
     say(answers, greeting)
     if "ready" not in greeting:
         return
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         if request["do"] == "end":
             return
@@ -72,15 +71,19 @@ class Pipeline:
     """Images, and what is done to each. Made anew in every worker, from the same job."""
 
     def __init__(self, job: Dict[str, Any]) -> None:
+        values = sibling("_values")
         self.job = job
         sys.path[:0] = [each for each in job.get("site", []) if each not in sys.path]
-        self.numpy = importlib.util.find_spec("numpy") is not None
-        self.torch = bool(job["wanted"].get("tensor")) and importlib.util.find_spec("torch") is not None
+        self.numpy = values.works("numpy")
+        self.torch = bool(job["wanted"].get("tensor")) and there("torch") and values.torch_works()
         self.source = source_of(job)
         self.versions: Dict[str, str] = {}
-        self.stages = self._own() if job.get("loader") else self._adapted()
+        self._known: Set[str] = set()
+        self.stages = self._own(values) if job.get("loader") else self._adapted()
         if self.torch:
-            self.stages.append(("tensor", to_tensor()))
+            self.stages.append(("tensor", values.to_tensor()))
+        values.one_thread()
+        values.one_malloc()
 
     def greeting(self) -> Dict[str, Any]:
         return {
@@ -91,15 +94,21 @@ class Pipeline:
             "images": len(self.source),
         }
 
-    def _own(self) -> Stages:
-        name, _, function = self.job["loader"].rpartition(":")
-        load = getattr(module_of("fastinstall_loader", name), function)
-        return [("decode", load)]
+    def _own(self, values: Any) -> Stages:
+        loader = sibling("_loader")
+        try:
+            load = loader.own_loader(self.job["loader"], len(self.job.get("site", [])))
+        except loader.LoaderError as error:
+            raise Unsuited({"error": str(error)}) from None
+        self.versions = loader.versions()
+        return [("decode", load), ("array", values.to_array())]
 
     def _adapted(self) -> Stages:
+        if getattr(self.source, "decoded", False):  # a store of arrays: nothing is left to be done
+            return [("read", self.source.read)]
         adapter = adapter_of(self.job["adapter"])
         for module in adapter.MODULES:
-            if importlib.util.find_spec(module) is None:
+            if not there(module):
                 raise Unsuited({"missing": module})
         trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
         if trouble:
@@ -111,6 +120,19 @@ class Pipeline:
     def first(self, index: int) -> Any:
         """What the first stage is given for an image."""
         return self.source.path(index) if self.job.get("loader") else index
+
+    def text_of(self, error: BaseException) -> str:
+        return text_of(error)
+
+    def strangers(self, indexes: Iterable[int]) -> List[int]:
+        """The first image of each kind that was not loaded yet."""
+        found = []
+        for index in indexes:
+            kind = self.source.suffix(index) if hasattr(self.source, "suffix") else ""
+            if kind not in self._known:
+                self._known.add(kind)
+                found.append(index)
+        return found
 
     def load(self, index: int) -> Any:
         value = self.first(index)
@@ -140,6 +162,9 @@ class Files:
     def path(self, index: int) -> str:
         return self.paths[index]
 
+    def suffix(self, index: int) -> str:
+        return os.path.splitext(self.paths[index])[1].lower()
+
     def read(self, index: int) -> bytes:
         with open(self.paths[index], "rb", buffering=0) as stream:
             return stream.read()
@@ -147,7 +172,10 @@ class Files:
 
 def source_of(job: Dict[str, Any]) -> Any:
     if job.get("store"):
-        return sibling("_storage").open_store(job["store"]["kind"], job["store"]["path"])
+        storage, kind = sibling("_storage"), job["store"]["kind"]
+        if storage.missing(kind):
+            raise Unsuited({"missing": storage.missing(kind)})
+        return storage.open_store(kind, job["store"]["path"])
     return Files(job["images"])
 
 
@@ -177,57 +205,22 @@ def module_of(name: str, path: str) -> Any:
     return made
 
 
-def to_tensor() -> Callable[[Any], Any]:
-    """What torchvision's ToTensor does: channels first, numbers from 0 to 1."""
-    import torch
-
-    def convert(array: Any) -> Any:
-        return torch.tensor(array).permute(2, 0, 1).contiguous().to(torch.float32).div(255)
-
-    return convert
+def there(module: str) -> bool:
+    """Whether a module can be found; it is not imported, but packages around it are."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
-    cold, was_cold = bool(request.get("cold")), None
-    times: Dict[int, List[List[float]]] = {}
-    failed: Dict[str, str] = {}
-    start, passes = perf_counter(), 0
-    while passes == 0 or perf_counter() - start < request["seconds"]:
-        if cold:
-            was_cold = sibling("_cache").drop(pipeline.source)
-        for index in range(len(pipeline.source)):
-            if str(index) in failed:
-                continue
-            try:
-                times.setdefault(index, []).append(pipeline.timed(index))
-            except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
-                failed[str(index)] = text_of(error)
-                times.pop(index, None)
-        passes += 1
-    medians = [[statistics.median(each) for each in zip(*rows)] for rows in times.values()]
-    names = [name for name, _ in pipeline.stages]
-    means = {name: 1000 * statistics.fmean(column) for name, column in zip(names, zip(*medians))}
-    return {
-        "ms": sum(means.values()),
-        "stages": means,
-        "images": len(medians),
-        "passes": passes,
-        "peak_bytes": peak_bytes(),
-        "failed": failed,
-        "was_cold": was_cold,
-    }
+    found: Dict[str, Any] = sibling("_timing").measure(pipeline, request, lambda source: sibling("_cache").drop(source))
+    return found
 
 
 def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
+    described = sibling("_values").described
     return {"arrays": [described(pipeline.load(index)) for index in request["indexes"]]}
-
-
-def described(value: Any) -> Dict[str, Any]:
-    if hasattr(value, "detach"):  # a tensor: back to what it was made of
-        value = value.mul(255).round().permute(1, 2, 0).byte().numpy()
-    data = value if isinstance(value, bytes) else value.tobytes()
-    shape = [len(value)] if isinstance(value, bytes) else list(value.shape)
-    return {"shape": shape, "data": base64.b64encode(data).decode()}
 
 
 def pool(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -238,14 +231,23 @@ def pool(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
 VERBS = {"measure": measure, "arrays": arrays, "pool": pool}
 
 
-def peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def own_stdin() -> Any:
+    """Our stdin for ourselves: a library that reads there finds nothing."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return requests
 
 
 def own_stdout() -> Any:
-    """Our stdout for ourselves: what a library prints there goes to stderr."""
+    """Our stdout for ourselves: what a library prints there goes to stderr.
+
+    Processes forked from this one do not have it: if it dies, its end is heard though they live on.
+    """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    os.register_at_fork(after_in_child=answers.close)
     return answers
 
 
@@ -255,7 +257,7 @@ def say(answers: Any, value: Dict[str, Any]) -> None:
 
 
 def text_of(error: BaseException) -> str:
-    return "%s: %s" % (type(error).__name__, error)
+    return ("%s: %s" % (type(error).__name__, error))[:MOST_TEXT]
 
 
 if __name__ == "__main__":

@@ -21,10 +21,11 @@ class Adapter:
         title: for people.
         modules: what has to be importable in the target.
         brings: requirements that bring them.
+        by_hand: why these are never brought to our cache; empty where they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
         code: the line of code that uses it.
-        loader: a module with a function `load(path)`; SHORTER and CROP are assigned in front of it.
+        loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
         file: the module.
     """
 
@@ -32,6 +33,7 @@ class Adapter:
     title: str
     modules: tuple[str, ...]
     brings: tuple[str, ...]
+    by_hand: str
     formats: tuple[str, ...]
     aliased: bool
     code: str
@@ -71,6 +73,7 @@ def _adapter(module: ModuleType) -> Adapter:
         title=module.TITLE,
         modules=tuple(module.MODULES),
         brings=tuple(module.BRINGS),
+        by_hand=getattr(module, "BY_HAND", ""),
         formats=tuple(module.FORMATS),
         aliased=module.ALIASED,
         code=module.CODE,

@@ -53,7 +53,7 @@ class Job:
         images: files, in the order of their indexes.
         adapter: name of one of `adapters/`.
         site: directories that go in front of the path: another PIL, packages that were brought.
-        loader: FILE:FUNCTION of the user's own; empty for the adapter.
+        loader: FILE[:FUNCTION] of the user's own, path in, array, Pillow image or tensor out; empty for the adapter.
         store: where the images lie; None for the files.
         pipeline: what is done to every image.
         tensor: whether a tensor is made, where torch is there.
@@ -93,11 +93,11 @@ class Measured:
     """One measurement of one process.
 
     Attributes:
-        ms: milliseconds an image: the mean over the images of the median over the passes.
-        stages: the same for each stage, in order.
+        ms: milliseconds an image: the mean over the images, each with the median of its passes.
+        stages: the same for each stage, in order; they add up to `ms`.
         images: how many were loaded.
         passes: how often each.
-        peak_bytes: the most memory so far.
+        peak_bytes: the most memory meanwhile; since the start where the kernel does not tell.
         failed: indexes of images that could not be loaded, and why.
         was_cold: whether the files were out of the page cache; None where that was not asked for.
     """
@@ -131,13 +131,23 @@ class Loading:
         self._talk = talk
         self.ready = ready
 
-    def measure(self, seconds: float, *, cold: bool = False, timeout: float = 120.0) -> Measured:
-        """Load all images, as often as fits into `seconds`, at least once.
+    def measure(
+        self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0
+    ) -> Measured:
+        """Load images, as often as fits into `seconds`, at least once.
+
+        Args:
+            seconds: to spend.
+            cold: drop the files from the page cache before each pass.
+            indexes: of the images; empty for all.
+            timeout: seconds before it counts as hung.
 
         Raises:
             NotLoadedError: it died, hung, or could load none.
         """
-        answer = self.ask({"do": "measure", "seconds": seconds, "cold": cold}, timeout)
+        answer = self.ask(
+            {"do": "measure", "seconds": seconds, "cold": cold, "indexes": list(indexes) or None}, timeout
+        )
         if not answer["images"]:
             example = next(iter(answer["failed"].values()), "no image")
             raise NotLoadedError(Outcome.FAILED, f"it could load none of the images: {example}")
@@ -163,15 +173,19 @@ class Loading:
         try:
             answer: dict[str, Any] = json.loads(self._talk.ask(json.dumps(request), timeout))
         except process.CommandError as error:
-            raise _ended(error) from error
+            raise ended(error) from error
         if "error" in answer:
             raise NotLoadedError(Outcome.FAILED, answer["error"])
         return answer
 
 
 @contextmanager
-def loading(job: Job) -> Iterator[Loading]:
+def loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading]:
     """Start a process for a job; it is killed when the block ends.
+
+    Args:
+        job: what it loads.
+        patience: seconds until it is ready.
 
     Raises:
         NotLoadedError: a package is missing, it does not suit this machine, or it died.
@@ -180,10 +194,10 @@ def loading(job: Job) -> Iterator[Loading]:
     variables = {**job.variables, "FASTINSTALL_GUARD": "0"}
     try:
         with process.conversation(words, environment=variables) as talk:
-            answer = json.loads(talk.ask(json.dumps(_job(job)), START_SECONDS))
+            answer = json.loads(talk.ask(json.dumps(_job(job)), patience))
             yield Loading(talk, _ready(answer))
     except process.CommandError as error:
-        raise _ended(error) from error
+        raise ended(error) from error
 
 
 def _job(job: Job) -> dict[str, Any]:
@@ -213,7 +227,8 @@ def _ready(answer: dict[str, Any]) -> Ready:
     return Ready(**{name: answer[name] for name in ("versions", "numpy", "torch", "images")})
 
 
-def _ended(error: process.CommandError) -> NotLoadedError:
+def ended(error: process.CommandError) -> NotLoadedError:
+    """What the end of a process in the target says of it."""
     if error.timed_out:
         return NotLoadedError(Outcome.HUNG, error.message.rpartition(": ")[2])
     said = next((line for line in reversed(error.details) if line.strip()), "")

@@ -15,20 +15,29 @@ BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ()
 ALIASED = False
 CODE = 'Image.open(path).convert("RGB").resize(size, Image.Resampling.BILINEAR)'
-LOADER = """
-import numpy
+FINISHED = """
+
+def finished(image, reducing_gap=None):
+    scale = SHORTER / min(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    image = image.resize(size, getattr(Image, FILTER.upper()), reducing_gap=reducing_gap)
+    if CROP:
+        left, top = (image.width - CROP) // 2, (image.height - CROP) // 2
+        image = image.crop((left, top, left + CROP, top + CROP))
+    return image
+"""
+"""The end of a LOADER: a Pillow image, which every library of transforms takes, numpy or not."""
+LOADER = (
+    """
 from PIL import Image
 
 
 def load(path):
     with Image.open(path) as opened:
-        image = opened.convert("RGB")
-    scale = SHORTER / min(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    image = image.resize(size, Image.Resampling.BILINEAR)
-    left, top = (image.width - CROP) // 2, (image.height - CROP) // 2
-    return numpy.asarray(image.crop((left, top, left + CROP, top + CROP)))
+        return finished(opened.convert("RGB"))
 """
+    + FINISHED
+)
 
 FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
@@ -46,8 +55,17 @@ def stages(wanted: Dict[str, Any]) -> Stages:
 
 
 def finish(wanted: Dict[str, Any]) -> Stages:
-    """What follows the decoding."""
-    found: Stages = [("convert", convert), ("resize", partial(resize, wanted["shorter"], FILTERS[wanted["filter"]]))]
+    """What follows the decoding, in loaders that take any mode."""
+    return [("convert", to_rgb), ("resize", partial(resize, *aim(wanted))), *after_resize(wanted)]
+
+
+def aim(wanted: Dict[str, Any]) -> Tuple[int, int]:
+    """Length of the shorter side, and Pillow's number of the filter."""
+    return wanted["shorter"], FILTERS[wanted["filter"]]
+
+
+def after_resize(wanted: Dict[str, Any]) -> Stages:
+    found: Stages = []
     if wanted["crop"]:
         found.append(("crop", partial(crop, wanted["crop"])))
     return [*found, ("array", array if wanted["array"] else to_bytes)]
@@ -59,16 +77,28 @@ def decode(Image: Any, data: bytes) -> Any:  # noqa: N803 (a module's name)
     return image
 
 
+def to_rgb(image: Any) -> Any:
+    """What loaders do to every image, torchvision's among them. Pillow copies one that is RGB."""
+    return image.convert("RGB")
+
+
 def convert(image: Any) -> Any:
+    """The same without the copy."""
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def resize(shorter: int, number: int, image: Any) -> Any:
+    return image.resize(size_after(image, shorter), number)
+
+
+def size_after(image: Any, shorter: int) -> Tuple[int, int]:
+    """Width and height with a shorter side of that length."""
     scale = shorter / min(image.size)
-    return image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))), number)
+    return max(1, round(image.width * scale)), max(1, round(image.height * scale))
 
 
 def crop(side: int, image: Any) -> Any:
+    """The square in the middle; where the picture is smaller, Pillow paints a black margin around it."""
     left, top = (image.width - side) // 2, (image.height - side) // 2
     return image.crop((left, top, left + side, top + side))
 

@@ -15,21 +15,18 @@ BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ("JPEG",)
 ALIASED = False
 CODE = 'image.draft("RGB", (shorter, shorter))  # right after Image.open(path)'
-LOADER = """
-import numpy
+LOADER = (
+    """
 from PIL import Image
 
 
 def load(path):
     with Image.open(path) as opened:
         opened.draft("RGB", (SHORTER, SHORTER))
-        image = opened.convert("RGB")
-    scale = SHORTER / min(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    image = image.resize(size, Image.Resampling.BILINEAR)
-    left, top = (image.width - CROP) // 2, (image.height - CROP) // 2
-    return numpy.asarray(image.crop((left, top, left + CROP, top + CROP)))
+        return finished(opened.convert("RGB"))
 """
+    + pillow.FINISHED
+)
 
 versions = pillow.versions
 

@@ -1,0 +1,91 @@
+"""Runs inside a target, for `_loading.py`: the user's own loader, a function in a file. Standard library only, 3.8.
+
+What goes wrong with it is told so that its author knows where to look.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from typing import Any, Callable, Dict, Tuple
+
+MODULE = "fastinstall_loader"
+USUAL = "load"
+KNOWN = {
+    "PIL": "pillow",
+    "cv2": "opencv",
+    "numpy": "numpy",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "albumentations": "albumentations",
+    "skimage": "scikit-image",
+    "tensorflow": "tensorflow",
+}
+
+
+class LoaderError(Exception):
+    """The user's loader cannot be used; the text says why."""
+
+
+def own_loader(where: str, place: int) -> Callable[[str], Any]:
+    """The function that FILE[:FUNCTION] names.
+
+    Its directory goes onto the path, and PYTHONPATH, which the interpreter was told to ignore: the file may import its
+    neighbours, as it can where it is used.
+
+    Args:
+        where: FILE[:FUNCTION].
+        place: in sys.path, where its directory comes.
+
+    Raises:
+        LoaderError: no such file or function, or the file raised.
+    """
+    file, name = split(where)
+    if not os.path.isfile(file):
+        raise LoaderError("there is no file %s" % file)
+    places = [os.path.dirname(file), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    sys.path[place:place] = [os.path.abspath(each) for each in places if each]
+    found = getattr(module_in(file), name, None)
+    if not callable(found):
+        raise LoaderError("%s has no function %s(path)" % (file, name))
+    return found  # type: ignore[no-any-return]  # whatever it gives is looked at when it comes
+
+
+def split(where: str) -> Tuple[str, str]:
+    """File, absolute, and function: "load" where none is named."""
+    file, _, name = where.rpartition(":")
+    if not file or not name.isidentifier():
+        file, name = where, USUAL
+    return os.path.abspath(os.path.expanduser(file)), name
+
+
+def module_in(file: str) -> Any:
+    spec = spec_from_loader(MODULE, SourceFileLoader(MODULE, file))
+    made = module_from_spec(spec)  # type: ignore[arg-type]  # it was given a loader
+    sys.modules[MODULE] = made
+    try:
+        spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
+    except SystemExit as error:
+        hint = "what it runs belongs under: if __name__ == '__main__'"
+        raise LoaderError("%s ended the program while it was imported (%s); %s" % (file, error, hint)) from error
+    except Exception as error:
+        raise LoaderError("%s raised while it was imported: %s" % (file, told(error, file))) from error
+    return made
+
+
+def told(error: BaseException, file: str) -> str:
+    """An exception, with the line of the user's file that led to it."""
+    if isinstance(error, SyntaxError):
+        return "SyntaxError: %s" % error
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+    text = "%s: %s" % (type(error).__name__, error)
+    return "%s (line %s)" % (text, lines[-1]) if lines else text
+
+
+def versions() -> Dict[str, str]:
+    """Of the packages that it has imported, as far as they are known to load images."""
+    there = {name: sys.modules[module] for module, name in KNOWN.items() if module in sys.modules}
+    return {name: str(getattr(module, "__version__", "?")) for name, module in there.items()}

@@ -1,0 +1,157 @@
+"""The process to which measured workers belong; `_pool.py` starts it. Standard library only, Python 3.8 or later.
+
+    python -I -B _pool_main.py
+
+Lines of JSON in, a line of JSON out for each: the job of `_loading.py`, then requests as `_pool.rate` describes them.
+Each request is answered by a child of this process, so that all begin alike. Under "spawn", workers import this file
+as their main module: what it loads when it is imported is what they know by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import sys
+from time import perf_counter
+from typing import Any, Dict, Iterator, List
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+JOIN_SECONDS = 5.0
+
+
+def module_of(name: str) -> Any:
+    """A module beside this one: `-I` keeps its directory off the path."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, name + ".py"))
+        made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a path always has one
+        sys.modules[name] = made
+        spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
+    return sys.modules[name]
+
+
+loading = module_of("_loading")
+processes = module_of("_pool_processes")
+ENGINES = {"own": module_of("_pool_own"), "torch": module_of("_pool_torch")}
+
+
+def main() -> None:
+    requests, answers = loading.own_stdin(), loading.own_stdout()
+    processes.end_with(os.getppid())
+    try:
+        pipeline = loading.Pipeline(json.loads(requests.readline()))
+    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
+        loading.say(answers, {"error": loading.text_of(error)})
+        return
+    loading.say(answers, {"ready": True})
+    for line in requests:
+        loading.say(answers, answer(pipeline, json.loads(line)))
+
+
+def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+    """What a child of ours finds; its death and its silence are answers too."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=reply, args=(os.getpid(), pipeline, request, theirs))
+    child.start()
+    theirs.close()
+    try:
+        if ours.poll(request["limit"]):
+            found: Dict[str, Any] = ours.recv()
+            child.join(JOIN_SECONDS)
+            return found
+    except EOFError:
+        child.join()
+        return {"error": "the process that loads %s" % processes.ending(child.exitcode)}
+    finally:
+        child.kill()
+        child.join()
+    return {"error": "no answer within %g s" % request["limit"]}
+
+
+def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) -> None:
+    processes.end_with(parent)
+    try:
+        connection.send(counted(pipeline, request))
+    except processes.Trouble as trouble:
+        connection.send({"error": str(trouble)})
+    except Exception as error:  # noqa: BLE001 (likewise)
+        connection.send({"error": loading.text_of(error)})
+
+
+def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+    cold = bool(request.get("cold"))
+    if cold and not loading.sibling("_cache").drop(pipeline.source):
+        raise processes.Trouble("the files cannot be put out of the page cache where they lie")
+    images = request.get("images") or list(range(len(pipeline.source)))
+    request = {"prefetch": 2, **request, "batch": batch_size(request, len(images))}
+    engine = engine_for(pipeline, request)
+    flow = ENGINES[engine].batches(pipeline, request, batches_of(images, request["batch"], once=cold))
+    found = count(flow, max(1, request["workers"]), request["seconds"])
+    return {**found, "engine": engine, "batch": request["batch"]}
+
+
+def engine_for(pipeline: Any, request: Dict[str, Any]) -> str:
+    wanted: str = request.get("engine", "auto")
+    if wanted == "auto":
+        return "torch" if pipeline.torch else "own"
+    return wanted
+
+
+def batch_size(request: Dict[str, Any], images: int) -> int:
+    """Images a batch: as asked for; less where one pass has to be enough for four batches from every worker."""
+    wanted: int = request.get("batch", 32)
+    if request.get("cold"):
+        wanted = min(wanted, images // (4 * max(1, request["workers"])))
+    return max(1, wanted)
+
+
+def batches_of(images: List[int], size: int, *, once: bool) -> Iterator[List[int]]:
+    """The indexes of batch after batch; over and over, or every image once."""
+    stream = shuffled(images, once=once)
+    batch = list(itertools.islice(stream, size))
+    while batch:
+        yield batch
+        batch = list(itertools.islice(stream, size))
+
+
+def shuffled(images: List[int], *, once: bool) -> Iterator[int]:
+    """In an order that is another in each pass, or a worker could have all the large ones; the same in each run."""
+    order, chance = list(images), random.Random(0)
+    while True:
+        chance.shuffle(order)
+        yield from order
+        if once:
+            return
+
+
+def count(flow: Any, workers: int, seconds: float) -> Dict[str, Any]:
+    """Count whole rounds, in which every worker gives a batch, from the end of the first one: they come in bunches."""
+    start = perf_counter()
+    first = begun = ended = 0.0
+    images = arrived = 0
+    failed: Dict[int, str] = {}
+    for number, (loaded, trouble) in enumerate(flow, 1):
+        now = perf_counter()
+        failed.update(trouble)
+        first = first or now - start
+        arrived += loaded if number > workers else 0
+        if number % workers:
+            continue
+        begun = begun or now
+        images, ended = arrived, now
+        if number > workers and now - begun >= seconds:
+            break
+    peak = processes.peak_bytes()
+    flow.close()
+    if not images:
+        raise processes.Trouble(next(iter(failed.values()), "too few images for so many workers"))
+    found = {"images_per_second": images / (ended - begun), "images": images, "first_batch_seconds": first}
+    return {**found, "peak_bytes": peak, "failed": {str(index): text for index, text in failed.items()}}
+
+
+if __name__ == "__main__":
+    main()

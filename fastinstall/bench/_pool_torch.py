@@ -1,0 +1,91 @@
+"""The real DataLoader of torch, with the pipeline as its dataset."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from functools import partial
+from typing import Any, Dict, Iterator, List, Tuple
+
+Batch = Tuple[int, Dict[int, str]]
+
+
+def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
+    """How many images each batch brought, in order, and which ones failed."""
+    from torch.utils.data import DataLoader
+
+    words = {"num_workers": request["workers"], "pin_memory": bool(request.get("pin_memory")), "collate_fn": collate}
+    if request["workers"]:
+        words.update(multiprocessing_context=request["start"], prefetch_factor=request["prefetch"])
+        words.update(persistent_workers=True, worker_init_fn=partial(begin, os.getpid()))
+    flow = iter(DataLoader(Images(pipeline.job, len(pipeline.source)), batch_sampler=lists, **words))
+    workers = multiprocessing.active_children()
+    try:
+        for _, count, failed in flow:
+            yield count, failed
+    except RuntimeError as error:
+        raise processes().Trouble(died(workers) or str(error)) from error
+
+
+class Images:
+    """A dataset; each worker makes its own pipeline when it is asked for the first image."""
+
+    def __init__(self, job: Dict[str, Any], count: int) -> None:
+        self.job = job
+        self.count = count
+        self.pipeline: Any = None
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Any:
+        if self.pipeline is None:
+            self.pipeline = sys.modules["_loading"].Pipeline(self.job)
+        try:
+            return self.pipeline.load(index)
+        except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
+            return Failed(index, "%s: %s" % (type(error).__name__, error))
+
+
+class Failed:
+    """An image that could not be loaded."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        self.index = index
+        self.reason = reason
+
+
+def collate(items: List[Any]) -> Tuple[Any, int, Dict[int, str]]:
+    """One tensor, or several of (image, label), as torch makes them; a list where their shapes differ."""
+    values = [each for each in items if not isinstance(each, Failed)]
+    failed = {each.index: each.reason for each in items if isinstance(each, Failed)}
+    return together(values), len(values), failed
+
+
+def together(values: List[Any]) -> Any:
+    from torch.utils.data import default_collate
+
+    if len({getattr(each, "shape", None) for each in values}) != 1:
+        return values
+    try:
+        return default_collate(values)
+    except (RuntimeError, TypeError):
+        return values  # it says so of shapes and of what it does not know
+
+
+def begin(parent: int, _number: int) -> None:
+    """Called in each worker when it starts."""
+    processes().end_with(parent)
+
+
+def died(workers: List[Any]) -> str:
+    """Which signal killed one of them; empty if none did."""
+    codes = [worker.exitcode for worker in workers]
+    code = next((each for each in codes if each), None)
+    return "" if code is None else "a worker %s" % processes().ending(code)
+
+
+def processes() -> Any:
+    """What `_pool_main.py` has loaded under this name, in every worker too."""
+    return sys.modules["_pool_processes"]

@@ -1,0 +1,165 @@
+"""Puts images into a store of another kind, and reads them from there. Runs in the target: Python 3.8 or later.
+
+    python -I -B _storage.py
+
+On stdin the job, a line of JSON:
+
+    {"kind": KIND, "images": [PATH...], "indexes": [I...], "out": DIR, "site": [DIR...], "limit_bytes": N,
+     "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "processes": 2}}
+
+On stdout `{"kind": KIND, "bytes": N, "seconds": S, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
+`{"limit": BYTES}` (it was about to need more than that), `{"error": TEXT}`. What was written is left to whoever asked.
+
+What the kinds are stands in `_stores/`. This file adds what a measurement needs and a user does not: that it ends
+before a limit, and that an image in a store has the index that it has among all that are measured.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from time import perf_counter
+from typing import Any, Dict, Iterator, List, Tuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = "fastinstall_stores"
+KEEP_FREE = 1 << 30
+"""Bytes that others, who write at the same time, find free at least; half of a small disk."""
+INDEXES = "indexes.json"
+"""Beside a store that was made for a measurement: how many images there are, and which of them it holds."""
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    job = json.loads(sys.stdin.readline())
+    sys.path[:0] = job.get("site", [])
+    try:
+        answer = made(job)
+    except LimitReached:
+        answer = {"limit": job["limit_bytes"]}
+    except Exception as error:  # noqa: BLE001 (whatever goes wrong is an answer)
+        answer = {"error": "%s: %s" % (type(error).__name__, error)}
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+class LimitReached(Exception):
+    """More would be written than is allowed."""
+
+
+def open_store(kind: str, path: str) -> Store:
+    """A store to read from; its package has to be there, see `missing`."""
+    return Store(kind, path)
+
+
+def missing(kind: str) -> str:
+    """The module that this kind needs and that is not there; empty if all are."""
+    absent = (each for each in kind_of(kind).MODULES if importlib.util.find_spec(each) is None)
+    return next(absent, "")
+
+
+class Store:
+    """Images by their index among all that are measured. Pickled by kind and path: every process opens it anew."""
+
+    def __init__(self, kind: str, path: str) -> None:
+        self.place = kind, path
+        self.decoded: bool = kind_of(kind).DECODED
+        self.reader = kind_of(kind).Reader(path)
+        self.count, self.positions = indexes_in(path, self.reader)
+
+    def __reduce__(self) -> Any:
+        return Store, self.place
+
+    def __len__(self) -> int:
+        return self.count
+
+    def read(self, index: int) -> Any:
+        """The bytes of an image's file; its array where the store holds what is `decoded`."""
+        return self.reader.read(self._position(index))
+
+    def path(self, index: int) -> str:
+        """The file of an image, in a store that has one for each."""
+        found: str = self.reader.path(self._position(index))
+        return found
+
+    def kind(self, index: int) -> str:
+        """What tells images apart that are read by different code: the extension of the name."""
+        position = self.positions.get(index)
+        name: str = "" if position is None else self.reader.name(position)
+        return os.path.splitext(name)[1].lower()
+
+    def files(self) -> List[str]:
+        """What lies on the disk. It is let go, so that it can be put out of the page cache."""
+        self.reader.close()
+        return list(self.reader.paths)
+
+    def _position(self, index: int) -> int:
+        if index not in self.positions:
+            raise IndexError("this image is not in the store")
+        return self.positions[index]
+
+
+def kind_of(name: str) -> Any:
+    """One of `_stores/`, as a module of a package of its own, so that it can import its neighbours."""
+    if PACKAGE not in sys.modules:
+        place = os.path.join(HERE, "_stores")
+        spec = importlib.util.spec_from_file_location(
+            PACKAGE, os.path.join(place, "__init__.py"), submodule_search_locations=[place]
+        )
+        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
+    return importlib.import_module("%s.%s" % (PACKAGE, name))
+
+
+def made(job: Dict[str, Any]) -> Dict[str, Any]:
+    kind, out, limit = kind_of(job["kind"]), job["out"], job["limit_bytes"]
+    absent = missing(job["kind"])
+    if absent:
+        return {"missing": absent}
+    start = perf_counter()
+    skipped = dict(unstored(kind, job))
+    size = sum(os.path.getsize(each) for each in files_below(out))
+    if size > limit:
+        raise LimitReached
+    held = [index for index in job["indexes"] if index not in skipped]
+    with open(os.path.join(out, INDEXES), "w", encoding="utf-8") as stream:
+        json.dump([len(job["images"]), held], stream)
+    return {"kind": job["kind"], "bytes": size, "seconds": perf_counter() - start, "skipped": skipped}
+
+
+def unstored(kind: Any, job: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
+    """Store the images; those that cannot be are told."""
+    out, limit, written = job["out"], job["limit_bytes"], 0
+    disk = os.statvfs(out)
+    wanted = {**job["wanted"], "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
+    paths = [(index, job["images"][index]) for index in job["indexes"]]
+    named = [("%08d%s" % (index, os.path.splitext(path)[1]), path) for index, path in paths]
+    for name, size, trouble in kind.make(named, out, wanted):
+        written += size
+        if written > limit:
+            raise LimitReached
+        if trouble:
+            yield int(name[:8]), trouble
+
+
+def files_below(place: str) -> Iterator[str]:
+    for directory, _, files in os.walk(place):
+        for each in files:
+            yield os.path.join(directory, each)
+
+
+def indexes_in(place: str, reader: Any) -> Tuple[int, Dict[int, int]]:
+    """How many images are measured, and where each lies in the store."""
+    path = os.path.join(place, INDEXES)
+    count, held = len(reader), list(range(len(reader)))
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as stream:
+            count, held = json.load(stream)
+    return count, {index: position for position, index in enumerate(held)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""One file for each way to keep images otherwise than as they came; found by their files, run inside the target.
+
+What measures a store and what a user is given to make it for good is the same code: `store_scripts.py` prints a file
+of this package as a script that stands by itself, with what it imports from its neighbours in it. So a file here
+imports nothing but the standard library and names of its neighbours (`from .preparing import ...`) when it is imported,
+and runs on Python 3.8 or later. It has:
+
+- `NAME`, the file's name; `TITLE` for people; `CAVEAT`: what a reader has to know before choosing it;
+- `MODULES`: what has to be importable; `BRINGS`: the requirements that bring them;
+- `IN_FILES`: whether each image has a file of its own, so that any loader can read it;
+- `DECODED`: whether it gives arrays, so that nothing is left to do;
+- `SETTINGS`: which of "shorter", "crop" and "filter" decide what it holds;
+- `make(images, out, wanted)`: puts images into the directory `out`, and goes on where it was interrupted; gives
+  (name, bytes, trouble) for each, trouble empty unless it was left out;
+- `Reader(path)`: `len()`, `read(index)`, `name(index)`, `path(index)` where it has files, `paths` (what it lies in),
+  `close()`. It opens nothing before it is read from, and opens for itself in every process.
+
+A file without `NAME` is shared by others.
+"""

@@ -1,0 +1,44 @@
+"""Uncompressed copies of your images (BMP): nothing is decompressed, and far more is read.
+
+    python prepare.py IMAGES OUT
+
+Look at the size first: a photo takes 10 to 20 times of what its JPEG took, so the copies no longer fit into memory, and
+the disk takes the place of the decoder as the bottleneck. Directories stay as they are; `a.jpg` becomes `a.jpg.bmp`:
+
+    torchvision.datasets.ImageFolder("OUT", transform)
+
+What is there is not made again, so the same command goes on where it was interrupted.
+"""
+
+from typing import Any, Dict, Iterator, List
+
+from .files import Encoded, FileReader, make_files
+from .pictures import opened
+from .preparing import Outcome, Source
+
+NAME = "bmp"
+TITLE = "uncompressed files (BMP)"
+CAVEAT = "it takes 10 to 20 times the room of JPEG, so that the disk becomes the bottleneck"
+MODULES = ("PIL",)
+BRINGS = ("pillow",)
+IN_FILES = True
+DECODED = False
+SETTINGS = ()
+
+
+def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
+    return make_files(images, out, wanted, (named, encode))
+
+
+def named(name: str) -> str:
+    return name + ".bmp"
+
+
+def encode(path: str, _wanted: Dict[str, Any]) -> Encoded:
+    image = opened(path)
+    size = 54 + (3 * image.width + 3) // 4 * 4 * image.height
+    return size, lambda stream: image.save(stream, "BMP")
+
+
+class Reader(FileReader):
+    """The copies."""

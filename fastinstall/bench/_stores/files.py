@@ -1,0 +1,58 @@
+"""Images in files of their own, by the names of those that they are made from."""
+
+import os
+from functools import partial
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Tuple
+
+from .pictures import in_parallel
+from .preparing import Outcome, Source, leave_room, trouble_of, write_file
+
+Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # how many bytes it will be, and what writes them
+Encode = Callable[[str, Dict[str, Any]], Encoded]
+
+
+def make_files(images: List[Source], out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode]) -> Iterator[Outcome]:
+    """A file for each image: `kind` is what gives its name for the image's, and what encodes it."""
+    return in_parallel(partial(make_file, out, wanted, kind), images, wanted.get("processes"))
+
+
+def make_file(out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode], source: Source) -> Outcome:
+    name, path = source
+    named, encode = kind
+    target = os.path.join(out, named(name))
+    if os.path.exists(target):
+        return name, os.path.getsize(target), ""
+    try:
+        size, write = encode(path, wanted)
+    except ImportError:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with an image is told)
+        return name, 0, trouble_of(error)
+    leave_room(out, size, wanted)
+    write_file(target, write)
+    return name, size, ""
+
+
+class FileReader:
+    """The images below a directory, sorted by name."""
+
+    def __init__(self, path: str) -> None:
+        self.root = path
+        found = (os.path.join(directory, each) for directory, _, files in os.walk(path) for each in files)
+        self.paths = sorted(each for each in found if not each.endswith((".json", ".partial")))
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def path(self, index: int) -> str:
+        return self.paths[index]
+
+    def name(self, index: int) -> str:
+        return os.path.relpath(self.paths[index], self.root)
+
+    def read(self, index: int) -> bytes:
+        with open(self.paths[index], "rb", buffering=0) as stream:
+            return stream.read()
+
+    def close(self) -> None:
+        """Nothing is held open."""

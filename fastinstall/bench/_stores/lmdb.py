@@ -1,0 +1,99 @@
+"""Your images as they are, in an LMDB: one file that all processes map into memory.
+
+    python -m pip install lmdb
+    python prepare.py IMAGES OUT
+
+It saves opening a file for each image, and nothing else: decoding is what it was. Reading:
+
+    from prepare import Reader                 # this file
+
+    class Photos(torch.utils.data.Dataset):
+        def __init__(self):
+            self.images = Reader("OUT")
+
+        def __len__(self):
+            return len(self.images)
+
+        def __getitem__(self, index):
+            image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
+            return transform(image), os.path.dirname(self.images.name(index))
+
+Every process opens it for itself, since an LMDB must not be used across a fork. The same command goes on where it was
+interrupted.
+"""
+
+import os
+from typing import Any, Dict, Iterator, List, Set
+
+from .opening import OpenedReader
+from .originals import originals
+from .preparing import Outcome, Source, leave_room
+
+NAME = "lmdb"
+TITLE = "LMDB"
+CAVEAT = "it saves opening files, not decoding; over a network its pages are fetched one by one"
+MODULES = ("lmdb",)
+BRINGS = ("lmdb",)
+IN_FILES = False
+DECODED = False
+SETTINGS = ()
+
+FILE = "data.mdb"
+PAGE = 4096  # bytes
+
+
+def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
+    import lmdb
+
+    with lmdb.open(out, map_size=room_for(images, out), max_dbs=2, sync=False) as store:
+        tables = store.open_db(b"images"), store.open_db(b"names")
+        with store.begin(db=tables[1]) as transaction:
+            done: Set[bytes] = set(transaction.cursor().iternext(keys=False))
+        count = len(done)
+        for name, content, trouble in originals([each for each in images if os.fsencode(each[0]) not in done]):
+            if not trouble:
+                leave_room(out, len(content) + PAGE, wanted)
+                with store.begin(write=True) as transaction:
+                    for table, value in zip(tables, (content, os.fsencode(name))):
+                        transaction.put(b"%010d" % count, value, db=table)
+                count += 1
+            yield name, len(content), trouble
+        store.sync(force=True)
+
+
+def room_for(images: List[Source], out: str) -> int:
+    """Bytes of addresses, of which the file takes what it needs."""
+    there = os.path.join(out, FILE)
+    files = [path for _, path in images] + [there] * os.path.exists(there)
+    return 2 * sum(os.path.getsize(path) + 2 * PAGE for path in files if os.path.exists(path)) + (64 << 20)
+
+
+class Reader(OpenedReader):
+    """The images as they were."""
+
+    FILE = FILE
+
+    def opened(self) -> Any:
+        import lmdb
+
+        store = lmdb.open(self.root, readonly=True, lock=False, readahead=False, max_dbs=2)
+        return store, store.open_db(b"images", create=False), store.open_db(b"names", create=False)
+
+    def shut(self, handle: Any) -> None:
+        handle[0].close()
+
+    def __len__(self) -> int:
+        store, images, _ = self.handle()
+        with store.begin() as transaction:
+            return int(transaction.stat(images)["entries"])
+
+    def read(self, index: int) -> bytes:
+        return self._found(index, 1)
+
+    def name(self, index: int) -> str:
+        return os.fsdecode(self._found(index, 2))
+
+    def _found(self, index: int, table: int) -> bytes:
+        handle = self.handle()
+        with handle[0].begin(db=handle[table]) as transaction:
+            return bytes(transaction.get(b"%010d" % index))

@@ -1,0 +1,47 @@
+"""What has to be opened before it is read, by every process for itself."""
+
+import os
+from typing import Any
+from weakref import WeakSet
+
+
+class OpenedReader:
+    """Opens its file at the first read, and closes it before its process is forked, so that no child inherits it."""
+
+    FILE = ""
+
+    def __init__(self, path: str) -> None:
+        self.root = path
+        self.paths = [os.path.join(path, self.FILE)]
+        self._handle: Any = None
+        READERS.add(self)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.root,)
+
+    def handle(self) -> Any:
+        if self._handle is None:
+            self._handle = self.opened()
+        return self._handle
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self.shut(self._handle)
+            self._handle = None
+
+    def opened(self) -> Any:
+        raise NotImplementedError
+
+    def shut(self, handle: Any) -> None:
+        raise NotImplementedError
+
+
+READERS: "WeakSet[OpenedReader]" = WeakSet()
+
+
+def close_all() -> None:
+    for each in READERS:
+        each.close()
+
+
+os.register_at_fork(before=close_all)

@@ -1,0 +1,44 @@
+"""Images decoded and resized as a loader does it, on every CPU."""
+
+import os
+import signal
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
+
+from .preparing import Source
+
+FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
+
+
+def in_parallel(function: Callable[[Source], Any], images: List[Source], processes: Optional[int]) -> Iterator[Any]:
+    """What a function gives for each image, in order; only a little ahead of whoever takes it, so memory is small."""
+    processes = processes or len(os.sched_getaffinity(0))
+    ahead: Deque["Future[Any]"] = deque()
+    deaf = (signal.SIGINT, signal.SIG_IGN)  # an interruption is for the one who waits for them
+    with ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf) as pool:
+        for each in images:
+            ahead.append(pool.submit(function, each))
+            if len(ahead) > 2 * processes:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def opened(path: str, *modes: str) -> Any:
+    """An image, decoded and in RGB as a loader has it, unless it is in one of these modes."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        if image.mode.startswith(("I", "F")):
+            raise ValueError("more than 8 bits a channel")
+        image.load()
+        return image if image.mode in modes else image.convert("RGB")
+
+
+def resized(image: Any, wanted: Dict[str, Any]) -> Any:
+    """The shorter side as wanted."""
+    scale = wanted["shorter"] / min(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, FILTERS[wanted["filter"]])

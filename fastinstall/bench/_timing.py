@@ -1,0 +1,95 @@
+"""Runs inside a target, for `_loading.py`: times a pipeline, stage by stage. Standard library only, Python 3.8.
+
+The images are loaded in as many passes as fit into the time that is given, at least one. Each image counts with the
+pass that was the median of its passes (the lower of two), so that the stages add up to the whole; the figures are means
+of the images. An image that fails is named, and counted nowhere else. What happens once, imports of plugins and the
+like, happens before, with an image of each kind that is not timed.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, Callable, Dict, Iterable, List
+
+Times = Dict[int, List[List[float]]]
+
+
+def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool]) -> Dict[str, Any]:
+    """Answer a request.
+
+    Args:
+        pipeline: of `_loading.py`.
+        request: `seconds`, `indexes` (null for all images), `cold`.
+        drop: puts the files of a source out of the page cache, and says whether they are.
+    """
+    wanted = request.get("indexes")
+    indexes = list(range(len(pipeline.source)) if wanted is None else wanted)
+    warm_up(pipeline, indexes)
+    start_peak()
+    times: Times = {}
+    failed: Dict[str, str] = {}
+    passes, was_cold, start = 0, None, perf_counter()
+    while not passes or (perf_counter() - start) * (passes + 1) / passes <= request["seconds"]:
+        if request.get("cold"):
+            was_cold = drop(pipeline.source) and was_cold is not False
+        load_all(pipeline, indexes, times, failed)
+        passes += 1
+        if not times:
+            break
+    return {
+        **means(pipeline, times),
+        "passes": passes,
+        "peak_bytes": peak_bytes(),
+        "failed": failed,
+        "was_cold": was_cold,
+    }
+
+
+def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:
+    """Load an image of each kind, and keep the garbage collector from what is there by now."""
+    for index in pipeline.strangers(indexes):
+        with suppress(Exception):  # it fails again when it is its turn, and is named then
+            pipeline.load(index)
+    gc.collect()
+    gc.freeze()
+
+
+def load_all(pipeline: Any, indexes: Iterable[int], times: Times, failed: Dict[str, str]) -> None:
+    """One pass."""
+    for index in indexes:
+        if str(index) in failed:
+            continue
+        try:
+            times.setdefault(index, []).append(pipeline.timed(index))
+        except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
+            failed[str(index)] = pipeline.text_of(error)
+            times.pop(index, None)
+
+
+def means(pipeline: Any, times: Times) -> Dict[str, Any]:
+    typical = [sorted(passes, key=sum)[(len(passes) - 1) // 2] for passes in times.values()]
+    names = [name for name, _ in pipeline.stages]
+    stages = {name: 1000 * sum(column) / len(typical) for name, column in zip(names, zip(*typical))}
+    return {"ms": sum(stages.values()), "stages": stages, "images": len(typical)}
+
+
+def start_peak() -> None:
+    """Forget the most memory so far, where the kernel lets us. Source: proc(5), clear_refs."""
+    try:
+        with open("/proc/self/clear_refs", "w") as stream:
+            stream.write("5")
+    except OSError:
+        pass  # then it counts from the start of the process
+
+
+def peak_bytes() -> int:
+    """The most resident memory. getrusage() would tell of the process that started this one as well."""
+    try:
+        with open("/proc/self/status") as stream:
+            line = next(line for line in stream if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,95 @@
+"""What the adapters of OpenCV share. No adapter."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict
+
+from . import _arrays
+
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM")
+INTERPOLATIONS = {"bilinear": "INTER_LINEAR", "bicubic": "INTER_CUBIC", "lanczos": "INTER_LANCZOS4"}
+
+
+def opencv() -> Any:
+    """OpenCV on one thread: a DataLoader's worker has one CPU, and several of them have no more than that together."""
+    import cv2
+
+    cv2.setNumThreads(0)
+    return cv2
+
+
+def versions() -> Dict[str, str]:
+    import cv2
+    import numpy as np
+
+    return {"opencv": cv2.__version__, "numpy": np.__version__}
+
+
+def after_decoding(cv2: Any, wanted: Dict[str, Any], interpolation: Callable[[bool], int]) -> _arrays.Stages:
+    """Resize, crop, and colours in the order RGB, of what is left then."""
+    return [
+        ("resize", partial(resize, cv2, wanted["shorter"], interpolation)),
+        *_arrays.cropping(wanted),
+        ("array", partial(to_rgb, cv2)),
+    ]
+
+
+def decode(cv2: Any, flags: int, data: bytes) -> Any:
+    """Blue, green, red, alpha dropped, not turned by what Exif says, as Pillow does not either.
+
+    Raises:
+        ValueError: OpenCV cannot; it says no more.
+    """
+    import numpy as np
+
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    if image is None:
+        message = "OpenCV cannot decode it"
+        raise ValueError(message)
+    return image
+
+
+def resize(cv2: Any, shorter: int, interpolation: Callable[[bool], int], image: Any) -> Any:
+    height, width = _arrays.size_after(image.shape[0], image.shape[1], shorter)
+    smaller = height < image.shape[0]
+    return cv2.resize(image, (width, height), interpolation=interpolation(smaller))
+
+
+def to_rgb(cv2: Any, image: Any) -> Any:
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+def named(cv2: Any, wanted: Dict[str, Any]) -> Callable[[bool], int]:
+    """The interpolation of OpenCV that is called like the wanted filter; it takes no account of the scale."""
+    number = int(getattr(cv2, INTERPOLATIONS[wanted["filter"]]))
+    return lambda _smaller: number
+
+
+def averaging(cv2: Any, wanted: Dict[str, Any]) -> Callable[[bool], int]:
+    """INTER_AREA to make smaller, the only one of OpenCV's that does not skip pixels; the named one to enlarge."""
+    area, other = int(cv2.INTER_AREA), named(cv2, wanted)
+    return lambda smaller: area if smaller else other(smaller)
+
+
+LOADED = """
+
+INTERPOLATIONS = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC, "lanczos": cv2.INTER_LANCZOS4}
+
+
+def finished(image):
+    scale = SHORTER / min(image.shape[:2])
+    height, width = (max(1, round(length * scale)) for length in image.shape[:2])
+    image = cv2.resize(image, (width, height), interpolation=interpolation(height < image.shape[0]))
+    if CROP:
+        top, left = (height - CROP) // 2, (width - CROP) // 2
+        image = image[top : top + CROP, left : left + CROP]
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+"""
+"""`after_decoding`, for the end of a LOADER, which defines `interpolation(smaller)`."""
+LOADED_AVERAGING = """
+
+def interpolation(smaller):
+    return cv2.INTER_AREA if smaller else INTERPOLATIONS[FILTER]
+"""
+"""`averaging`, likewise."""

@@ -1,0 +1,77 @@
+"""kornia-rs: a decoder and a resize written in Rust. Its bilinear resize does not average what falls together.
+
+Its threads do not survive a fork: a process that has loaded a picture cannot fork workers that load any.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Dict
+
+from . import _arrays
+
+NAME = "kornia-rs"
+TITLE = "kornia-rs"
+MODULES = ("numpy", "kornia_rs")
+BRINGS = ("kornia-rs>=0.2", "numpy")
+FORMATS = ("JPEG",)
+ALIASED = True
+CODE = 'kornia_rs.imgproc.resize(kornia_rs.io.decode_image_jpegturbo(data, "rgb"), (height, width), "bilinear")'
+LOADER = """
+import os
+from pathlib import Path
+
+import numpy
+
+os.environ["RAYON_NUM_THREADS"] = "1"  # a DataLoader's worker has one CPU; load nothing before the workers start
+
+from kornia_rs import imgproc, io
+
+
+def load(path):
+    image = io.decode_image_jpegturbo(Path(path).read_bytes(), "rgb")
+    scale = SHORTER / min(image.shape[:2])
+    height, width = (max(1, round(length * scale)) for length in image.shape[:2])
+    image = imgproc.resize(image, (height, width), FILTER)
+    if CROP:
+        top, left = (height - CROP) // 2, (width - CROP) // 2
+        image = image[top : top + CROP, left : left + CROP]
+    return numpy.ascontiguousarray(image)
+"""
+
+
+def versions() -> Dict[str, str]:
+    import kornia_rs
+    import numpy as np
+
+    return {"kornia-rs": kornia_rs.__version__, "numpy": np.__version__}
+
+
+def trouble() -> str:
+    """Why what is installed cannot be used: names moved with version 0.2."""
+    import kornia_rs
+
+    if not hasattr(getattr(kornia_rs, "io", None), "decode_image_jpegturbo"):
+        return "kornia-rs %s is too old: 0.2 or later is needed" % kornia_rs.__version__
+    return ""
+
+
+def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    from kornia_rs import imgproc, io
+
+    return [
+        ("decode", partial(decode, io.decode_image_jpegturbo)),
+        ("resize", partial(resize, imgproc.resize, wanted["shorter"], wanted["filter"])),
+        *_arrays.cropping(wanted),
+        ("array", _arrays.contiguous),
+    ]
+
+
+def decode(function: Any, data: bytes) -> Any:
+    return function(data, "rgb")
+
+
+def resize(function: Any, shorter: int, name: str, image: Any) -> Any:
+    return function(image, _arrays.size_after(image.shape[0], image.shape[1], shorter), name)

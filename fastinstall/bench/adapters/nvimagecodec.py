@@ -1,0 +1,73 @@
+"""nvImageCodec: decoded by the GPU, one picture at a time, and fetched back; Pillow does the rest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, List
+
+from . import _arrays, _gpu, pillow
+
+NAME = "nvimagecodec"
+TITLE = "nvImageCodec, one image at a time, resized by Pillow"
+MODULES = ("numpy", "nvidia.nvimgcodec", "PIL")
+BRINGS = ("nvidia-nvimgcodec-cu12[all]",)
+BY_HAND = _gpu.no_gpu() or "it has one package for each major version of CUDA, and comes with libraries of CUDA"
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
+ALIASED = False
+CODE = "Image.fromarray(numpy.asarray(nvimgcodec.Decoder().read(path).cpu()))"
+LOADER = (
+    """
+from pathlib import Path
+
+import numpy
+from nvidia import nvimgcodec
+from PIL import Image
+
+RUNNING = []
+
+
+def load(path):
+    if not RUNNING:  # not before a worker is started: CUDA does not survive a fork
+        RUNNING.append(nvimgcodec.Decoder(max_num_cpu_threads=1))
+    as_it_lies = nvimgcodec.DecodeParams(apply_exif_orientation=False)
+    found = RUNNING[0].decode(nvimgcodec.CodeStream(Path(path).read_bytes()), params=as_it_lies)
+    if found is None:
+        raise ValueError(f"nvImageCodec cannot decode {path}")
+    return numpy.asarray(finished(Image.fromarray(numpy.asarray(found.cpu()))))
+"""
+    + pillow.FINISHED
+)
+
+trouble = _gpu.no_gpu
+
+
+def versions() -> Dict[str, str]:
+    import numpy as np
+    import PIL
+    from nvidia import nvimgcodec
+
+    return {"nvimgcodec": nvimgcodec.__version__, "pillow": PIL.__version__, "numpy": np.__version__}
+
+
+def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
+    from nvidia import nvimgcodec
+
+    return [("decode", partial(decode, nvimgcodec, [])), *_arrays.by_pillow(wanted)]
+
+
+def decode(nvimgcodec: Any, running: List[Any], data: bytes) -> Any:
+    """An array; the decoder is made when the first picture comes.
+
+    Raises:
+        ValueError: nvImageCodec cannot; it says no more.
+    """
+    import numpy as np
+
+    if not running:
+        running.append(nvimgcodec.Decoder(max_num_cpu_threads=1))
+    as_it_lies = nvimgcodec.DecodeParams(apply_exif_orientation=False)
+    found = running[0].decode(nvimgcodec.CodeStream(data), params=as_it_lies)
+    if found is None:
+        message = "nvImageCodec cannot decode it"
+        raise ValueError(message)
+    return np.asarray(found.cpu())

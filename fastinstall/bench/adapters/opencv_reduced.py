@@ -1,0 +1,70 @@
+"""OpenCV's reduced decoding: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the least that is large enough.
+
+OpenCV cannot tell a picture's size without decoding it, so Pillow reads the header.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+from typing import Any, Dict
+
+from . import _arrays, _opencv
+
+NAME = "opencv-reduced"
+TITLE = "OpenCV, reduced decoding and INTER_AREA"
+MODULES = ("numpy", "cv2", "PIL")
+BRINGS = ("opencv-python-headless", "numpy")
+FORMATS = ("JPEG",)
+ALIASED = False
+CODE = "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_4)  # 2, 4 or 8: while the shorter side stays large enough"
+LOADER = (
+    """
+import cv2
+from PIL import Image
+
+cv2.setNumThreads(0)  # a DataLoader's worker has one CPU
+
+REDUCED = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
+
+
+def load(path):
+    with Image.open(path) as opened:  # reads the header alone
+        times = min(opened.size) // SHORTER
+    flag = next((REDUCED[each] for each in REDUCED if each <= times), cv2.IMREAD_COLOR)
+    image = cv2.imread(path, flag | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
+        raise ValueError(f"OpenCV cannot decode {path}")
+    return finished(image)
+"""
+    + _opencv.LOADED
+    + _opencv.LOADED_AVERAGING
+)
+
+
+def versions() -> Dict[str, str]:
+    import PIL
+
+    return {**_opencv.versions(), "pillow": PIL.__version__}
+
+
+def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
+    from PIL import Image
+
+    cv2 = _opencv.opencv()
+    decode = partial(decode_reduced, cv2, Image, wanted["shorter"])
+    return [("decode", decode), *_opencv.after_decoding(cv2, wanted, _opencv.averaging(cv2, wanted))]
+
+
+def decode_reduced(cv2: Any, Image: Any, shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
+    times = min(Image.open(io.BytesIO(data)).size) // shorter
+    return _opencv.decode(cv2, flag(cv2, times) | cv2.IMREAD_IGNORE_ORIENTATION, data)
+
+
+def flag(cv2: Any, times: int) -> int:
+    """How to read a picture of which so many would fit into the shorter side."""
+    for each in (8, 4, 2):
+        if times >= each:
+            found: int = getattr(cv2, "IMREAD_REDUCED_COLOR_%d" % each)
+            return found
+    return int(cv2.IMREAD_COLOR)

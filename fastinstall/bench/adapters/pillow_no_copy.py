@@ -1,0 +1,42 @@
+"""Pillow without a copy that nobody needs: convert("RGB") makes one of a picture that is RGB already."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, Tuple
+
+from . import pillow
+
+NAME = "pillow-no-copy"
+TITLE = "Pillow, converted only where it is not RGB"
+MODULES = ("PIL",)
+BRINGS = ("pillow",)
+FORMATS: Tuple[str, ...] = ()
+ALIASED = False
+CODE = 'image = image if image.mode == "RGB" else image.convert("RGB")'
+LOADER = (
+    """
+from PIL import Image
+
+
+def load(path):
+    with Image.open(path) as opened:
+        opened.load()
+        return finished(opened if opened.mode == "RGB" else opened.convert("RGB"))
+"""
+    + pillow.FINISHED
+)
+
+versions = pillow.versions
+
+
+def stages(wanted: Dict[str, Any]) -> pillow.Stages:
+    from PIL import Image
+
+    resizing = ("resize", partial(pillow.resize, *pillow.aim(wanted)))
+    return [
+        ("decode", partial(pillow.decode, Image)),
+        ("convert", pillow.convert),
+        resizing,
+        *pillow.after_resize(wanted),
+    ]

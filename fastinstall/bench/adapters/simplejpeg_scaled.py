@@ -1,0 +1,35 @@
+"""simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the least that is large enough.
+
+Not by factors below two: for these the whole picture is decoded faster. Source: simplejpeg's documentation.
+"""
+
+from __future__ import annotations
+
+from . import pillow, simplejpeg
+
+NAME = "simplejpeg-scaled"
+TITLE = "simplejpeg, scaled decoding, resized by Pillow"
+MODULES = ("numpy", "simplejpeg", "PIL")
+BRINGS = ("simplejpeg", "numpy")
+FORMATS = ("JPEG",)
+ALIASED = False
+CODE = "simplejpeg.decode_jpeg(data, min_height=shorter, min_width=shorter, min_factor=2)"
+LOADER = (
+    """
+from pathlib import Path
+
+import numpy
+import simplejpeg
+from PIL import Image
+
+
+def load(path):
+    data = Path(path).read_bytes()
+    array = simplejpeg.decode_jpeg(data, min_height=SHORTER, min_width=SHORTER, min_factor=2)
+    return numpy.asarray(finished(Image.fromarray(array)))
+"""
+    + pillow.FINISHED
+)
+
+versions = simplejpeg.versions
+stages = simplejpeg.scaled

@@ -1,0 +1,85 @@
+"""torchvision's own decoders, and its resize with antialiasing; tensors of channel, row, column all the way.
+
+Its wheels come with torch, some gigabytes, so they are never brought; where torch is, it is mostly there too. Lanczos
+for tensors came late: earlier versions say at the first picture that they have none.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict
+
+from . import _arrays
+
+NAME = "torchvision-io"
+TITLE = "torchvision.io, transforms.v2"
+MODULES = ("torch", "torchvision")
+BRINGS = ("torchvision",)
+BY_HAND = "torch and torchvision take gigabytes"
+FORMATS = ("JPEG", "PNG", "WEBP")
+ALIASED = False
+CODE = 'resize(torchvision.io.decode_image(path, mode="RGB"), [shorter], antialias=True)'
+LOADER = """
+import torch
+from torchvision.io import ImageReadMode, decode_image, read_file
+from torchvision.transforms import InterpolationMode
+from torchvision.transforms.v2 import functional
+
+torch.set_num_threads(1)  # a DataLoader's worker has one CPU
+
+
+def load(path):
+    image = decode_image(read_file(str(path)), mode=ImageReadMode.RGB)
+    scale = SHORTER / min(image.shape[1:])
+    size = [max(1, round(length * scale)) for length in image.shape[1:]]
+    image = functional.resize(image, size, interpolation=InterpolationMode(FILTER), antialias=True)
+    if CROP:
+        top, left = (size[0] - CROP) // 2, (size[1] - CROP) // 2
+        image = image[:, top : top + CROP, left : left + CROP]
+    return image.permute(1, 2, 0).contiguous().numpy()
+"""
+
+
+def versions() -> Dict[str, str]:
+    import torch
+    import torchvision
+
+    return {"torchvision": torchvision.__version__, "torch": torch.__version__}
+
+
+def trouble() -> str:
+    """Why what is installed cannot be used."""
+    try:
+        from torchvision.io import decode_image  # noqa: F401 (whether it is there)
+        from torchvision.transforms.v2 import functional  # noqa: F401 (likewise)
+    except Exception as error:  # noqa: BLE001 (a torchvision made for another torch raises anything)
+        return "torchvision cannot be used: %s" % error
+    return ""
+
+
+def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
+    import torch
+    from torchvision.io import ImageReadMode, decode_image
+    from torchvision.transforms import InterpolationMode
+    from torchvision.transforms.v2 import functional
+
+    torch.set_num_threads(1)
+    function = partial(functional.resize, interpolation=InterpolationMode(wanted["filter"]), antialias=True)
+    return [
+        ("decode", partial(decode, torch, partial(decode_image, mode=ImageReadMode.RGB))),
+        ("resize", partial(resize, function, wanted["shorter"])),
+        *_arrays.cropping(wanted, axes=(1, 2)),
+        ("array", array),
+    ]
+
+
+def decode(torch: Any, function: Any, data: bytes) -> Any:
+    return function(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+
+
+def resize(function: Any, shorter: int, image: Any) -> Any:
+    return function(image, list(_arrays.size_after(image.shape[1], image.shape[2], shorter)))
+
+
+def array(image: Any) -> Any:
+    return image.permute(1, 2, 0).contiguous().numpy()

@@ -1,0 +1,79 @@
+"""PyTurboJPEG: the system's libturbojpeg through ctypes. It only decodes; Pillow, which is there anyway, resizes.
+
+On large photos that gains little: `Image.fromarray` copies every pixel, which takes as long as decoding saved. What is
+brought is version 1: it gets on with the library of libjpeg-turbo 2 as with that of 3, version 2 only with the latter.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict
+
+from . import _arrays, pillow
+
+NAME = "turbojpeg"
+TITLE = "PyTurboJPEG, resized by Pillow"
+MODULES = ("numpy", "turbojpeg", "PIL")
+BRINGS = ("PyTurboJPEG<2", "numpy")
+FORMATS = ("JPEG",)
+ALIASED = False
+CODE = "Image.fromarray(TurboJPEG().decode(data, pixel_format=TJPF_RGB))"
+LOADER = (
+    """
+from pathlib import Path
+
+import numpy
+from PIL import Image
+from turbojpeg import TJPF_RGB, TurboJPEG
+
+DECODER = TurboJPEG()
+
+
+def load(path):
+    return numpy.asarray(finished(Image.fromarray(DECODER.decode(Path(path).read_bytes(), pixel_format=TJPF_RGB))))
+"""
+    + pillow.FINISHED
+)
+
+
+def versions() -> Dict[str, str]:
+    import numpy as np
+    import PIL
+    import turbojpeg
+
+    found = getattr(turbojpeg, "__version__", "unknown")
+    return {"PyTurboJPEG": found, "pillow": PIL.__version__, "numpy": np.__version__}
+
+
+def trouble() -> str:
+    """Why the library behind it cannot be used: PyTurboJPEG 1 and 2 want different ones, and bring none."""
+    import turbojpeg
+
+    try:
+        turbojpeg.TurboJPEG()
+    except Exception as error:  # noqa: BLE001 (whatever it raises is the reason)
+        reason = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
+        return "no libturbojpeg that suits this PyTurboJPEG: %s" % reason
+    return ""
+
+
+def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
+    import turbojpeg
+
+    decode = partial(turbojpeg.TurboJPEG().decode, pixel_format=turbojpeg.TJPF_RGB)
+    return [("decode", decode), *_arrays.by_pillow(wanted)]
+
+
+def scaled(wanted: Dict[str, Any]) -> _arrays.Stages:
+    """The same for `turbojpeg_scaled`."""
+    import turbojpeg
+
+    decode = partial(decode_scaled, turbojpeg.TurboJPEG(), turbojpeg.TJPF_RGB, wanted["shorter"])
+    return [("decode", decode), *_arrays.by_pillow(wanted)]
+
+
+def decode_scaled(decoder: Any, order: int, shorter: int, data: bytes) -> Any:
+    width, height = decoder.decode_header(data)[:2]
+    times = min(width, height) // shorter
+    factor = next((each for each in (8, 4, 2) if each <= times), 1)
+    return decoder.decode(data, pixel_format=order, scaling_factor=(1, factor))

@@ -1,0 +1,168 @@
+"""What a loader is compared with: every candidate by its data, from what there is on the machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+
+from fastinstall.bench.adapting import Adapter, all_adapters
+from fastinstall.bench.contestant import OWN_LOADER, Contestant, Library, Stack
+from fastinstall.bench.settings import SETTINGS, Setting, variables_of
+from fastinstall.bench.store_kinds import StoreKind, all_kinds
+from fastinstall.model.bench import Candidate, Kind, Machine
+from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import listing
+
+OFFICIAL_WHEEL = "official-wheel"
+FASTINSTALL = "fastinstall"
+TOGETHER = "together"
+_PLAIN = "pillow"
+_PIL = "PIL"
+
+
+@immutable
+class Materials:
+    """What candidates are made from.
+
+    Attributes:
+        machine: that they run on.
+        variables: the environment variables that they start from.
+        own_loader: whether the user's own code is the baseline.
+        official: the official wheel; None where it is what is in place.
+        fastinstall: our build; None where it is what is in place.
+        libraries: packages that were brought or are missing, by the name of the adapter or store that needs them.
+        adapters: the ways to decode.
+        settings: of memory allocators.
+        stores: what images can lie in.
+    """
+
+    machine: Machine
+    variables: Mapping[str, str]
+    own_loader: bool = False
+    official: Stack | None = None
+    fastinstall: Stack | None = None
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+    adapters: tuple[Adapter, ...] = field(default_factory=all_adapters)
+    settings: tuple[Setting, ...] = SETTINGS
+    stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
+
+
+def contestants(materials: Materials) -> tuple[Contestant, ...]:
+    """Everything that can be compared on this machine, in the order of what it promises."""
+    found = (*_stacks(materials), *_decoders(materials), *_settings(materials), *_stores(materials))
+    return tuple(found)
+
+
+def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
+    """The environment as it is, or the user's own loader in it."""
+    adapter = OWN_LOADER if is_own_loader else _PLAIN
+    return Candidate(name="baseline", title=title, kind=Kind.BASELINE, adapter=adapter, variables={})
+
+
+def together(parts: Sequence[Contestant]) -> Contestant:
+    """Several that each help, at the same time: the last stack, the last decoder, all variables.
+
+    Args:
+        parts: one of a kind each.
+    """
+    variables = {name: value for each in parts for name, value in each.candidate.variables.items()}
+    decoder = next((each for each in parts if each.candidate.kind is Kind.DECODER), None)
+    stack = next((each for each in parts if each.candidate.kind is Kind.STACK), None)
+    plain = parts[0].candidate.adapter if decoder is None else decoder.candidate.adapter
+    return Contestant(
+        candidate=Candidate(
+            name=TOGETHER,
+            title=listing(each.name for each in parts) + " together",
+            kind=Kind.TOGETHER,
+            adapter=plain,
+            stack="in place" if stack is None else stack.candidate.stack,
+            variables=variables,
+        ),
+        site=() if stack is None else stack.site,
+        formats=() if decoder is None else decoder.formats,
+    )
+
+
+def only(found: Sequence[Contestant], names: Sequence[str]) -> tuple[Contestant, ...]:
+    """Those with these names, all of them where none is named; what helps together needs all that could take part.
+
+    Args:
+        found: that there are on this machine.
+        names: asked for.
+    """
+    if not names:
+        return tuple(found)
+    joined = TOGETHER in names
+    return tuple(each for each in found if each.name in names or (joined and each.can_be_joined))
+
+
+def _stacks(materials: Materials) -> Iterator[Contestant]:
+    adapter = OWN_LOADER if materials.own_loader else _PLAIN
+    named = (
+        (FASTINSTALL, "fastinstall", materials.fastinstall),
+        (OFFICIAL_WHEEL, "official wheel", materials.official),
+    )
+    for name, label, stack in named:
+        if stack is not None:
+            yield Contestant(
+                candidate=Candidate(
+                    name=name, title=stack.title, kind=Kind.STACK, adapter=adapter, stack=label, variables={}
+                ),
+                site=() if stack.directory is None else (stack.directory,),
+                absent=stack.absent,
+            )
+
+
+def _decoders(materials: Materials) -> Iterator[Contestant]:
+    for adapter in materials.adapters:
+        if adapter.name == _PLAIN and not materials.own_loader:
+            continue
+        library = materials.libraries.get(adapter.name, Library())
+        yield Contestant(
+            candidate=Candidate(
+                name=adapter.name,
+                title=adapter.title,
+                kind=Kind.DECODER,
+                adapter=adapter.name,
+                stack="in place" if library.directory is None else "its own",
+                variables={},
+                aliased=adapter.aliased,
+            ),
+            site=() if library.directory is None else (library.directory,),
+            formats=adapter.formats,
+            uses_pillow=_PIL in adapter.modules,
+            absent=library.absent,
+        )
+
+
+def _settings(materials: Materials) -> Iterator[Contestant]:
+    adapter = OWN_LOADER if materials.own_loader else _PLAIN
+    for setting in materials.settings:
+        found = variables_of(setting, materials.machine, materials.variables)
+        if found:
+            yield _with_variables(setting, found, adapter)
+
+
+def _with_variables(setting: Setting, variables: dict[str, str], adapter: str) -> Contestant:
+    candidate = Candidate(
+        name=setting.name, title=setting.title, kind=Kind.SETTING, adapter=adapter, variables=variables
+    )
+    return Contestant(candidate=candidate)
+
+
+def _stores(materials: Materials) -> Iterator[Contestant]:
+    for kind in materials.stores:
+        library = materials.libraries.get(kind.name, Library())
+        own = materials.own_loader and kind.in_files
+        yield Contestant(
+            candidate=Candidate(
+                name=kind.name,
+                title=kind.title,
+                kind=Kind.STORAGE,
+                adapter=OWN_LOADER if own else _PLAIN,
+                stack="in place" if library.directory is None else "its own",
+                variables={},
+                storage=kind.name,
+            ),
+            site=() if library.directory is None else (library.directory,),
+            store=kind,
+            absent=library.absent,
+        )

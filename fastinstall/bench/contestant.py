@@ -1,0 +1,72 @@
+"""A candidate with what starts it, and the packages that it is made from."""
+
+from pathlib import Path
+
+from fastinstall.bench.store_kinds import StoreKind
+from fastinstall.model.bench import Candidate, Kind, Outcome
+from fastinstall.model.immutable import immutable
+
+OWN_LOADER = "own loader"
+"""Instead of an adapter, where the user's own code loads."""
+
+
+@immutable
+class Contestant:
+    """A candidate, and what starts it.
+
+    Attributes:
+        candidate: as it is reported.
+        site: directories in front of its path.
+        store: what its images lie in; None for their files.
+        formats: what it decodes, by Pillow's names; empty for all.
+        uses_pillow: whether PIL takes part in it, whichever.
+        absent: why it cannot be measured, known before it is tried; empty if it can.
+        absence: what that makes of it.
+    """
+
+    candidate: Candidate
+    site: tuple[Path, ...] = ()
+    store: StoreKind | None = None
+    formats: tuple[str, ...] = ()
+    uses_pillow: bool = True
+    absent: str = ""
+    absence: Outcome = Outcome.MISSING
+
+    @property
+    def name(self) -> str:
+        """Of the candidate."""
+        return self.candidate.name
+
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether another PIL and other settings can be added to it, with nothing but what is installed."""
+        alone = self.site and self.candidate.kind is Kind.DECODER
+        return self.uses_pillow and self.store is None and not self.candidate.aliased and not alone
+
+
+@immutable
+class Stack:
+    """Another PIL, unpacked.
+
+    Attributes:
+        title: for people: "pillow 13.0.0 (official wheel)".
+        directory: that goes in front of the path; None where it could not be had.
+        absent: why, where it could not.
+    """
+
+    title: str
+    directory: Path | None = None
+    absent: str = ""
+
+
+@immutable
+class Library:
+    """Packages that a way to decode needs, other than as they are installed.
+
+    Attributes:
+        directory: in our cache, that goes in front of the path; None where they could not be had.
+        absent: why.
+    """
+
+    directory: Path | None = None
+    absent: str = ""

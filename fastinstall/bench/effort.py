@@ -1,0 +1,165 @@
+"""How much is measured: what fits into a time that was promised, the most promising first. Estimates, and no clock."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from fastinstall.bench.contestant import Contestant
+from fastinstall.bench.rounds import Pace
+from fastinstall.model.bench import Kind
+from fastinstall.model.immutable import immutable
+
+QUICK_SECONDS = 18.5
+FULL_SECONDS = 170.0
+_MS_PER_MEGAPIXEL = 14.0
+_MS_PER_IMAGE = 0.8
+_LEAST_SECONDS = 3.0
+_FIRST_PATIENCE = 60.0
+"""Seconds for a first pass: the files may come from a network, and packages from a slow disk."""
+_WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 2.0, "png": 1.25})
+_PROMISING: tuple[str, ...] = (
+    *("pillow", "pillow-draft", "fastinstall", "huge-pages", "simplejpeg", "opencv-area", "malloc-keep"),
+    *("official-wheel", "pillow-no-copy", "resized", "turbojpeg", "imagecodecs", "pyvips", "opencv-reduced"),
+    *("simplejpeg-scaled", "kornia-rs", "opencv-linear"),
+)
+"""What helped most where it was measured (2026-11-22, three workloads); the others come behind, in their own order."""
+_SCALING = frozenset(("pillow-draft", "simplejpeg-scaled", "turbojpeg-scaled", "opencv-reduced"))
+"""What gains by decoding at a part of the size."""
+
+
+@immutable
+class Effort:
+    """What is spent on a run.
+
+    Attributes:
+        seconds: for all of it, builds and downloads aside.
+        sample: the most images of a workload.
+        least_sample: the least, where there are as many.
+        pass_seconds: that one pass over them should take at most.
+        least_candidates: that are measured however long it takes, the most promising ones.
+        rounds: in which baseline and candidate take turns.
+        turn_seconds: of each turn, if a pass is shorter.
+        rate_seconds: for each number of workers.
+        operations_seconds: kept for the table of operations.
+        patience: seconds after which a process counts as hung, that has been fast before.
+    """
+
+    seconds: float
+    sample: int
+    least_sample: int
+    pass_seconds: float
+    least_candidates: int
+    rounds: int
+    turn_seconds: float
+    rate_seconds: float
+    operations_seconds: float
+    patience: float
+
+
+QUICK = Effort(
+    seconds=QUICK_SECONDS,
+    sample=12,
+    least_sample=1,
+    pass_seconds=0.2,
+    least_candidates=3,
+    rounds=3,
+    turn_seconds=0.06,
+    rate_seconds=0.25,
+    operations_seconds=3.5,
+    patience=6.0,
+)
+FULL = Effort(
+    seconds=FULL_SECONDS,
+    sample=48,
+    least_sample=4,
+    pass_seconds=0.5,
+    least_candidates=6,
+    rounds=5,
+    turn_seconds=0.15,
+    rate_seconds=1.5,
+    operations_seconds=0.0,
+    patience=60.0,
+)
+
+
+def sample_size(effort: Effort, megapixels: Sequence[float], wished: int | None) -> int:
+    """How many images to measure, out of those that could be.
+
+    Args:
+        effort: what is spent.
+        megapixels: of the images, in the order of the sample.
+        wished: a number that was asked for; None for what fits.
+    """
+    if wished is not None:
+        return min(wished, len(megapixels))
+    left = effort.pass_seconds * 1000
+    for number, each in enumerate(megapixels[: effort.sample]):
+        left -= _MS_PER_IMAGE + _MS_PER_MEGAPIXEL * each
+        if left < 0 and number >= effort.least_sample:
+            return number
+    return min(effort.sample, len(megapixels))
+
+
+def pace_of(effort: Effort, pass_seconds: float | None = None) -> Pace:
+    """How baseline and candidates take turns.
+
+    Args:
+        effort: what is spent.
+        pass_seconds: that the baseline needs for all images; None while that is not known.
+    """
+    if pass_seconds is None:
+        return Pace(rounds=effort.rounds, seconds=0.0, patience=_FIRST_PATIENCE, start_patience=_FIRST_PATIENCE)
+    patience = max(effort.patience, 30 * (pass_seconds + effort.turn_seconds))
+    return Pace(
+        rounds=effort.rounds,
+        seconds=effort.turn_seconds,
+        patience=min(patience, effort.patience * 4),
+        start_patience=effort.patience,
+    )
+
+
+def seconds_for(pace: Pace, pass_seconds: float, start_seconds: float) -> float:
+    """What a candidate will take that is as fast as the baseline.
+
+    Args:
+        pace: how they take turns.
+        pass_seconds: of the baseline, for all images.
+        start_seconds: until a process is ready.
+    """
+    turn = max(pace.seconds + pass_seconds / 2, pass_seconds)
+    return start_seconds + pass_seconds + 2 * pace.rounds * turn
+
+
+def by_promise(contestants: Sequence[Contestant], *, scalable: bool) -> tuple[Contestant, ...]:
+    """The most promising ones first: what is not measured for want of time should be what helps least.
+
+    Args:
+        contestants: all of them.
+        scalable: whether the images are large enough to be decoded at half their size.
+    """
+    return tuple(sorted(contestants, key=lambda each: _rank(each, scalable=scalable)))
+
+
+def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
+    """What one of several workloads may take of the time that is left: large photos take longer.
+
+    Args:
+        seconds_left: for this one and those that follow.
+        name: of this one.
+        others: names of those that follow.
+    """
+    weight = _WEIGHTS.get(name, 1.0)
+    return max(0.0, seconds_left) * weight / (weight + sum(_WEIGHTS.get(each, 1.0) for each in others))
+
+
+def least_seconds(name: str) -> float:
+    """What a workload takes at least, if it is to say anything, on a machine that has nothing else to do."""
+    return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
+
+
+def _rank(contestant: Contestant, *, scalable: bool) -> tuple[bool, int, int]:
+    name = contestant.name
+    promise = _PROMISING.index(name) if name in _PROMISING else len(_PROMISING)
+    return (name in _SCALING and not scalable, promise, _KINDS.get(contestant.candidate.kind, len(_KINDS)))
+
+
+_KINDS: Mapping[Kind, int] = MappingProxyType({Kind.STACK: 0, Kind.DECODER: 1, Kind.SETTING: 2, Kind.STORAGE: 3})

@@ -1,0 +1,125 @@
+"""Two processes that load the same images in turn, A B A B, and what their rounds say: how many times as fast."""
+
+import statistics
+from collections.abc import Sequence
+
+from fastinstall.bench.loading import Loading, Measured, NotLoadedError
+from fastinstall.errors import FailedError
+from fastinstall.model.bench import Gain, Outcome, Stage, StageTime, Timing
+from fastinstall.model.immutable import immutable
+
+
+@immutable
+class Pace:
+    """How long is measured.
+
+    Attributes:
+        rounds: how often the two take turns.
+        seconds: of each turn, at least one pass over the images.
+        patience: seconds after which a turn counts as hung.
+        start_patience: seconds in which a process has to be ready.
+    """
+
+    rounds: int
+    seconds: float
+    patience: float = 120.0
+    start_patience: float = 60.0
+
+
+@immutable
+class Turns:
+    """What two processes came to, round by round, on the images that both can load.
+
+    Attributes:
+        baseline: of the one that is compared with.
+        other: of the other one.
+        indexes: of these images.
+    """
+
+    baseline: tuple[Measured, ...]
+    other: tuple[Measured, ...]
+    indexes: tuple[int, ...]
+
+
+def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], pace: Pace) -> Turns:
+    """Measure two processes in turn. The first pass of the other one warms it up, and shows what it can load.
+
+    Args:
+        baseline: which loads every image.
+        other: which may not.
+        indexes: of the images that the other one is asked for.
+        pace: how long.
+
+    Raises:
+        NotLoadedError: the other one died, hung, or can load none of them.
+        FailedError: the baseline died or hung.
+    """
+    first = other.measure(0.0, indexes=indexes, timeout=pace.patience)
+    common = [each for each in indexes if str(each) not in first.failed]
+    ours: list[Measured] = []
+    theirs: list[Measured] = []
+    for _ in range(pace.rounds):
+        ours.append(measure_baseline(baseline, common, pace))
+        theirs.append(_sound(other.measure(pace.seconds, indexes=common, timeout=pace.patience)))
+    return Turns(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
+
+
+def measure_baseline(baseline: Loading, indexes: Sequence[int], pace: Pace) -> Measured:
+    """One turn of the baseline.
+
+    Raises:
+        FailedError: it died, hung, or can load them no longer.
+    """
+    try:
+        return _sound(baseline.measure(pace.seconds, indexes=indexes, timeout=pace.patience))
+    except NotLoadedError as error:
+        raise lost_baseline(error) from error
+
+
+def lost_baseline(error: NotLoadedError) -> FailedError:
+    """What there is to say when there is nothing left to compare with."""
+    became = {Outcome.CRASHED: "crashed", Outcome.HUNG: "hung"}.get(error.outcome, "failed")
+    return FailedError(
+        f"the loader that others are compared with {became}: {error.reason}",
+        hint="fastinstall doctor; of a loader of your own: load one image with it",
+    )
+
+
+def gain_of(turns: Turns) -> Gain:
+    """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart."""
+    ratios = [one.ms / other.ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+    return Gain(
+        ratio=round(statistics.median(ratios), 4),
+        low=round(min(ratios), 4),
+        high=round(max(ratios), 4),
+        rounds=len(ratios),
+    )
+
+
+def timing_of(measured: Sequence[Measured], cold_read_ms: float | None = None) -> Timing:
+    """The median of several rounds, stage by stage; their sum is the whole.
+
+    Args:
+        measured: at least one round of one process.
+        cold_read_ms: of files out of the page cache, where that was measured.
+    """
+    stages = {name: statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
+    whole = sum(stages.values())
+    return Timing(
+        stages=tuple(
+            StageTime(stage=Stage(name), ms=round(ms, 5), share=round(ms / whole, 4) if whole else 0.0)
+            for name, ms in stages.items()
+        ),
+        ms=round(whole, 5),
+        images_per_second=round(1000 / whole, 2) if whole else 0.0,
+        peak_bytes=max(each.peak_bytes for each in measured),
+        cold_read_ms=cold_read_ms,
+    )
+
+
+def _sound(measured: Measured) -> Measured:
+    """What failed after it had been loaded once is no measurement of the same images."""
+    if measured.failed:
+        reason = next(iter(measured.failed.values()))
+        raise NotLoadedError(Outcome.FAILED, f"{len(measured.failed)} images failed that it had loaded: {reason}")
+    return measured

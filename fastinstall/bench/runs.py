@@ -1,0 +1,221 @@
+"""A workload and a baseline that is up; one candidate after the other is held against it, and each has an outcome."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.bench.contestant import OWN_LOADER, Contestant
+from fastinstall.bench.loading import Job, Loading, Measured, NotLoadedError, Picture, Store, loading
+from fastinstall.bench.rounds import (
+    Pace,
+    gain_of,
+    lost_baseline,
+    measure_baseline,
+    take_turns,
+    timing_of,
+)
+from fastinstall.bench.stores import MadeStore
+from fastinstall.model.bench import Candidate, CandidateResult, Difference, Outcome, Pipeline
+from fastinstall.model.immutable import immutable
+
+_COMPARED = 3
+_COMPARED_BYTES = 12_000_000
+
+
+@immutable
+class Course:
+    """What every process of a workload loads, and how it is started.
+
+    Attributes:
+        python: the target's interpreter.
+        images: files.
+        formats: of each, by Pillow's names.
+        pipeline: what is done to every image.
+        variables: the environment variables that processes start from.
+        loader: FILE:FUNCTION of the user's own; empty for Pillow.
+        tensor: whether a tensor is made, where torch is there.
+    """
+
+    python: Path
+    images: tuple[Path, ...]
+    formats: tuple[str, ...]
+    pipeline: Pipeline
+    variables: Mapping[str, str]
+    loader: str = ""
+    tensor: bool = True
+
+    def baseline_job(self) -> Job:
+        """The environment as it is, or the user's own loader in it."""
+        return Job(
+            python=self.python,
+            images=self.images,
+            loader=self.loader,
+            pipeline=self.pipeline,
+            tensor=self.tensor,
+            variables=self.variables,
+        )
+
+    def job_of(self, contestant: Contestant, store: Store | None = None) -> Job:
+        """What a candidate runs."""
+        own = contestant.candidate.adapter == OWN_LOADER
+        return Job(
+            python=self.python,
+            images=self.images,
+            adapter="pillow" if own else contestant.candidate.adapter,
+            site=contestant.site,
+            loader=self.loader if own else "",
+            store=store,
+            pipeline=self.pipeline,
+            tensor=self.tensor,
+            variables={**self.variables, **contestant.candidate.variables},
+        )
+
+    def suitable(self, formats: Sequence[str]) -> tuple[int, ...]:
+        """Indexes of the images that are in one of these formats; all where none is named."""
+        return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
+
+
+class Race:
+    """The baseline, alive, and what it came to."""
+
+    def __init__(self, course: Course, baseline: Loading, pace: Pace) -> None:
+        self.course = course
+        self.loading = baseline
+        self.pace = pace
+        self.indexes = tuple(range(len(course.images)))
+        self._reference: dict[int, Picture] = {}
+
+    def settle(self, most_seconds: float, least: int) -> Measured:
+        """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
+
+        Args:
+            most_seconds: that one pass over the images should take.
+            least: how many images are kept all the same.
+
+        Raises:
+            FailedError: it died or hung, or could load none.
+        """
+        try:
+            first = self.loading.measure(0.0, timeout=self.pace.patience)
+        except NotLoadedError as error:
+            raise lost_baseline(error) from error
+        good = [index for index in self.indexes if str(index) not in first.failed]
+        self.indexes = tuple(good[: max(least, int(1000 * most_seconds / max(first.ms, 0.001)))])
+        return first
+
+    def measure(self, rounds: int | None = None) -> tuple[Measured, ...]:
+        """The baseline alone, round by round.
+
+        Args:
+            rounds: how many; None for as many as the pace says.
+
+        Raises:
+            FailedError: it died, hung, or can load them no longer.
+        """
+        return tuple(measure_baseline(self.loading, self.indexes, self.pace) for _ in range(rounds or self.pace.rounds))
+
+    def cold(self) -> Measured:
+        """The baseline once, with the files out of the page cache as far as they can be put there.
+
+        Raises:
+            FailedError: it died, hung, or can load them no longer.
+        """
+        try:
+            return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.pace.patience)
+        except NotLoadedError as error:
+            raise lost_baseline(error) from error
+
+    def able(self, contestant: Contestant, made: MadeStore | None = None) -> tuple[int, ...]:
+        """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
+        able = set(self.course.suitable(contestant.formats))
+        if made is not None:
+            able &= set(made.indexes)
+        return tuple(index for index in self.indexes if index in able)
+
+    def against(self, contestant: Contestant, made: MadeStore | None = None) -> CandidateResult:
+        """Hold a candidate against the baseline; whatever becomes of it is its outcome.
+
+        Args:
+            contestant: whom.
+            made: what its images lie in, where it has a store.
+
+        Raises:
+            FailedError: the baseline died or hung.
+        """
+        if contestant.absent:
+            return unmeasured(contestant.candidate, contestant.absence, contestant.absent)
+        indexes = self.able(contestant, made)
+        if not indexes:
+            return unmeasured(contestant.candidate, Outcome.UNSUITED, f"it reads {', '.join(contestant.formats)} only")
+        job = self.course.job_of(contestant, made.store if made else None)
+        try:
+            with loading(job, self.pace.start_patience) as other:
+                return self._measured(contestant.candidate, other, indexes)
+        except NotLoadedError as error:
+            return unmeasured(contestant.candidate, error.outcome, error.reason)
+
+    def _measured(self, candidate: Candidate, other: Loading, indexes: Sequence[int]) -> CandidateResult:
+        turns = take_turns(self.loading, other, indexes, self.pace)
+        return CandidateResult(
+            candidate=candidate,
+            outcome=Outcome.MEASURED,
+            versions=other.ready.versions,
+            timing=timing_of(turns.other),
+            gain=gain_of(turns),
+            difference=self._difference(other, turns.indexes),
+            left_out=len(self.indexes) - len(turns.indexes),
+        )
+
+    def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
+        from fastinstall.bench.differences import difference  # noqa: PLC0415 (only where pictures are compared)
+
+        wanted = self._few(indexes)
+        if not wanted:
+            return None
+        theirs = other.pictures(tuple(wanted), self.pace.patience)
+        return difference(tuple(wanted.values()), theirs)
+
+    def _few(self, indexes: Sequence[int]) -> dict[int, Picture]:
+        """The baseline's pictures of some images, of less where they are large; none where it gives no arrays."""
+        few: dict[int, Picture] = {}
+        for index in indexes[:_COMPARED]:
+            if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:
+                break
+            picture = self._picture(index)
+            if picture is None:
+                return {}
+            few[index] = picture
+        return few
+
+    def _picture(self, index: int) -> Picture | None:
+        if index not in self._reference:
+            try:
+                self._reference[index] = self.loading.pictures([index], self.pace.patience)[0]
+            except NotLoadedError as error:
+                if error.outcome is Outcome.FAILED:
+                    return None  # it is alive, and what it gives is no array
+                raise lost_baseline(error) from error
+        return self._reference[index]
+
+
+@contextmanager
+def race(course: Course, pace: Pace) -> Iterator[Race]:
+    """Start the baseline; it is killed when the block ends.
+
+    Raises:
+        FailedError: it cannot be started.
+    """
+    started = False
+    try:
+        with loading(course.baseline_job(), pace.start_patience) as baseline:
+            started = True
+            yield Race(course, baseline, pace)
+    except NotLoadedError as error:
+        if started:
+            raise
+        raise lost_baseline(error) from error
+
+
+def unmeasured(candidate: Candidate, outcome: Outcome, reason: str) -> CandidateResult:
+    """A candidate of which there is nothing but a reason."""
+    return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

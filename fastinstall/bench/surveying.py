@@ -1,0 +1,111 @@
+"""Which images can be measured: each is decoded once, in a process that it may kill."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fastinstall.bench.loading import NotLoadedError, ended
+from fastinstall.model.bench import Outcome
+from fastinstall.model.immutable import immutable
+from fastinstall.system import process
+
+_PROGRAM = Path(__file__).with_name("_survey.py")
+_START_SECONDS = 30.0
+_PATIENCE = 20.0
+_LEAST_PATIENCE = 2.5
+_SLOW = "takes too long"
+
+
+@immutable
+class Judged:
+    """An image, and whether it may be measured.
+
+    Attributes:
+        path: as it was given.
+        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty where it could not be told.
+        mode: Pillow's name of its samples; empty likewise.
+        width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
+        height: likewise.
+        size_bytes: of the file.
+        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
+            "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
+            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+    """
+
+    path: Path
+    format: str = ""
+    mode: str = ""
+    width: int = 0
+    height: int = 0
+    size_bytes: int = 0
+    reason: str = ""
+
+
+def judged(
+    images: Sequence[Path],
+    python: Path,
+    variables: Mapping[str, str],
+    site: Sequence[Path] = (),
+    patience: float = _PATIENCE,
+) -> tuple[Judged, ...]:
+    """Decode each image once, in the target.
+
+    An image that kills the process or takes too long is an answer, and the next one goes to another process. For every
+    one that takes too long, half as long is waited for those after it, 2.5 seconds at least.
+
+    Args:
+        images: files; whatever else lies there is told, and not opened.
+        python: the target's interpreter.
+        variables: the whole environment of the process.
+        site: directories that go in front of the path, with another PIL.
+        patience: seconds that an image may take.
+
+    Raises:
+        NotLoadedError: there is no PIL, or it cannot even be imported.
+    """
+    words: tuple[str | Path, ...] = (python, "-I", "-B", _PROGRAM, *site)
+    environment = {**variables, "FASTINSTALL_GUARD": "0"}
+    found: list[Judged] = []
+    while len(found) < len(images):
+        with _survey(words, environment) as talk:
+            reason = _judge(images, found, talk, patience)
+        if reason:
+            found.append(Judged(path=images[len(found)], size_bytes=_size(images[len(found)]), reason=reason))
+            patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
+    return tuple(found)
+
+
+@contextmanager
+def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iterator[process.Conversation]:
+    with process.conversation(words, environment=environment) as talk:
+        try:
+            greeting = json.loads(talk.listen(_START_SECONDS))
+        except process.CommandError as error:
+            raise ended(error) from error
+        if "missing" in greeting:
+            raise NotLoadedError(Outcome.MISSING, greeting["missing"])
+        if "error" in greeting:
+            raise NotLoadedError(Outcome.FAILED, greeting["error"])
+        yield talk
+
+
+def _judge(images: Sequence[Path], found: list[Judged], talk: process.Conversation, patience: float) -> str:
+    """Go on with the images until one ends the process; how it did that, empty where none did."""
+    for path in images[len(found) :]:
+        try:
+            answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
+        except process.CommandError as error:
+            if error.timed_out:
+                return _SLOW
+            return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
+        found.append(Judged(path=path, **answer))
+    return ""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

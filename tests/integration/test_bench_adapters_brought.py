@@ -1,0 +1,115 @@
+"""Packages that are brought to our cache for a measurement, by real pip."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from matrix_index import stub_wheel
+from PIL import Image
+from sandbox import UNREACHABLE, Sandbox
+
+from fastinstall.bench.adapting import adapter_named
+from fastinstall.bench.differences import difference
+from fastinstall.bench.environments import Fetching, bring, brought
+from fastinstall.bench.loading import Job, NotLoadedError, Picture, loading
+from fastinstall.bench.printed import code_of
+from fastinstall.errors import RefusedError
+from fastinstall.model.bench import Outcome, Pipeline
+from fastinstall.model.facts import Interpreter
+from fastinstall.probes.interpreter import observe_interpreter
+
+PYTHON = Path(sys.executable)
+NEAR = 2.0
+"""Levels that another libjpeg-turbo may be off, on the mean."""
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Interpreter:
+    return observe_interpreter(PYTHON)
+
+
+@pytest.fixture
+def wheelhouse(tmp_path: Path) -> Path:
+    """A package with one that it requires."""
+    directory = tmp_path / "wheelhouse"
+    directory.mkdir()
+    for name, requires in (("outerpart", "innerpart"), ("innerpart", "")):
+        file, content = stub_wheel(name, "1.0", requires)
+        (directory / file).write_bytes(content)
+    return directory
+
+
+@pytest.fixture
+def fetching(interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_path: Path) -> Fetching:
+    """From the wheelhouse alone, into a cache of the test's own."""
+    return Fetching(
+        interpreter=interpreter,
+        cache=tmp_path / "cache",
+        variables=sandbox.variables(),
+        offline=True,
+        wheelhouse=wheelhouse,
+    )
+
+
+def entries(cache: Path) -> list[Path]:
+    """What lies in a cache, empty directories aside."""
+    return [each for name in ("libraries", "tmp") for each in sorted((cache / name).glob("*"))]
+
+
+def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: Fetching) -> None:
+    assert brought(("outerpart",), fetching) is None
+    place = bring("it", ("outerpart",), fetching)
+    assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
+    assert entries(fetching.cache) == [place]
+    assert brought(("outerpart",), fetching) == place
+    assert fetching.wheelhouse is not None
+    for wheel in fetching.wheelhouse.iterdir():
+        wheel.unlink()
+    assert bring("it", ("outerpart",), fetching) == place
+
+
+def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(fetching: Fetching) -> None:
+    with pytest.raises(NotLoadedError, match="fetched: No matching distribution found for nosuchpart") as caught:
+        bring("it", ("outerpart", "nosuchpart"), fetching)
+    assert caught.value.outcome is Outcome.MISSING
+    assert entries(fetching.cache) == []
+
+
+@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
+    settings = {**UNREACHABLE, "PIP_RETRIES": "1", "PIP_FIND_LINKS": None, "PIP_CONFIG_FILE": os.devnull}
+    variables = sandbox.variables(settings)
+    there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
+    with pytest.raises(NotLoadedError, match="the package index cannot be reached"):
+        bring("it", ("outerpart",), there)
+
+
+def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
+    interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=sandbox.variables(), offline=True)
+    with pytest.raises(RefusedError, match="this run is offline") as caught:
+        bring("simplejpeg", ("simplejpeg",), there)
+    assert caught.value.hint == "where there is a network: fastinstall bench --with simplejpeg"
+
+
+def test_simplejpeg_is_brought_with_numpy_and_its_code_gives_the_same_picture(
+    interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    adapter, pipeline = adapter_named("simplejpeg"), Pipeline(shorter=48, crop=48, filter="lanczos")
+    variables = sandbox.variables()
+    place = bring(
+        adapter.name, adapter.brings, Fetching(interpreter=interpreter, cache=sandbox.cache, variables=variables)
+    )
+    photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
+    Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)
+    code.write_text(code_of(adapter.name, pipeline), encoding="utf-8")
+    job = Job(python=PYTHON, images=(photo,), site=(place,), pipeline=pipeline, tensor=False, variables=variables)
+    with loading(replace(job, adapter=adapter.name)) as theirs, loading(replace(job, loader=f"{code}:load")) as printed:
+        found = theirs.pictures((0,))
+        assert printed.pictures((0,)) == found
+    with Image.open(photo) as opened:
+        expected = opened.resize((48, 48), Image.Resampling.LANCZOS).tobytes()
+    assert difference((Picture(shape=(48, 48, 3), data=expected),), found).mean < NEAR

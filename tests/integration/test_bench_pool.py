@@ -1,0 +1,207 @@
+"""Worker processes that load, with a loader that needs no package: rates, deaths, silence, and who is left over."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import interpreters
+import pytest
+
+from fastinstall.bench import _pool_own
+from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
+from fastinstall.bench.pools import Load, PoolWish, rates
+from fastinstall.model.bench import Engine, WorkerStart
+from fastinstall.probes.filesystems import filesystem_of
+
+LOADER = """
+import os, signal, time
+
+def load(path):
+    name = os.path.basename(path)
+    with open(os.path.join(os.path.dirname(path), "seen-by"), "a") as log:
+        log.write("%d %d %s\\n" % (os.getpid(), os.getppid(), name))
+    if name == "deadly":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if name == "endless":
+        time.sleep(600)
+    if name == "corrupt":
+        raise ValueError("no picture")
+    return b"pixels" * 1000
+"""
+FORKED = PoolWish(workers=2)
+SPAWNED = PoolWish(workers=1, start=WorkerStart.SPAWN)
+ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
+SOON = _pool_own.LOOK_SECONDS - 1
+"""Seconds: less than a worker without work takes to look for its parent itself."""
+LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
+
+
+@contextmanager
+def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> Iterator[Loading]:
+    (place / "loader.py").write_text(LOADER)
+    for name in names:
+        (place / name).write_bytes(bytes(range(256)) * 50)
+    images = tuple(place / name for name in names)
+    job = Job(python=python, images=images, loader=f"{place / 'loader.py'}:load", variables={}, tensor=False)
+    with loading(job) as found:
+        yield found
+
+
+def _load(images: tuple[int, ...] = (), patience: float = 20.0) -> Load:
+    return Load(seconds=0.02, images=images, patience=patience)
+
+
+def _seen(place: Path) -> list[tuple[int, int, str]]:
+    rows = [line.split() for line in (place / "seen-by").read_text().splitlines()]
+    return [(int(pid), int(parent), name) for pid, parent, name in rows]
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.13"])
+def test_workers_load_in_whichever_way_they_are_started(tmp_path: Path, version: str) -> None:
+    python = interpreters.of_version(version) or interpreters.running()
+    wishes, remarks = (ALONE, FORKED, SPAWNED), list[str]()
+    with _loading(tmp_path, "a", "b", "c", python=python.executable) as found:
+        measured = rates(found, wishes, _load(), remarks.append)
+    assert remarks == []
+    assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in wishes]
+    assert all(each.engine is Engine.OWN for each in measured)
+    assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in measured)
+    assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in measured)
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, each.workers) for each in wishes)
+
+
+@pytest.fixture(scope="module")
+def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Loading]]:
+    """A process whose images make all kinds of it, by their indexes."""
+    place = tmp_path_factory.mktemp("trouble")
+    with _loading(place, "good", "deadly", "endless", "corrupt") as found:
+        yield place, found
+
+
+def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_wish_is_measured(trouble: tuple[Path, Loading]) -> None:
+    remarks: list[str] = []
+    assert rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
+    assert len(rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert remarks == ["2 workers by fork: not measured: a worker was killed by SIGSEGV"]
+
+
+def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, Loading]) -> None:
+    remarks: list[str] = []
+    assert rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
+    assert len(rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert remarks == ["2 workers by fork: not measured: no answer within 0.38 s"]
+    assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
+
+
+def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, Loading]) -> None:
+    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4}
+    answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
+    assert answer["failed"] == {"3": "ValueError: no picture"}
+    assert answer["images"] == 2
+    with pytest.raises(NotLoadedError, match=r"^ValueError: no picture$"):
+        trouble[1].ask({**request, "images": [3]}, 20.0)
+
+
+def test_cold_files_are_loaded_once(tmp_path: Path) -> None:
+    if filesystem_of(tmp_path).memory:
+        pytest.skip("the directory of temporary files lies in memory, which is never cold")
+    names = tuple(f"image{number}" for number in range(16))
+    with _loading(tmp_path, *names) as found:
+        (measured,) = rates(found, (PoolWish(workers=2, cold=True),), _load())
+    assert measured.cold
+    assert sorted(name for _, _, name in _seen(tmp_path)) == sorted(names)
+
+
+def test_files_in_memory_are_not_called_cold(tmp_path: Path) -> None:
+    place = Path("/dev/shm")  # noqa: S108 (what is made there has a name of its own)
+    if not os.access(place, os.W_OK):
+        pytest.skip("no /dev/shm to write to")
+    image = place / f"fastinstall-{tmp_path.name}-{os.getpid()}"
+    image.write_bytes(b"pixels")
+    (tmp_path / "cold").symlink_to(image)
+    remarks: list[str] = []
+    try:
+        with _loading(tmp_path, "cold") as found:
+            assert rates(found, (replace(ALONE, cold=True),), _load(), remarks.append) == ()
+    finally:
+        image.unlink()
+    told = "the files cannot be put out of the page cache where they lie"
+    assert remarks == [f"no workers, cold: not measured: {told}"]
+
+
+def test_workers_die_with_their_parent(tmp_path: Path) -> None:
+    request = {"do": "pool", "workers": 2, "start": "fork", "seconds": 60.0, "batch": 1, "limit": 60.0}
+    with _loading(tmp_path, "good") as found:
+        asked = threading.Thread(target=lambda: answers.append(_refused(found, request)))
+        answers: list[str] = []
+        asked.start()
+        os.kill(_first_parent(tmp_path), signal.SIGKILL)
+        asked.join(SOON)
+        assert answers == ["the process that loads was killed by SIGKILL"]
+        assert _all_gone({pid for pid, _, _ in _seen(tmp_path)})
+
+
+@pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python that has torch")
+@pytest.mark.parametrize("start", [WorkerStart.FORK, WorkerStart.SPAWN])
+def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, start: WorkerStart) -> None:
+    image = tmp_path / "a.ppm"
+    image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
+    job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
+    with loading(job) as found:
+        (measured,) = rates(found, (PoolWish(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
+    assert measured.engine is Engine.TORCH
+    assert measured.images_per_second > 0
+
+
+def test_what_a_worker_collates_is_what_the_parent_maps() -> None:
+    class Shelf:
+        def load(self, index: int) -> object:
+            return [b"first", {"image": bytearray(b"second"), "label": 7}, None][index]
+
+    slot = _pool_own.Slot()
+    count, failed, place = _pool_own.made(Shelf(), [0, 1, 5], slot)
+    team = _pool_own.Team({}, {"workers": 0, "start": "fork", "prefetch": 2})
+    seen = bytes(team.seen(*place))
+    assert (count, list(failed)) == (2, [5])
+    assert seen.startswith(b"firstsecond")
+    larger = _pool_own.made(Shelf(), [0] * 4000, slot)[2]
+    assert bytes(team.seen(*larger)) == b"first" * 4000
+
+
+def _refused(found: Loading, request: dict[str, Any]) -> str:
+    with pytest.raises(NotLoadedError) as caught:
+        found.ask(request, 20.0)
+    return str(caught.value)
+
+
+def _first_parent(place: Path) -> int:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if (place / "seen-by").is_file() and len({pid for pid, _, _ in _seen(place)}) == 2:
+            return _seen(place)[0][1]
+        time.sleep(0.01)
+    raise AssertionError("no worker loaded an image")
+
+
+def _all_gone(pids: set[int]) -> bool:
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        if not any(map(_lives, pids)):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _lives(pid: int) -> bool:
+    """Not so one that has ended, and waits until somebody looks at how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

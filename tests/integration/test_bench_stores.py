@@ -1,0 +1,402 @@
+"""Stores of images, made and read by a real Pillow in other processes: what comes out, what it takes, what is left."""
+
+import io
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import interpreters
+import numpy as np
+import pytest
+from PIL import Image
+
+from fastinstall.bench import _storage, stores
+from fastinstall.bench.adapters import pillow
+from fastinstall.bench.loading import Job, Loading, NotLoadedError, Store, loading
+from fastinstall.bench.pools import Load, PoolWish, rates
+from fastinstall.bench.store_kinds import kind_named
+from fastinstall.bench.store_scripts import STORES, script_of
+from fastinstall.bench.store_sizes import Bounds
+from fastinstall.bench.stores import MadeStore, Maker, make_store, store_at, temporary_store
+from fastinstall.bench.surveying import Judged
+from fastinstall.model.bench import Outcome, Pipeline, WorkerStart
+from fastinstall.model.event import Event, Noted
+
+LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
+PYTHON = Path(sys.executable)
+PIPELINE = Pipeline(shorter=64, crop=56)
+AS_THEY_ARE = ("tfrecord", "webdataset")
+OF_PACKAGES = ("lmdb", "hdf5")
+VARIABLES: Mapping[str, str] = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two directories of images of several forms."""
+    place = tmp_path_factory.mktemp("photos")
+    noise = Image.frombytes("RGB", (24, 16), bytes(range(256)) * 4 + bytes(128)).resize((320, 200))
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    for directory in ("cats", "dogs.x"):
+        (place / directory).mkdir()
+    noise.save(place / "cats/a.b.jpg", quality=95, exif=turned, icc_profile=b"a profile")
+    noise.convert("L").save(place / "cats/grey.JPEG")
+    noise.resize((40, 30)).save(place / "cats/small.jpg")
+    noise.convert("P").save(place / "dogs.x/palette.png")
+    noise.resize((50, 400)).save(place / "dogs.x/tall.webp")
+    noise.resize((33, 21)).convert("RGBA").save(place / "dogs.x/a.png")
+    (place / "notes.txt").write_text("no image")
+    return place
+
+
+@pytest.fixture(scope="module")
+def images(photos: Path) -> tuple[Judged, ...]:
+    return tuple(_judged(path) for path in sorted(photos.rglob("*.*")) if path.is_file() and path.suffix != ".txt")
+
+
+@pytest.fixture(scope="module")
+def measured_copies(images: tuple[Judged, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """The files of a temporary store, in the order of the images."""
+    with temporary_store(kind_named("resized"), images, _maker(tmp_path_factory.mktemp("copies"))) as made:
+        return _contents(made)
+
+
+@pytest.fixture(scope="module")
+def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What printed scripts have made, each in a directory of its kind's name, and the scripts beside them."""
+    place = tmp_path_factory.mktemp("prepared")
+    for kind in (each for each in STORES if each not in OF_PACKAGES):
+        done = _prepared(place, kind, photos, place / kind)
+        assert done.stdout == f"6 images in {place / kind}, 0 left out\n", done.stderr
+    return place
+
+
+def _judged(path: Path) -> Judged:
+    with Image.open(path) as image:
+        return Judged(path=path, width=image.width, height=image.height, size_bytes=path.stat().st_size)
+
+
+def _maker(directory: Path, python: Path = PYTHON) -> Maker:
+    return Maker(python=python, variables=VARIABLES, directory=directory, pipeline=PIPELINE)
+
+
+@contextmanager
+def _loading(images: Sequence[Judged], store: Store, python: Path) -> Iterator[Loading]:
+    paths = tuple(each.path for each in images)
+    job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
+    with loading(job) as found:
+        yield found
+
+
+def _contents(made: MadeStore) -> list[bytes]:
+    """What a store gives for its images."""
+    store = pickle.loads(pickle.dumps(_storage.open_store(made.store.kind, str(made.store.path))))  # noqa: S301 (ours)
+    return [bytes(store.read(each)) for each in made.indexes]
+
+
+def _read(python: Path, store: Store, indexes: Sequence[int]) -> list[bytes]:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import _storage\n"
+        "store = _storage.open_store(*sys.argv[2:4])\n"
+        "print([store.read(int(each)).hex() for each in sys.argv[4:]])"
+    )
+    arguments = (str(Path(stores.__file__).parent), store.kind, str(store.path), *map(str, indexes))
+    words = (str(python), "-I", "-B", "-c", code, *arguments)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return [bytes.fromhex(each) for each in json.loads(done.stdout.replace("'", '"'))]
+
+
+def _prepared(
+    place: Path, kind: str, photos: Path, out: Path, python: Path = PYTHON
+) -> subprocess.CompletedProcess[str]:
+    """Run a printed script as a person does."""
+    script = place / f"prepare_{kind}.py"
+    script.write_text(script_of(kind, PIPELINE))
+    return subprocess.run((python, script, photos, out), capture_output=True, text=True, check=False)
+
+
+def _files(place: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", AS_THEY_ARE)
+def test_a_store_of_originals_gives_the_bytes_of_every_file(
+    images: tuple[Judged, ...], tmp_path: Path, kind: str
+) -> None:
+    python = (interpreters.of_version("3.8") or interpreters.running()).executable
+    with temporary_store(kind_named(kind), images, _maker(tmp_path, python)) as made:
+        assert made.indexes == tuple(range(len(images)))
+        assert _read(python, made.store, made.indexes) == [each.path.read_bytes() for each in images]
+        assert made.files_bytes == sum(each.size_bytes for each in images)
+        assert made.bytes == sum(len(each) for name, each in _files(made.store.path).items() if name != "indexes.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with lmdb and h5py")
+@pytest.mark.parametrize("kind", OF_PACKAGES)
+def test_a_store_of_a_package_gives_the_bytes_of_every_file(
+    photos: Path, images: tuple[Judged, ...], tmp_path: Path, kind: str
+) -> None:
+    python, out = Path(LIBRARIES or ""), tmp_path / "out"
+    originals = [each.path.read_bytes() for each in images]
+    with temporary_store(kind_named(kind), images, _maker(tmp_path, python)) as made:
+        assert _read(python, made.store, made.indexes) == originals
+    for _ in ("made", "and gone on with"):
+        assert _prepared(tmp_path, kind, photos, out, python).returncode == 0
+    store = store_at(out)
+    assert store == Store(kind=kind, path=out)
+    assert _read(python, store, range(len(images))) == originals
+    _workers_load(images, store, python)
+
+
+@pytest.mark.skipif(bool(LIBRARIES), reason="FASTINSTALL_TEST_LIBRARIES has the package")
+def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
+    images: tuple[Judged, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(NotLoadedError) as caught:
+        make_store(kind_named("lmdb"), images, _maker(tmp_path))
+    assert (caught.value.outcome, caught.value.reason) == (Outcome.MISSING, "lmdb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
+    images: tuple[Judged, ...], tmp_path: Path
+) -> None:
+    stages = pillow.stages({"shorter": 64, "crop": 56, "filter": "bilinear", "array": True})
+    with temporary_store(kind_named("raw"), images, _maker(tmp_path)) as made:
+        for image, content in zip(images, _contents(made), strict=True):
+            expected: object = image.path.read_bytes()
+            for _, function in stages:
+                expected = function(expected)
+            assert content == np.asarray(expected).tobytes()
+        _workers_load(images, made.store, PYTHON)
+
+
+def _workers_load(images: Sequence[Judged], store: Store, python: Path) -> None:
+    """In workers of both kinds, after the store was opened by the process that they come from."""
+    remarks: list[str] = []
+    wishes = PoolWish(workers=1), PoolWish(workers=1, start=WorkerStart.SPAWN)
+    with _loading(images, store, python) as found:
+        assert found.measure(0.0, cold=True).failed == {}
+        load = Load(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
+        measured = rates(found, wishes, load, remarks.append)
+    assert remarks == []
+    assert all(each.images_per_second > 0 for each in measured)
+
+
+def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
+    images: tuple[Judged, ...], measured_copies: list[bytes]
+) -> None:
+    copies = dict(zip([each.path.name for each in images], measured_copies, strict=True))
+    shown = {name: Image.open(io.BytesIO(content)) for name, content in copies.items()}
+    found = {name: (each.format, each.mode, each.size) for name, each in shown.items()}
+    assert found == {
+        "a.b.jpg": ("JPEG", "RGB", (102, 64)),
+        "grey.JPEG": ("JPEG", "L", (102, 64)),
+        "small.jpg": ("JPEG", "RGB", (40, 30)),
+        "palette.png": ("PNG", "RGB", (102, 64)),
+        "tall.webp": ("PNG", "RGB", (50, 400)),
+        "a.png": ("PNG", "RGBA", (33, 21)),
+    }
+    assert shown["a.b.jpg"].getexif()[0x0112] == 6
+    assert copies["small.jpg"] == images[[each.path.name for each in images].index("small.jpg")].path.read_bytes()
+
+
+def test_uncompressed_files_show_what_they_take_before_and_after(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    heard: list[Event] = []
+    with temporary_store(kind_named("bmp"), images, replace(_maker(tmp_path), emit=heard.append)) as made:
+        exactly = sum(54 + (3 * each.width + 3) // 4 * 4 * each.height for each in images)
+        assert made.bytes == exactly
+        assert made.bytes_of(1_000_000) == round(1_000_000 * exactly / made.files_bytes)
+    (told,) = heard
+    assert isinstance(told, Noted)
+    assert f"6 images, at most 781.8 kB in {tmp_path}" in told.message
+
+
+def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
+    images: tuple[Judged, ...], tmp_path: Path
+) -> None:
+    bounds = Bounds(most_bytes=310_000, free_bytes=3_100_000)
+    with temporary_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
+        assert made.indexes == (0, 3)
+        assert made.bytes <= bounds.most_bytes
+        store = _storage.open_store("bmp", str(made.store.path))
+        assert (len(store), store.kind(3), store.kind(4)) == (len(images), ".bmp", "")
+        with Image.open(store.path(3)) as stored, Image.open(images[3].path) as original:
+            assert stored.tobytes() == original.convert("RGB").tobytes()
+        with pytest.raises(IndexError, match="not in the store"):
+            store.read(4)
+
+
+def test_a_store_without_room_for_any_says_what_it_would_take(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    bounds = Bounds(most_bytes=1000, free_bytes=10_000)
+    with pytest.raises(NotLoadedError) as caught:
+        make_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds))
+    assert caught.value.outcome is Outcome.UNSUITED
+    assert caught.value.reason.startswith("6 images would take up to 781.8 kB, and a temporary store may take")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_have_grown_since_end_a_store_at_its_limit(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    shrunk = [replace(each, width=1, height=1) for each in images]
+    large = tmp_path / "large.png"
+    Image.effect_noise((400, 300), 90).save(large)
+    room = tmp_path / "room"
+    room.mkdir()
+    with pytest.raises(NotLoadedError) as caught:
+        make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
+    assert caught.value.outcome is Outcome.UNSUITED
+    assert caught.value.reason.startswith("it would take more than 151")
+    assert list(room.iterdir()) == []
+
+
+def test_nothing_is_written_after_the_limit(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    job = {
+        "kind": "webdataset",
+        "images": [str(each.path) for each in images],
+        "indexes": list(range(len(images))),
+        "out": str(tmp_path),
+        "limit_bytes": images[0].size_bytes,
+        "wanted": {},
+    }
+    words = (PYTHON, "-I", "-B", Path(stores.__file__).with_name("_storage.py"))
+    done = subprocess.run(words, input=json.dumps(job) + "\n", capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"limit": images[0].size_bytes}
+    assert len(_storage.kind_of("webdataset").Reader(str(tmp_path))) == 2
+
+
+def test_images_that_cannot_be_stored_are_told_and_keep_no_place(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    corrupt = tmp_path / "corrupt.jpg"
+    corrupt.write_bytes(b"\xff\xd8 no image")
+    gone = replace(images[0], path=tmp_path / "gone.jpg")
+    mixed = (images[0], replace(images[1], path=corrupt), images[2], gone)
+    with temporary_store(kind_named("resized"), mixed, _maker(tmp_path)) as made:
+        assert made.indexes == (0, 2)
+        assert {index: why.partition(":")[0] for index, why in made.skipped.items()} == {
+            1: "UnidentifiedImageError",
+            3: "FileNotFoundError",
+        }
+        assert made.files_bytes == images[0].size_bytes + images[2].size_bytes
+    with pytest.raises(NotLoadedError, match="it could store none of the images: FileNotFoundError"):
+        make_store(kind_named("resized"), (gone,), _maker(tmp_path))
+
+
+def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    with pytest.raises(NotLoadedError) as caught:
+        make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
+    assert caught.value.outcome is Outcome.FAILED
+    assert caught.value.reason.startswith("nothing can be written there: ")
+
+
+def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Judged, ...], tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    words = ("mount", "-t", "tmpfs", "-o", "size=256k", "none", disk)
+    mounted = subprocess.run(words, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk needs the right to mount one")
+    try:
+        bounds = Bounds(most_bytes=10_000_000)
+        with pytest.raises(NotLoadedError) as caught:
+            make_store(kind_named("bmp"), images, replace(_maker(disk), bounds=bounds))
+        assert caught.value.outcome is Outcome.FAILED
+        assert "free on the disk" in caught.value.reason
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(("umount", disk), check=True)
+
+
+def test_a_printed_script_makes_the_files_that_were_measured(
+    photos: Path, images: tuple[Judged, ...], prepared: Path, measured_copies: list[bytes]
+) -> None:
+    found = _files(prepared / "resized")
+    assert json.loads(found.pop("prepared.json"))["kind"] == "resized"
+    names = [str(each.path.relative_to(photos)) for each in images]
+    named = [name.replace(".webp", ".webp.png") for name in names]
+    assert found == dict(zip(named, measured_copies, strict=True))
+    assert store_at(prepared / "resized") is None, "plain files are measured as a directory"
+    assert store_at(prepared / "raw") == Store(kind="raw", path=prepared / "raw")
+
+
+@pytest.mark.parametrize("kind", ["resized", "webdataset", "raw"])
+def test_a_printed_script_goes_on_where_it_was_killed(photos: Path, prepared: Path, tmp_path: Path, kind: str) -> None:
+    whole, out = _files(prepared / kind), tmp_path / "out"
+    shutil.copytree(prepared / kind, out)
+    for path in out.rglob("*.*"):
+        _damage(path)
+    assert _files(out) != whole
+    assert _prepared(tmp_path, kind, photos, out).returncode == 0
+    assert _files(out) == whole
+
+
+def _damage(path: Path) -> None:
+    """What a kill leaves: some files are missing, others end anywhere."""
+    if path.name in ("index.u64", "images-00000.tar", "images.npy", "names.txt"):
+        os.truncate(path, path.stat().st_size * 2 // 3)
+    elif path.name == "palette.png":
+        path.rename(f"{path}.partial")
+
+
+def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "foreign/cats").mkdir(parents=True)
+    (tmp_path / "foreign/cats/a.b.jpg").write_bytes(b"mine")
+    before = _files(tmp_path / "foreign")
+    done = _prepared(tmp_path, "resized", photos, tmp_path / "foreign")
+    assert (done.returncode, _files(tmp_path / "foreign")) == (1, before)
+    assert "is not empty, and was not made by this script" in done.stderr
+    inside = _prepared(tmp_path, "bmp", photos, photos / "cats")
+    assert "choose a directory outside of it" in inside.stderr
+    nothing = _prepared(tmp_path, "bmp", tmp_path / "no images", tmp_path / "other")
+    assert nothing.stderr == f"{tmp_path / 'no images'}: no images below it\n"
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_printed_script_names_the_package_that_it_lacks(photos: Path, tmp_path: Path) -> None:
+    script = tmp_path / "prepare.py"
+    script.write_text(script_of("bmp", PIPELINE))
+    words = (PYTHON, "-S", script, photos, tmp_path / "out")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"No module named 'PIL': {PYTHON} -m pip install pillow\n")
+
+
+def test_a_printed_script_refuses_to_mix_sizes(photos: Path, prepared: Path, tmp_path: Path) -> None:
+    before = _files(prepared / "raw")
+    script = tmp_path / "prepare_raw.py"
+    script.write_text(script_of("raw", replace(PIPELINE, crop=32)))
+    done = subprocess.run((PYTHON, script, photos, prepared / "raw"), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "was made with" in done.stderr
+    assert _files(prepared / "raw") == before
+
+
+def test_what_printed_scripts_make_is_read_by_others(images: tuple[Judged, ...], prepared: Path) -> None:
+    assert np.load(prepared / "raw/images.npy", mmap_mode="r").shape == (len(images), 56, 56, 3)
+    with tarfile.open(prepared / "webdataset/images-00000.tar") as archive:
+        members = {each.name: archive.extractfile(each) for each in archive.getmembers()}
+        contents = {name: stream.read() for name, stream in members.items() if stream is not None}
+    cats = ("cats/a_b.jpg", "cats/grey.jpeg", "cats/small.jpg")
+    names = (*cats, "dogs.x/a.png", "dogs.x/palette.png", "dogs.x/tall.webp")
+    assert contents == {name: each.path.read_bytes() for name, each in zip(names, images, strict=True)}
+
+
+def test_a_printed_script_is_a_module_that_reads_what_it_has_made(
+    photos: Path, images: tuple[Judged, ...], prepared: Path
+) -> None:
+    code = (
+        "import importlib, os, pickle, sys; sys.path.insert(0, os.getcwd())\n"
+        "for kind in sys.argv[1:]:\n"
+        "    images = pickle.loads(pickle.dumps(importlib.import_module('prepare_' + kind).Reader(kind)))\n"
+        "    print(*[images.name(each) for each in range(len(images)) if len(images.read(each))])"
+    )
+    kinds = ("raw", "tfrecord", "webdataset", "bmp")
+    done = subprocess.run((PYTHON, "-c", code, *kinds), cwd=prepared, capture_output=True, text=True, check=True)
+    names = [str(each.path.relative_to(photos)) for each in images]
+    assert [line.split() for line in done.stdout.splitlines()] == [*([names] * 3), [f"{name}.bmp" for name in names]]

@@ -1,0 +1,131 @@
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.bench.adapting import Adapter
+from fastinstall.bench.candidates import Materials, contestants, only, together
+from fastinstall.bench.contestant import Contestant, Library, Stack
+from fastinstall.bench.settings import SETTINGS, Setting, preloads, variables_of
+from fastinstall.bench.store_kinds import all_kinds
+from fastinstall.model.bench import Kind, Machine
+
+MACHINE = Machine(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
+
+
+def adapter(name: str, *, formats: tuple[str, ...] = (), aliased: bool = False) -> Adapter:
+    return Adapter(
+        name=name,
+        title=name.title(),
+        modules=("PIL",) if name.startswith("pillow") else (name,),
+        brings=(name,),
+        by_hand="",
+        formats=formats,
+        aliased=aliased,
+        code="",
+        loader="",
+        file=Path(f"{name}.py"),
+    )
+
+
+MATERIALS = Materials(
+    machine=MACHINE,
+    variables={},
+    official=Stack(title="the official wheel", directory=Path("/official")),
+    fastinstall=Stack(title="our build", directory=Path("/ours")),
+    adapters=(adapter("pillow"), adapter("pillow-draft", formats=("JPEG",)), adapter("fast", aliased=True)),
+    stores=all_kinds()[:1],
+)
+
+
+def named(materials: Materials = MATERIALS) -> dict[str, Contestant]:
+    return {each.name: each for each in contestants(materials)}
+
+
+def test_each_kind_of_candidate_is_there() -> None:
+    kinds = {name: each.candidate.kind for name, each in named().items()}
+    assert kinds == {
+        "fastinstall": Kind.STACK,
+        "official-wheel": Kind.STACK,
+        "pillow-draft": Kind.DECODER,
+        "fast": Kind.DECODER,
+        "huge-pages": Kind.SETTING,
+        "malloc-keep": Kind.SETTING,
+        "resized": Kind.STORAGE,
+    }
+
+
+def test_a_stack_is_the_same_code_with_other_packages_in_front() -> None:
+    ours = named()["fastinstall"]
+    assert (ours.site, ours.candidate.adapter, ours.candidate.stack) == ((Path("/ours"),), "pillow", "fastinstall")
+
+
+def test_what_is_in_place_is_no_candidate() -> None:
+    assert {"fastinstall", "official-wheel"}.isdisjoint(named(replace(MATERIALS, official=None, fastinstall=None)))
+
+
+def test_plain_pillow_is_a_candidate_where_the_baseline_is_a_loader_of_the_users_own() -> None:
+    found = named(replace(MATERIALS, own_loader=True))
+    assert found["pillow"].candidate.adapter == "pillow"
+    assert {found[name].candidate.adapter for name in ("fastinstall", "huge-pages", "resized")} == {"own loader"}
+
+
+def test_what_is_missing_has_a_row_that_says_why() -> None:
+    found = named(replace(MATERIALS, libraries={"fast": Library(absent="fast is not installed")}))
+    assert found["fast"].absent == "fast is not installed"
+
+
+def test_what_was_brought_stands_in_front_of_the_path() -> None:
+    found = named(replace(MATERIALS, libraries={"fast": Library(directory=Path("/brought"))}))
+    assert (found["fast"].site, found["fast"].candidate.stack) == ((Path("/brought"),), "its own")
+
+
+def test_names_restrict_the_candidates() -> None:
+    assert [each.name for each in only(contestants(MATERIALS), ["huge-pages", "fast"])] == ["fast", "huge-pages"]
+    assert len(only(contestants(MATERIALS), [])) == len(named())
+
+
+def test_what_helps_together_needs_all_that_can_be_joined() -> None:
+    found = {each.name for each in only(contestants(MATERIALS), ["together"])}
+    assert found == {"fastinstall", "official-wheel", "pillow-draft", "huge-pages", "malloc-keep"}
+
+
+def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first() -> None:
+    brought = replace(MATERIALS, libraries={"pillow-draft": Library(directory=Path("/brought"))})
+    assert not named(brought)["pillow-draft"].can_be_joined
+    assert named()["pillow-draft"].can_be_joined
+
+
+def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_of_a_third() -> None:
+    found = named()
+    joined = together([found["fastinstall"], found["pillow-draft"], found["huge-pages"]])
+    assert joined.candidate.kind is Kind.TOGETHER
+    assert joined.site == (Path("/ours"),)
+    assert joined.candidate.stack == "fastinstall"
+    assert joined.candidate.adapter == "pillow-draft"
+    assert joined.formats == ("JPEG",)
+    assert joined.candidate.variables == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
+
+def setting(name: str) -> Setting:
+    return next(each for each in SETTINGS if each.name == name)
+
+
+def test_tunables_that_are_set_are_kept_and_added_to() -> None:
+    found = variables_of(setting("huge-pages"), MACHINE, {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"})
+    assert found == {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2:glibc.malloc.hugetlb=1"}
+
+
+def test_a_setting_that_would_change_nothing_is_no_candidate() -> None:
+    huge = setting("huge-pages")
+    assert variables_of(huge, MACHINE, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}) == {}
+    assert variables_of(huge, replace(MACHINE, huge_pages="never"), {}) == {}
+    assert variables_of(huge, replace(MACHINE, libc_version="2.31"), {}) == {}
+    assert variables_of(huge, replace(MACHINE, libc_version=""), {}) == {}
+    assert variables_of(setting("malloc-keep"), replace(MACHINE, libc_version="2.31"), {})
+
+
+def test_other_allocators_are_candidates_where_they_lie_on_the_machine(tmp_path: Path) -> None:
+    assert not list(preloads([tmp_path]))
+    (tmp_path / "libjemalloc.so.2").touch()
+    (found,) = preloads([tmp_path])
+    variables = variables_of(found, MACHINE, {"LD_PRELOAD": "/lib/other.so"})
+    assert variables == {"LD_PRELOAD": f"/lib/other.so:{tmp_path / 'libjemalloc.so.2'}"}

@@ -1,0 +1,84 @@
+from dataclasses import replace
+
+import pytest
+
+from fastinstall.bench.contestant import Contestant
+from fastinstall.bench.effort import (
+    FULL,
+    QUICK,
+    Effort,
+    by_promise,
+    least_seconds,
+    pace_of,
+    sample_size,
+    seconds_for,
+    share_of,
+)
+from fastinstall.model.bench import Candidate, Kind
+
+
+def contestant(name: str, kind: Kind) -> Contestant:
+    return Contestant(candidate=Candidate(name=name, title=name, kind=kind, variables={}))
+
+
+@pytest.mark.parametrize("effort", [QUICK, FULL])
+def test_small_photos_make_a_full_sample_and_large_ones_few(effort: Effort) -> None:
+    assert sample_size(effort, [0.19] * 100, None) == effort.sample
+    assert effort.least_sample <= sample_size(effort, [12.0] * 100, None) <= 8
+
+
+def test_a_number_that_was_asked_for_is_taken_as_far_as_there_are_images() -> None:
+    assert sample_size(QUICK, [12.0] * 100, 50) == 50
+    assert sample_size(QUICK, [12.0] * 10, 50) == 10
+
+
+def test_there_is_no_sample_of_nothing() -> None:
+    assert sample_size(QUICK, [], None) == 0
+
+
+def test_one_huge_photo_is_measured_all_the_same() -> None:
+    assert sample_size(QUICK, [80.0], None) == 1
+
+
+def test_a_candidate_is_given_up_after_a_time_that_fits_the_baseline() -> None:
+    assert pace_of(QUICK, 0.05).patience == QUICK.patience
+    slow = pace_of(QUICK, 1.0)
+    assert QUICK.patience < slow.patience <= 4 * QUICK.patience
+    assert pace_of(QUICK, 1000.0).patience == 4 * QUICK.patience
+
+
+def test_the_first_pass_is_waited_for_as_its_files_may_come_from_afar() -> None:
+    assert pace_of(QUICK).patience >= 60
+
+
+def test_what_a_candidate_takes_grows_with_rounds_and_with_the_pass() -> None:
+    pace = pace_of(QUICK, 0.1)
+    assert seconds_for(pace, 0.2, 0.1) > seconds_for(pace, 0.1, 0.1)
+    assert seconds_for(replace(pace, rounds=6), 0.1, 0.1) > seconds_for(pace, 0.1, 0.1)
+
+
+FIVE = (
+    contestant("lmdb", Kind.STORAGE),
+    contestant("rare-decoder", Kind.DECODER),
+    contestant("huge-pages", Kind.SETTING),
+    contestant("fastinstall", Kind.STACK),
+    contestant("pillow-draft", Kind.DECODER),
+)
+
+
+def test_the_most_promising_come_first_and_stores_last() -> None:
+    found = [each.name for each in by_promise(FIVE, scalable=True)]
+    assert found == ["pillow-draft", "fastinstall", "huge-pages", "rare-decoder", "lmdb"]
+
+
+def test_decoding_at_a_part_of_the_size_promises_nothing_where_images_are_small() -> None:
+    found = [each.name for each in by_promise(FIVE, scalable=False)]
+    assert found == ["fastinstall", "huge-pages", "rare-decoder", "lmdb", "pillow-draft"]
+
+
+def test_large_photos_get_more_of_the_time() -> None:
+    first = share_of(17.0, "500px", ("12mp", "png"))
+    assert share_of(17.0 - first, "12mp", ("png",)) > 1.5 * first
+    assert share_of(9.0, "png", ()) == 9.0
+    assert share_of(-3.0, "png", ()) == 0.0
+    assert least_seconds("12mp") > least_seconds("500px")

@@ -1,0 +1,44 @@
+"""What is not brought to our cache, whatever the index has."""
+
+from pathlib import Path
+
+import pytest
+from builders import healthy_facts
+
+from fastinstall.bench import environments
+from fastinstall.bench.adapting import all_adapters
+from fastinstall.bench.environments import Fetching, bring
+from fastinstall.bench.loading import NotLoadedError
+from fastinstall.model.bench import Outcome
+
+
+@pytest.fixture
+def fetching(tmp_path: Path) -> Fetching:
+    return Fetching(interpreter=healthy_facts().interpreter, cache=tmp_path / "cache", variables={})
+
+
+@pytest.mark.parametrize("name", [each.name for each in all_adapters() if each.by_hand])
+def test_what_takes_gigabytes_is_answered_with_the_command_that_installs_it(name: str, fetching: Fetching) -> None:
+    adapter = next(each for each in all_adapters() if each.name == name)
+    with pytest.raises(
+        NotLoadedError, match=rf"{name} is too large to be brought.*/bin/python -m pip install "
+    ) as caught:
+        bring(name, adapter.brings, fetching)
+    assert caught.value.outcome is Outcome.MISSING
+    assert not fetching.cache.exists()
+
+
+def test_a_disk_that_is_nearly_full_is_left_alone(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "FREE_BYTES", 1 << 70)
+    with pytest.raises(NotLoadedError, match=r"numpy is not brought: \d+ MiB are free in .*, and \d+ have to be"):
+        bring("numpy", ("numpy",), fetching)
+
+
+def test_a_cache_that_is_full_says_what_may_be_removed(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "MOST_BYTES", 99)
+    monkeypatch.setattr(environments, "FREE_BYTES", 0)
+    entry = fetching.cache / "libraries" / "another"
+    entry.mkdir(parents=True)
+    (entry / "module.py").write_bytes(bytes(100))
+    with pytest.raises(NotLoadedError, match="libraries takes 0 MiB already, and may be removed"):
+        bring("numpy", ("numpy",), fetching)

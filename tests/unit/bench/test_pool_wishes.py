@@ -1,0 +1,51 @@
+"""Which numbers of workers are tried, and how large their batches are."""
+
+import pytest
+
+from fastinstall.bench.pools import Load, PoolWish, batch_size, wishes_for
+from fastinstall.model.bench import Machine, WorkerStart
+
+ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
+
+
+def _machine(cores: int, quota: float | None = None) -> Machine:
+    return Machine(cpu="", cores=cores, quota=quota)
+
+
+@pytest.mark.parametrize(
+    ("cores", "quota", "numbers"),
+    [
+        (1, None, [0, 1]),
+        (2, None, [0, 1, 2]),
+        (4, None, [0, 1, 2, 4]),
+        (6, None, [0, 1, 2, 4, 6]),
+        (64, 12.0, [0, 1, 2, 4, 8, 12]),
+        (8, 0.5, [0, 1]),
+    ],
+)
+def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: float | None, numbers: list[int]) -> None:
+    wishes = wishes_for(_machine(cores, quota), quick=False)
+    most = numbers[-1]
+    assert [wish.workers for wish in wishes[: len(numbers)]] == numbers
+    assert wishes[0] == ALONE
+    spawned = PoolWish(workers=most, start=WorkerStart.SPAWN)
+    assert wishes[len(numbers) :] == (spawned, PoolWish(workers=most, cold=True))
+
+
+def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
+    assert wishes_for(_machine(8, 4.0), quick=True) == (ALONE, PoolWish(workers=4))
+
+
+def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there_are() -> None:
+    wishes = wishes_for(_machine(2), quick=True, workers=(16, 0, 16))
+    assert wishes == (PoolWish(workers=16), ALONE)
+    without = wishes_for(_machine(2), quick=False, workers=(0,))
+    assert without == (ALONE, PoolWish(workers=0, start=WorkerStart.NONE, cold=True))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ms", "size"),
+    [(2.0, None, 32), (2.0, 1.0, 32), (2.0, 60.0, 4), (0.4, 60.0, 1), (0.4, 2.0, 25), (2.0, 0.0, 32)],
+)
+def test_batches_are_small_enough_that_several_are_counted(seconds: float, ms: float | None, size: int) -> None:
+    assert batch_size(Load(seconds=seconds, ms=ms)) == size

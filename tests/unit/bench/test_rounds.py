@@ -1,0 +1,41 @@
+import pytest
+
+from fastinstall.bench.loading import Measured
+from fastinstall.bench.rounds import Turns, gain_of, timing_of
+from fastinstall.model.bench import Stage
+
+
+def measured(read: float, decode: float, *, peak: int = 0) -> Measured:
+    stages = {"read": read, "decode": decode}
+    return Measured(ms=read + decode, stages=stages, images=2, passes=1, peak_bytes=peak, failed={})
+
+
+def turns(baseline: list[float], other: list[float]) -> Turns:
+    return Turns(
+        baseline=tuple(measured(0, each) for each in baseline),
+        other=tuple(measured(0, each) for each in other),
+        indexes=(0, 1),
+    )
+
+
+def test_the_gain_is_the_median_of_the_rounds_and_not_the_ratio_of_their_sums() -> None:
+    gain = gain_of(turns([10, 10, 100], [5, 4, 5]))
+    assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.5, 2.0, 20.0, 3)
+
+
+def test_rounds_are_compared_with_their_neighbour_so_that_a_machine_that_slows_down_does_no_harm() -> None:
+    gain = gain_of(turns([10, 20, 40], [5, 10, 20]))
+    assert (gain.ratio, gain.low, gain.high) == (2.0, 2.0, 2.0)
+
+
+def test_less_than_one_is_slower() -> None:
+    assert gain_of(turns([5], [10])).ratio == 0.5
+
+
+def test_the_stages_add_up_to_the_whole() -> None:
+    timing = timing_of([measured(1, 8, peak=7), measured(2, 4, peak=9), measured(3, 6, peak=8)])
+    assert [(each.stage, each.ms) for each in timing.stages] == [(Stage.READ, 2), (Stage.DECODE, 6)]
+    assert timing.ms == 8
+    assert timing.images_per_second == 125
+    assert sum(each.share for each in timing.stages) == pytest.approx(1)
+    assert timing.peak_bytes == 9

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+from fastinstall.bench.sampling import Bounds, find_images, spread
+
+JPEG = b"\xff\xd8\xff\xe0 and so on"
+
+
+def write(directory: Path, *names: str, content: bytes = b"") -> list[Path]:
+    paths = [directory / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return paths
+
+
+def test_images_are_found_by_their_extensions_below_a_directory(tmp_path: Path) -> None:
+    wanted = write(tmp_path, "a.jpg", "deep/er/b.PNG", "c.webp")
+    write(tmp_path, "notes.txt", "deep/labels.csv")
+    found = find_images([tmp_path])
+    assert found.images == tuple(sorted(wanted))
+    assert found.others == 2
+    assert found.complete
+
+
+def test_a_file_without_an_extension_is_an_image_by_its_first_bytes(tmp_path: Path) -> None:
+    write(tmp_path, "0001", content=JPEG)
+    write(tmp_path, "0002", content=b"RIFF\x00\x00\x00\x00WEBPVP8 ")
+    write(tmp_path, "README", content=b"hello")
+    assert [path.name for path in find_images([tmp_path]).images] == ["0001", "0002"]
+
+
+def test_hidden_directories_and_those_of_tools_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, ".git/a.jpg", ".cache/b.jpg", "node_modules/c.jpg", "kept/d.jpg")
+    assert [path.name for path in find_images([tmp_path]).images] == ["d.jpg"]
+
+
+def test_a_file_that_is_named_is_taken_whatever_it_looks_like(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, ".hidden/picture.data")
+    assert find_images([path]).images == (path,)
+
+
+def test_links_that_lead_in_a_circle_end_and_nothing_counts_twice(tmp_path: Path) -> None:
+    write(tmp_path, "photos/a.jpg")
+    (tmp_path / "photos/again").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "same").symlink_to(tmp_path / "photos", target_is_directory=True)
+    (tmp_path / "nowhere.jpg").symlink_to(tmp_path / "absent.jpg")
+    found = find_images([tmp_path])
+    assert [path.name for path in found.images] == ["a.jpg"]
+    assert found.complete
+
+
+def test_a_linked_directory_is_searched(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", "a.jpg")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/train").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    assert [path.name for path in find_images([tmp_path / "set"]).images] == ["a.jpg"]
+
+
+def test_a_search_ends_at_its_bound_and_says_so(tmp_path: Path) -> None:
+    write(tmp_path, *(f"{number:03}.jpg" for number in range(50)))
+    found = find_images([tmp_path], Bounds(entries=20, seconds=60))
+    assert len(found.images) == 20
+    assert not found.complete
+
+
+def test_a_search_ends_in_time(tmp_path: Path) -> None:
+    write(tmp_path, "a.jpg")
+    assert not find_images([tmp_path], Bounds(entries=20, seconds=0)).complete
+
+
+def test_a_directory_that_is_gone_is_named_and_no_failure(tmp_path: Path) -> None:
+    from fastinstall.bench.sampling import _Search
+
+    search = _Search(Bounds())
+    search.walk(tmp_path / "gone")
+    assert search.unreadable == [tmp_path / "gone"]
+
+
+def test_the_same_images_give_the_same_sample_and_it_is_spread_over_all(tmp_path: Path) -> None:
+    images = [tmp_path / f"{number:04}.jpg" for number in range(1000)]
+    sample = spread(images)[:100]
+    assert sample == spread(list(reversed(images)))[:100]
+    in_quarters = [sum(250 * part <= int(path.stem) < 250 * part + 250 for path in sample) for part in range(4)]
+    assert sum(in_quarters) == 100
+    assert min(in_quarters) >= 12

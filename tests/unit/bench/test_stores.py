@@ -1,0 +1,155 @@
+"""How large a store is expected to be, which images have room, the formats that are written, the scripts' texts."""
+
+import ast
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fastinstall.bench._stores import tfrecord, webdataset
+from fastinstall.bench.store_kinds import all_kinds, kind_named
+from fastinstall.bench.store_scripts import STORES, script_of
+from fastinstall.bench.store_sizes import Bounds, bounds_of, estimated
+from fastinstall.bench.stores import store_at, stores_that_fit
+from fastinstall.errors import UsageError
+from fastinstall.model.bench import Pipeline
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of which only the figures are known."""
+
+    width: int
+    height: int
+    size_bytes: int
+    path: Path = Path("image.jpg")
+
+
+PHOTO = Image(width=4000, height=3000, size_bytes=4_000_000)
+LARGE = Bounds(most_bytes=1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"),
+    [
+        ("bmp", 36_000_054, 36_100_000),
+        ("raw", 150_528, 250_000),
+        ("resized", 256 * 341 * 3, 450_000),
+        ("lmdb", 4_004_096, 4_100_000),
+        ("webdataset", 4_001_000, 4_100_000),
+    ],
+)
+def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: int, most: int) -> None:
+    found = estimated(kind, [PHOTO], Pipeline(), LARGE)
+    assert found.indexes == (0,)
+    assert least < found.most_bytes < most
+    assert found.all_bytes == found.most_bytes
+
+
+def test_images_are_taken_evenly_until_the_room_ends() -> None:
+    found = estimated("bmp", [PHOTO] * 10, Pipeline(), Bounds(most_bytes=110_000_000))
+    assert found.indexes == (0, 3, 6)
+    assert found.most_bytes <= 110_000_000
+    assert found.all_bytes >= 360_000_000
+
+
+def test_a_bound_between_small_and_large_images_is_kept() -> None:
+    small = Image(width=10, height=10, size_bytes=1000)
+    for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
+        found = estimated("lmdb", [PHOTO, small, PHOTO, small], Pipeline(), Bounds(most_bytes=most))
+        assert not found.indexes or found.most_bytes <= most
+
+
+def test_only_kinds_with_room_fit() -> None:
+    fitting = stores_that_fit(all_kinds(), [PHOTO], Pipeline(), Bounds(most_bytes=1_000_000))
+    assert [each.name for each in fitting] == ["resized", "raw"]
+
+
+def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(tmp_path: Path) -> None:
+    found = bounds_of(tmp_path)
+    assert found.most_bytes == min(1 << 30, found.free_bytes // 10)
+
+
+def test_a_store_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match="'tar'") as caught:
+        kind_named("tar")
+    assert "webdataset" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
+    kind, text = kind_named(name), script_of(name, Pipeline(shorter=300, crop=280, filter="lanczos"))
+    tree = ast.parse(text)
+    imported = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
+    assert not any(isinstance(each, ast.ImportFrom) and each.level for each in ast.walk(tree))
+    assert not any("fastinstall" in str(each) for each in imported)
+    assigned = next(
+        each for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "WANTED"
+    )
+    settings = {"shorter": 300, "crop": 280, "filter": "lanczos"}
+    assert ast.literal_eval(assigned.value) == {"kind": name, **{each: settings[each] for each in kind.settings}}
+    names = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    assert len(names) == len(set(names)), "one would hide the other"
+    assert {"main", "make", "Reader"} <= set(names)
+    assert "noqa" not in text
+    assert "python prepare.py IMAGES OUT" in (ast.get_docstring(tree) or "")
+
+
+def test_only_what_a_script_has_made_is_taken_for_a_store(tmp_path: Path) -> None:
+    for text in ("", "[]", "{}", '{"kind": 1}', '{"kind": "tar"}', '{"kind": "resized"}'):
+        (tmp_path / "prepared.json").write_text(text)
+        assert store_at(tmp_path) is None
+    assert store_at(tmp_path / "gone") is None
+    (tmp_path / "prepared.json").write_text('{"kind": "lmdb"}')
+    assert store_at(tmp_path) is not None
+
+
+def test_checksums_are_those_of_the_standard() -> None:
+    # RFC 3720, appendix B.4
+    assert tfrecord.crc32c(bytes(32)) == 0x8A9136AA
+    assert tfrecord.crc32c(b"\xff" * 32) == 0x62A8AB43
+    assert tfrecord.crc32c(bytes(range(32))) == 0x46DD794E
+
+
+@pytest.mark.parametrize("size", [4096, 4097, 10_000, 12_800])
+def test_checksums_of_lanes_are_those_of_bytes(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = os.urandom(size)
+    beside = tfrecord.crc32c(data)
+    monkeypatch.setattr(tfrecord, "FEW", 1 << 30)
+    assert tfrecord.crc32c(data) == beside
+
+
+def test_a_record_is_an_example_in_the_encoding_of_protocol_buffers() -> None:
+    before, after = tfrecord.frame("a.jpg", b"x" * 200)
+    record = before + b"x" * 200 + after
+    assert int.from_bytes(record[:8], "little") == len(record) - 16
+    (features,) = _fields(record[12:-4])[1]
+    pairs = [_fields(each) for each in _fields(features)[1]]
+    found = {pair[1][0].decode(): _fields(_fields(pair[2][0])[1][0])[1] for pair in pairs}
+    assert found == {"image/filename": [b"a.jpg"], "image/encoded": [b"x" * 200]}
+
+
+def _fields(message: bytes) -> dict[int, list[bytes]]:
+    """The fields of a message that has only such as have a length."""
+    found: dict[int, list[bytes]] = {}
+    while message:
+        tag, message = message[0], message[1:]
+        length = shift = 0
+        more = True
+        while more:
+            length |= (message[0] & 127) << shift
+            more, shift, message = message[0] > 127, shift + 7, message[1:]
+        assert tag & 7 == 2
+        found.setdefault(tag >> 3, []).append(message[:length])
+        message = message[length:]
+    return found
+
+
+def test_no_two_images_have_one_key_in_an_archive() -> None:
+    names = ("a.b.jpg", "a_b.jpg", "a_b.png", "c/a_b.png", "a_b_2.jpg")
+    found = webdataset.members([(name, name) for name in names])
+    keys = [name.rpartition(".")[0] for name in found.values()]
+    assert len(set(keys)) == len(names)
+    assert not any("." in key for key in keys)
+    assert found["c/a_b.png"] == "c/a_b.png"
