@@ -50,6 +50,8 @@ class Bound(StrEnum):
     RESIZE = "resize-bound"
     COPY = "copy-bound"
     FAST_ENOUGH = "fast enough"
+    UNTOLD = "not told apart"
+    """A loader of one piece, or none that could be measured."""
 
 
 @immutable
@@ -356,12 +358,14 @@ class Advice:
         gain: measured here; None where it is a pointer and no measurement.
         finding: check `data-loading`; its remedy holds the command, or says the line of code.
         code: the line of code; empty where a command does it.
+        recommended: the one to begin with: the largest gain that leaves every picture as it is.
     """
 
     candidate: str
     gain: Gain | None
     finding: Finding
     code: str = ""
+    recommended: bool = False
 
 
 @immutable

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
+from fastinstall.model.gpu import Gpu
 from fastinstall.model.history import Past
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
@@ -212,6 +213,19 @@ class GuardState:
 
 
 @immutable
+class LoadingFacts:
+    """How memory is handed out to a program that loads images.
+
+    Attributes:
+        huge_pages: the kernel's word on transparent huge pages: "always", "madvise", "never"; empty if unknown.
+        tunables: GLIBC_TUNABLES, as the target's programs get it.
+    """
+
+    huge_pages: str = ""
+    tunables: str = ""
+
+
+@immutable
 class Facts:
     """Everything that a decision or a check may look at.
 
@@ -235,6 +249,8 @@ class Facts:
         runtime: None where nothing was executed.
         process: a process that runs already, where one was named.
         toolchain: None where it was not asked for.
+        gpu: GPUs of NVIDIA's and what frameworks were built for; None where there is neither.
+        loading: how memory is handed out; None where nothing is installed that trains on images.
     """
 
     environment: Environment
@@ -256,3 +272,5 @@ class Facts:
     runtime: Runtime | None = None
     process: LiveProcess | None = None
     toolchain: Toolchain | None = None
+    gpu: Gpu | None = None
+    loading: LoadingFacts | None = None

@@ -64,8 +64,19 @@ def observe_quota(root: Path = Path("/")) -> float | None:
     The tightest limit from the process's own group up to the root counts, in both versions of the
     interface. Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and sched-bwc.rst.
     """
-    limits = [limit for line in _text(root / "proc/self/cgroup").splitlines() for limit in _limits(root, line)]
-    return min(limits, default=None)
+    found = (limit for group in control_groups(root, "cpu") for limit in (_limit_v2(group), _limit_v1(group)))
+    return min((limit for limit in found if limit is not None), default=None)
+
+
+def control_groups(root: Path, controller: str) -> list[Path]:
+    """The directories of the control groups that this process is in, each with those above it, in both versions.
+
+    Args:
+        root: what stands for "/".
+        controller: "cpu", "memory".
+    """
+    lines = _text(root / "proc/self/cgroup").splitlines()
+    return [group for line in lines for group in _groups(root / "sys/fs/cgroup", line, controller)]
 
 
 @immutable
@@ -168,20 +179,18 @@ def _help(loader: Path, tunables: str) -> str:
         return ""
 
 
-def _limits(root: Path, line: str) -> list[float]:
-    """The limits that one line of /proc/self/cgroup ("ID:CONTROLLERS:PATH") leads to."""
+def _groups(mount: Path, line: str, controller: str) -> list[Path]:
+    """The groups that one line of /proc/self/cgroup ("ID:CONTROLLERS:PATH") leads to."""
     _, _, rest = line.partition(":")
     controllers, _, path = rest.partition(":")
-    mount = root / "sys/fs/cgroup"
     if not controllers:
         bases = (mount, mount / "unified")
-    elif "cpu" in controllers.split(","):
-        bases = (mount / controllers, mount / "cpu")
+    elif controller in controllers.split(","):
+        bases = (mount / controllers, mount / controller)
     else:
         return []
     own = Path(path.lstrip("/"))
-    groups = [base / group for base in bases for group in (own, *own.parents)]
-    return [limit for group in groups for limit in (_limit_v2(group), _limit_v1(group)) if limit is not None]
+    return [base / group for base in bases for group in (own, *own.parents)]
 
 
 def _limit_v2(group: Path) -> float | None:

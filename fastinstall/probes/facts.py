@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime, Stack
+from fastinstall.model.facts import Distribution, Facts, GuardState, Interpreter, LoadingFacts, Runtime, Stack
+from fastinstall.model.gpu import Gpu
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
@@ -95,6 +96,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     runtime = request.started or (Running(lambda: _runtime(environment, variables)) if request.runtime else None)
     answer = request.interpreter or Running(lambda: observe_interpreter(Path(environment.python)))
     toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
+    hardware = Running(lambda: _hardware(request, variables))
     from fastinstall.probes.distributions import observe_distributions
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.pins import observe_pins
@@ -138,7 +140,33 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
+        gpu=_gpu(hardware.result(), site_packages, distributions, conda),
+        loading=_loading(distributions, settings["GLIBC_TUNABLES"]),
     )
+
+
+def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
+    """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
+    from fastinstall.probes.gpu import observe_hardware
+
+    asked = request.thorough and request.binaries is not Binaries.CORE
+    return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
+
+
+def _gpu(
+    hardware: Gpu, site_packages: Path, distributions: tuple[Distribution, ...], conda: Conda | None
+) -> Gpu | None:
+    from fastinstall.probes.gpu import joined
+    from fastinstall.probes.gpu_frameworks import observe_frameworks
+
+    packages = conda.packages if conda is not None else ()
+    return joined(hardware, observe_frameworks(site_packages, distributions, packages))
+
+
+def _loading(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
+    from fastinstall.probes.loading import observe_loading
+
+    return observe_loading(distributions, tunables)
 
 
 def _conda(

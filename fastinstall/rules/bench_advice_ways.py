@@ -1,0 +1,172 @@
+"""How a candidate is put to use: what to do, the command, the line of code, and what it costs. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import PurePath
+
+from fastinstall.model.bench import CandidateResult, Kind, Machine, Pipeline, Workload
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.immutable import immutable
+from fastinstall.rules import bench_advice_words as words
+from fastinstall.rules.messages import quote
+
+
+@immutable
+class Surroundings:
+    """What advice has to know beside what was measured.
+
+    Attributes:
+        pipeline: what was done to every image.
+        codes: the line of code of a way of loading, by its name.
+        requirements: what a way of loading needs installed, by its name.
+        caveats: what has to be known before a store is chosen, by its name.
+        finished: names of the stores that hold arrays, resized and cut once and for all.
+        has_pip: whether the environment has a pip of its own.
+        has_gpu: whether training can use a GPU of NVIDIA's.
+    """
+
+    pipeline: Pipeline = Pipeline()
+    codes: Mapping[str, str] = field(default_factory=dict)
+    requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    caveats: Mapping[str, str] = field(default_factory=dict)
+    finished: frozenset[str] = frozenset()
+    has_pip: bool = True
+    has_gpu: bool = False
+
+
+@immutable
+class Ground:
+    """What advice rests on.
+
+    Attributes:
+        baseline: what the candidates are compared with.
+        workload: the images.
+        machine: where it was measured.
+        environment: that the advice is for.
+        surroundings: what else has to be known.
+    """
+
+    baseline: CandidateResult
+    workload: Workload
+    machine: Machine
+    environment: Environment
+    surroundings: Surroundings = Surroundings()
+
+
+@immutable
+class Way:
+    """One thing to do.
+
+    Attributes:
+        text: in words, with what it costs.
+        command: to be pasted.
+        code: the line of code; empty where there is none.
+    """
+
+    text: str
+    command: str
+    code: str = ""
+
+
+def ways_of(result: CandidateResult, ground: Ground) -> tuple[Way, ...]:
+    """Everything that has to be done to load like this candidate, in that order."""
+    return (*_stack(result, ground), *_decoder(result, ground), *_store(result, ground), *_variables(result))
+
+
+def disk_need(result: CandidateResult, ground: Ground) -> float:
+    """Bytes that a store takes for every file that was found; 0 for files."""
+    return (result.stored_ratio or 0.0) * ground.workload.files * ground.workload.mean_bytes
+
+
+def _stack(result: CandidateResult, ground: Ground) -> Iterator[Way]:
+    stack, place = result.candidate.stack, ground.environment
+    if stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
+        text = "set up the fastinstall build in an environment of its own: this one is the operating system's"
+        yield Way(text=text, command="fastinstall setup --new-env ./fast-env")
+    elif stack == "fastinstall":
+        text = "set up the fastinstall build here; `fastinstall rollback` takes it out again"
+        yield Way(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
+    elif stack == "official wheel":
+        yield Way(text="install the newest official Pillow", command=_newest_pillow(ground))
+
+
+def _newest_pillow(ground: Ground) -> str:
+    if ground.environment.kind is EnvironmentKind.CONDA:
+        return f"conda update --prefix {quote(ground.environment.prefix)} pillow"
+    return _installed(ground, "--upgrade", "pillow")
+
+
+def _installed(ground: Ground, *words: str) -> str:
+    python, named = quote(ground.environment.python), " ".join(map(quote, words))
+    if ground.surroundings.has_pip:
+        return f"{python} -m pip install {named}"
+    return f"uv pip install --python {python} {named}"
+
+
+def _decoder(result: CandidateResult, ground: Ground) -> Iterator[Way]:
+    name = result.candidate.adapter
+    if name == ground.baseline.candidate.adapter or result.candidate.kind is Kind.STORAGE:
+        return
+    yield from _requirements(result, name, ground)
+    printed = f"fastinstall bench{_options(ground.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
+    text = "call `load(path)` of the printed loader.py in your own loader"
+    yield Way(text=text, command=printed, code=ground.surroundings.codes.get(name, ""))
+
+
+def _requirements(result: CandidateResult, name: str, ground: Ground) -> Iterator[Way]:
+    needed = ground.surroundings.requirements.get(name, ())
+    if result.candidate.stack == "its own" and needed:
+        text = f"install {' and '.join(needed)}, which was fetched for this measurement only"
+        yield Way(text=text, command=_installed(ground, *needed))
+
+
+def _options(pipeline: Pipeline) -> str:
+    """The flags that tell what is done to every image, where that is not what is done by default."""
+    usual = Pipeline()
+    named = (("--size", pipeline.shorter, usual.shorter), ("--crop", pipeline.crop, usual.crop))
+    flags = [f" {flag} {value}" for flag, value, default in named if value != default]
+    return "".join((*flags, f" --filter {pipeline.filter}" if pipeline.filter != usual.filter else ""))
+
+
+def _store(result: CandidateResult, ground: Ground) -> Iterator[Way]:
+    name, pipeline = result.candidate.storage, ground.surroundings.pipeline
+    if name == "files":
+        return
+    yield from _requirements(result, name, ground)
+    printed = f"fastinstall bench{_options(pipeline)} --print-code {quote(name)} > prepare.py"
+    directory, python = ground.workload.directory, quote(ground.environment.python)
+    where = "DIR OUT" if ground.workload.generated else f"{quote(directory)} {quote(_beside(directory, name))}"
+    caveat = ground.surroundings.caveats.get(name, "keep the originals")
+    text = f"prepare the images once and read what was prepared; {caveat}{_space(result, ground)}"
+    code = ground.surroundings.codes.get(name, "")
+    yield Way(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
+
+
+def _space(result: CandidateResult, ground: Ground) -> str:
+    if result.stored_ratio is None:
+        return ""
+    of_files = f"{result.stored_ratio:.1f} times what the files take"
+    if ground.workload.generated:
+        return f"; it takes {of_files}"
+    return f"; it takes {words.size(disk_need(result, ground))} for all {ground.workload.files:,} files, {of_files}"
+
+
+def _beside(directory: PurePath, name: str) -> str:
+    """Where the prepared images go: below the working directory, so that it may be another disk."""
+    return f"./{directory.name or 'images'}-{name}"
+
+
+def _variables(result: CandidateResult) -> Iterator[Way]:
+    variables = result.candidate.variables
+    if variables:
+        assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
+        text = f"set it in the shell that starts the training{_cost(variables)}"
+        yield Way(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
+
+
+def _cost(variables: Mapping[str, str]) -> str:
+    if any("hugetlb" in value for value in variables.values()):
+        return "; large blocks are rounded up to whole huge pages, so it costs some memory"
+    if any("THRESHOLD" in name for name in variables):
+        return "; memory that was used once stays with the process"
+    return ""

@@ -1,0 +1,128 @@
+"""NVML through the real nvidia-ml-py, on a machine that has no GPU, and in a process that never answers.
+
+No real GPU was available. A fake stands in at that one boundary: a module `pynvml` in front of the path, which answers
+as the package's documentation says, or does not.
+"""
+
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from builders import recipe
+from targets import make_environment, site_packages
+
+from fastinstall.model.facts import GuardState
+from fastinstall.model.gpu import Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.probes.environment import locate
+from fastinstall.probes.facts import ObservationRequest, observe
+from fastinstall.probes.gpu_nvml import told_by_nvml
+from fastinstall.rules.digest import facts_digest
+
+SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
+ERRORS = """\
+class NVMLError(Exception):
+    def __init__(self, value, text):
+        super().__init__(text)
+        self.value = value
+"""
+ANSWERING = f"""\
+{ERRORS}
+class Memory:
+    total = 48 << 30
+
+def unsupported(*_):
+    raise NVMLError(3, "Not Supported")
+
+nvmlInit = lambda: None
+nvmlSystemGetDriverVersion = lambda: b"550.54.15"
+nvmlSystemGetCudaDriverVersion = lambda: 12040
+nvmlDeviceGetCount = lambda: 2
+nvmlDeviceGetHandleByIndex = lambda index: index
+nvmlDeviceGetName = lambda handle: ["NVIDIA A40", b"NVIDIA Thor"][handle]
+nvmlDeviceGetCudaComputeCapability = lambda handle: [(8, 6), (11, 0)][handle]
+nvmlDeviceGetMemoryInfo = lambda handle: unsupported() if handle else Memory
+nvmlDeviceGetUUID = lambda handle: "GPU-0"
+"""
+HANGING = f"{ERRORS}\nimport time\nnvmlInit = lambda: time.sleep(600)\n"
+DYING = f"{ERRORS}\nimport os\nnvmlInit = lambda: os.abort()\n"
+MISMATCHED = f"""\
+{ERRORS}
+def nvmlInit():
+    raise NVMLError(18, "Driver/library version mismatch")
+"""
+
+
+@pytest.fixture
+def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a module `pynvml` that is found before the real one."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path / "pynvml.py"
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU: what NVML says is its own matter")
+@pytest.mark.skipif(find_spec("pynvml") is None, reason="nvidia-ml-py, of the extra [cuda], is not installed here")
+def test_without_a_driver_the_real_package_says_that_its_library_is_missing() -> None:
+    told = told_by_nvml(SEEN)
+    assert told.nvml is Nvml.NO_LIBRARY
+    assert told.problem == "NVML: NVML Shared Library Not Found"
+    assert (told.found_by, told.driver, told.devices) == (SEEN.found_by, SEEN.driver, SEEN.devices)
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
+    monkeypatch.setattr(sys, "path_importer_cache", {})
+    told = told_by_nvml(SEEN)
+    assert told.nvml is Nvml.NO_PACKAGE
+    assert "[cuda]" in told.problem
+
+
+def test_what_an_answering_driver_says_is_taken_and_nothing_that_identifies_a_device(in_place_of_nvml: Path) -> None:
+    in_place_of_nvml.write_text(ANSWERING)
+    told = told_by_nvml(SEEN)
+    assert (told.nvml, told.found_by, told.problem) == (Nvml.ANSWERED, GpuSource.NVML, "")
+    assert (told.driver, told.driver_cuda) == ("550.54.15", "12.4")
+    assert told.devices == (
+        GpuDevice(name="NVIDIA A40", capability="8.6", memory_bytes=48 << 30),
+        GpuDevice(name="NVIDIA Thor", capability="11.0"),
+    )
+    assert "GPU-0" not in repr(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "problem"),
+    [
+        (DYING, Nvml.REFUSED, "NVML was killed by SIGABRT"),
+        (MISMATCHED, Nvml.MISMATCH, "NVML: Driver/library version mismatch"),
+        ("import missing_part_of_it\n", Nvml.REFUSED, "No module named 'missing_part_of_it'"),
+    ],
+    ids=["dies", "mismatch", "broken"],
+)
+def test_a_driver_that_refuses_is_told(in_place_of_nvml: Path, text: str, state: Nvml, problem: str) -> None:
+    in_place_of_nvml.write_text(text)
+    told = told_by_nvml(SEEN)
+    assert told.nvml is state
+    assert problem in told.problem
+    assert (told.driver, told.devices) == (SEEN.driver, SEEN.devices)
+
+
+def test_a_driver_that_never_answers_is_told_and_not_waited_for(in_place_of_nvml: Path) -> None:
+    in_place_of_nvml.write_text(HANGING)
+    told = told_by_nvml(SEEN, seconds=0.25)
+    assert (told.nvml, told.problem) == (Nvml.HUNG, "NVML did not answer within 0.25 s")
+    assert told.devices == SEEN.devices
+
+
+def test_a_framework_is_among_the_facts_and_a_plan_does_not_depend_on_it(tmp_path: Path) -> None:
+    packages = site_packages(make_environment(tmp_path / "env", Path(sys.executable)))
+    (packages / "torch").mkdir()
+    (packages / "torch/version.py").write_text("__version__ = '2.9.1+cu126'\ncuda = '12.6'\n")
+    request = ObservationRequest(recipe=recipe())
+    environment = locate(tmp_path / "env", None, {}, tmp_path / "tool")
+    guard = GuardState(installed=False)
+    facts = observe(environment, request, {}, tmp_path / "tool", guard=lambda *_: guard, interrupted=lambda _: None)
+    assert facts.gpu is not None
+    assert [(build.name, build.cuda) for build in facts.gpu.frameworks] == [("torch", "12.6")]
+    assert facts_digest(replace(facts, gpu=None)) == facts_digest(facts)
