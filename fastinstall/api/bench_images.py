@@ -1,0 +1,146 @@
+"""Which images are measured: a sample of the user's own, judged one by one, or photos that are generated."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastinstall.api.bench_scene import Scene
+from fastinstall.bench.effort import sample_size
+from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.photos import WORKLOADS, generated
+from fastinstall.bench.sampling import Found, find_images, spread
+from fastinstall.bench.surveying import Judged, judged
+from fastinstall.errors import FailedError, UndeterminedError
+from fastinstall.model.event import Started
+from fastinstall.model.immutable import immutable
+from fastinstall.rules.messages import listing
+
+_QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
+_JUDGED_FOR_EACH = 3
+_LEAST_JUDGED = 16
+_NAMED = 2
+
+
+@immutable
+class Sample:
+    """Images that stand for all of them.
+
+    Attributes:
+        name: for people: "images of ./train".
+        directory: that all lie in.
+        files: how many were found.
+        chosen: those that may be measured, and that there is time for.
+        refused: those that may not be measured, of the ones that were looked at.
+        is_generated: whether they were made for the measurement.
+    """
+
+    name: str
+    directory: Path
+    files: int
+    chosen: tuple[Judged, ...]
+    refused: tuple[Judged, ...]
+    is_generated: bool = False
+
+
+def generated_sample(scene: Scene, name: str) -> Sample:
+    """Photos of a generated workload, in the temporary directory.
+
+    Raises:
+        FailedError: none could be made, or they cannot be looked at.
+    """
+    directory = scene.space / name
+    directory.mkdir(exist_ok=True)
+    scene.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
+    try:
+        count = scene.wish.samples or (_QUICK_PHOTOS.get(name) if scene.wish.quick else None)
+        paths = generated(name, directory, scene.python, scene.session.variables, count)
+    except NotLoadedError as error:
+        raise FailedError(f"no photos can be generated: {error.reason}", hint="fastinstall doctor") from error
+    found = tuple(each for each in _judged(scene, paths) if not each.reason)
+    chosen = found[: sample_size(scene.effort, [megapixels(each) for each in found], scene.wish.samples)]
+    return Sample(
+        name=WORKLOADS[name], directory=directory, files=len(paths), chosen=chosen, refused=(), is_generated=True
+    )
+
+
+def own_sample(scene: Scene) -> Sample:
+    """Images below the places that were named.
+
+    Raises:
+        UndeterminedError: there is none, or none that can be measured.
+        FailedError: they cannot be looked at.
+    """
+    places = [Path(each) for each in scene.wish.paths]
+    scene.session.emit(Started(stage="search", message=f"looking for images in {_names(places)}"))
+    found = find_images(places)
+    if not found.images:
+        raise UndeterminedError(
+            f"no images in {_names(places)}: {_counted(found)}", hint="fastinstall bench DIR, with images in DIR"
+        )
+    if not found.complete:
+        scene.remark(f"the search for images ended early, after {len(found.images)} of them")
+    if found.unreadable:
+        scene.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
+    chosen, refused = _chosen(scene, spread(found.images))
+    if not chosen:
+        raise UndeterminedError(
+            f"none of the images in {_names(places)} can be measured: {_reasons(refused)}",
+            hint="fastinstall bench DIR, with whole images in DIR",
+        )
+    return Sample(
+        name=f"images of {_names(places)}",
+        directory=_common(places),
+        files=len(found.images),
+        chosen=chosen,
+        refused=refused,
+    )
+
+
+def _chosen(scene: Scene, ordered: Sequence[Path]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+    """Enough of them to measure, and those that were refused on the way; a bounded number is looked at."""
+    step = scene.wish.samples or scene.effort.sample
+    bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
+    good: list[Judged] = []
+    refused: list[Judged] = []
+    size = 0
+    for start in range(0, bound, step):
+        for each in _judged(scene, ordered[start : min(start + step, bound)]):
+            (refused if each.reason else good).append(each)
+        size = sample_size(scene.effort, [megapixels(each) for each in good], scene.wish.samples)
+        if len(good) >= step or size < len(good):
+            break
+    return tuple(good[:size]), tuple(refused)
+
+
+def _judged(scene: Scene, paths: Sequence[Path]) -> tuple[Judged, ...]:
+    try:
+        return judged(paths, scene.python, scene.session.variables)
+    except NotLoadedError as error:
+        raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
+
+
+def _reasons(refused: Sequence[Judged]) -> str:
+    counted = Counter(each.reason for each in refused).most_common()
+    return f"of {len(refused)} looked at, " + listing(f"{count} {reason}" for reason, count in counted)
+
+
+def _counted(found: Found) -> str:
+    others = f"{found.others} other file{'s' * (found.others > 1)}" if found.others else "nothing"
+    unreadable = f", and {len(found.unreadable)} directories that cannot be read" if found.unreadable else ""
+    return others + unreadable
+
+
+def _names(places: Sequence[Path]) -> str:
+    few = [str(each) for each in places[:_NAMED]]
+    return listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
+
+
+def _common(places: Sequence[Path]) -> Path:
+    common = Path(os.path.commonpath([each.absolute() for each in places]))
+    return common if common.is_dir() else common.parent
+
+
+def megapixels(image: Judged) -> float:
+    """Of an image."""
+    return image.width * image.height / 1e6

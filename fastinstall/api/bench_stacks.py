@@ -1,0 +1,117 @@
+"""Other PILs to compare with, unpacked into our cache: the newest official wheel, and our build before it is installed.
+
+In quick mode nothing is fetched or built: what is in the cache has to do.
+"""
+
+from pathlib import Path
+
+from fastinstall.actions.prove import unpacked
+from fastinstall.api.bench_cached import cached_build, stored_official
+from fastinstall.api.bench_scene import Scene
+from fastinstall.api.target import Target
+from fastinstall.bench.contestant import Stack
+from fastinstall.build.wheel import unpack_wheel
+from fastinstall.errors import FastinstallError
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.event import Started
+from fastinstall.model.immutable import immutable
+from fastinstall.model.wish import Wish
+from fastinstall.system import files
+
+_NO_BUILD = "our build is not in the cache"
+
+
+@immutable
+class Stacks:
+    """What a PIL can be compared with.
+
+    Attributes:
+        official: the newest official wheel; None where that is what is in place.
+        ours: our build; None where that is what is in place.
+    """
+
+    official: Stack | None = None
+    ours: Stack | None = None
+
+
+def stacks_for(scene: Scene) -> Stacks:
+    """Have both ready, as far as may be; what could not be had says why."""
+    return Stacks(official=_official(scene), ours=None if scene.is_ours else _ours(scene))
+
+
+def _official(scene: Scene) -> Stack | None:
+    title = "the newest official wheel"
+    try:
+        wheel = (
+            stored_official(scene.session.own_cache(), scene.facts.interpreter)
+            if scene.wish.quick
+            else _newest_official(scene)
+        )
+        if wheel is None:
+            missing = "is not in the cache" if scene.wish.quick else "does not exist for this Python"
+            return Stack(title=title, absent=f"{title} {missing}")
+        title = f"pillow {wheel.version} (official wheel)"
+        stage = unpacked(wheel, scene.workshop(offline=scene.wish.quick))
+    except FastinstallError as error:
+        return Stack(title=title, absent=error.message)
+    return None if _is_in_place(scene, stage) else Stack(title=title, directory=stage)
+
+
+def _fetched_before(scene: Scene) -> Artefact | None:
+    return stored_official(scene.session.own_cache(), scene.facts.interpreter)
+
+
+def _newest_official(scene: Scene) -> Artefact | None:
+    workshop = scene.workshop(offline=False)
+    found = workshop.index.releases_for((workshop.recipe,), scene.facts.interpreter)[workshop.recipe.name].wheels
+    return found[0] if found else None
+
+
+def _ours(scene: Scene) -> Stack | None:
+    title = "fastinstall's build, not installed yet"
+    try:
+        wheel = (
+            cached_build(scene.session.own_cache(), scene.facts.interpreter)
+            if scene.wish.quick or not scene.wish.build
+            else _built(scene)
+        )
+        if wheel is None:
+            return Stack(title=title, absent=_NO_BUILD)
+        stage = _stage(wheel, scene.session.own_cache())
+    except FastinstallError as error:
+        return Stack(title=title, absent=error.message)
+    if _is_in_place(scene, stage):
+        return None
+    return Stack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
+
+
+def _built_before(scene: Scene) -> Path | None:
+    return cached_build(scene.session.own_cache(), scene.facts.interpreter)
+
+
+def _built(scene: Scene) -> Path:
+    """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
+    from fastinstall.api.building import build_into  # noqa: PLC0415 (only where it may be built)
+
+    message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
+    scene.session.emit(Started(stage="build", message=message))
+    target = Target(prefix=Path(scene.environment.prefix), python=scene.python)
+    return build_into(scene.session, target, Wish(), scene.space / "wheel").result.wheel
+
+
+def _stage(wheel: Path, cache: Path) -> Path:
+    """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
+    target = cache / "unpacked" / files.sha256(wheel)
+    if target.is_dir():
+        return target
+    files.make_directories(target.parent, durable=False)
+    with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
+        unpack_wheel(wheel, scratch / "tree")
+        if not target.exists():
+            files.rename(scratch / "tree", target)
+    return target
+
+
+def _is_in_place(scene: Scene, stage: Path) -> bool:
+    core = stage / "PIL" / Path(scene.core.path).name
+    return core.is_file() and files.sha256(core) == scene.core.sha256

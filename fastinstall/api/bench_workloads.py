@@ -1,0 +1,127 @@
+"""A workload: the images that were chosen, as a value for the report, and how processes load them."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from fastinstall.api.bench_images import Sample, generated_sample, megapixels, own_sample
+from fastinstall.api.bench_scene import Scene
+from fastinstall.bench.photos import WORKLOADS
+from fastinstall.bench.runs import Course
+from fastinstall.bench.surveying import Judged
+from fastinstall.errors import UsageError
+from fastinstall.model.bench import Unmeasured, Workload
+from fastinstall.model.immutable import immutable
+
+_EXAMPLES = 3
+
+
+@immutable
+class Task:
+    """A workload, and how its images are loaded.
+
+    Attributes:
+        workload: as it is reported.
+        course: what every process loads.
+        images: what is known of each, in the order of their indexes.
+    """
+
+    workload: Workload
+    course: Course
+    images: tuple[Judged, ...]
+
+
+class _Figures(TypedDict):
+    images: int
+    formats: dict[str, int]
+    mean_bytes: int
+    megapixels: float
+    width: int
+    height: int
+
+
+def task_names(scene: Scene) -> tuple[str, ...]:
+    """What there is to measure: names of generated workloads, or an empty one for the user's own images.
+
+    Raises:
+        UsageError: no workload has that name.
+    """
+    if scene.wish.paths:
+        return ("",)
+    for name in scene.wish.workloads:
+        if name not in WORKLOADS:
+            raise UsageError(f"no workload is called {name!r}", hint=f"there are: {', '.join(WORKLOADS)}")
+    return scene.wish.workloads or tuple(WORKLOADS)
+
+
+def task_of(scene: Scene, name: str) -> Task:
+    """The images of a workload, chosen and judged.
+
+    Args:
+        scene: where it is measured.
+        name: of a generated workload; empty for the user's own images.
+
+    Raises:
+        UndeterminedError: there is no image, or none that can be measured.
+        FailedError: no photos could be generated, or the images cannot be judged.
+    """
+    sample = generated_sample(scene, name) if name else own_sample(scene)
+    images = sample.chosen
+    course = Course(
+        python=scene.python,
+        images=tuple(each.path for each in images),
+        formats=tuple(each.format for each in images),
+        pipeline=scene.wish.pipeline,
+        variables=scene.session.variables,
+        loader=scene.wish.loader,
+        tensor=not scene.wish.quick,
+    )
+    return Task(workload=_workload(sample), course=course, images=images)
+
+
+def narrowed(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
+    """The workload as it is measured.
+
+    Args:
+        task: as it was chosen.
+        indexes: of the images that are measured.
+        failed: what was wrong with those that the baseline could not load, by index.
+    """
+    chosen = tuple(task.images[index] for index in indexes)
+    whose = "your loader fails: " if task.course.loader else ""
+    refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
+    unmeasured = (*task.workload.unmeasured, *_unmeasured(refused))
+    return replace(task.workload, unmeasured=unmeasured, **_figures(chosen))
+
+
+def _workload(sample: Sample) -> Workload:
+    from fastinstall.probes.filesystems import filesystem_of  # noqa: PLC0415 (only bench looks at it)
+
+    return Workload(
+        name=sample.name,
+        directory=sample.directory,
+        files=sample.files,
+        generated=sample.is_generated,
+        unmeasured=tuple(_unmeasured(sample.refused)),
+        filesystem=filesystem_of(sample.directory),
+        **_figures(sample.chosen),
+    )
+
+
+def _figures(chosen: Sequence[Judged]) -> "_Figures":
+    return {
+        "images": len(chosen),
+        "formats": dict(Counter(each.format for each in chosen).most_common()),
+        "mean_bytes": round(statistics.fmean(each.size_bytes for each in chosen)),
+        "megapixels": round(statistics.fmean(map(megapixels, chosen)), 4),
+        "width": round(statistics.median(each.width for each in chosen)),
+        "height": round(statistics.median(each.height for each in chosen)),
+    }
+
+
+def _unmeasured(refused: Sequence[Judged]) -> Iterator[Unmeasured]:
+    for reason, count in Counter(each.reason for each in refused).most_common():
+        examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
+        yield Unmeasured(reason=reason, count=count, examples=tuple(examples))
