@@ -36,6 +36,7 @@ DOCUMENTS: dict[str, str] = {
     "doctor": "`doctor`",
     "doctor-all": "`doctor --all`",
     "bench": "`bench`",
+    "bench-candidates": "`bench --list`",
     "build": "`build`",
     "merge": "`build --explain`; also `fastinstall-merge.json` in the wheel's metadata",
     "guard": "`guard`",

@@ -6,12 +6,14 @@ from fastinstall.cli.page import SHOWN, Page, joined
 from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.core import Core, Library, Making
 from fastinstall.model.facts import Facts
+from fastinstall.model.gpu import FrameworkBuild, Gpu
 from fastinstall.model.isa import Confidence
 
 
 def facts_text(facts: Facts, page: Page) -> str:
     """The facts for a person."""
-    rows = [*_environment_rows(facts), *_conda_rows(facts, page), *_machine_rows(facts), *_stack_rows(facts)]
+    machine = (*_machine_rows(facts), *_gpu_rows(facts.gpu))
+    rows = [*_environment_rows(facts), *_conda_rows(facts, page), *machine, *_stack_rows(facts)]
     width = max(len(name) for name, _ in rows) + 2
     return joined(
         line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
@@ -89,6 +91,29 @@ def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     found = [library.name for library in toolchain.libraries if library.include is not None]
     absent = [library.name for library in toolchain.libraries if library.include is None]
     yield "headers", f"{', '.join(found) or 'none'}" + (f"; missing: {', '.join(absent)}" if absent else "")
+
+
+def _gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
+    """The GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
+    if gpu is None:
+        return
+    for device in gpu.devices:
+        known = f", compute capability {device.capability}" if device.capability else ""
+        size = f", {device.memory_bytes / (1 << 30):.0f} GiB" if device.memory_bytes else ""
+        yield "gpu", f"{device.name}{known}{size} (by {gpu.found_by})"
+    if gpu.present:
+        offered = f", offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
+        library = f", library {gpu.library or gpu.libcuda}" if gpu.library or gpu.libcuda else ", no library"
+        yield "gpu driver", f"{gpu.driver or 'not loaded'}{offered}{library}"
+    if gpu.problem:
+        yield "not known", gpu.problem
+    yield from (("built for", f"{build.name} {build.version}: {_purpose(build)}") for build in gpu.frameworks)
+
+
+def _purpose(build: FrameworkBuild) -> str:
+    kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
+    made = [f"{name} {version}" for name, version in kinds.items() if version]
+    return ", ".join(made) or ("the CPU" if build.known else "it does not say")
 
 
 def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:

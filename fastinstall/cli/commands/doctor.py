@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fastinstall.model.plan import Plan
 
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
+_BESIDE = ("cuda",)
+"""Checks whose errors are none of the image stack's, so that setting it up again would mend nothing."""
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -139,10 +141,11 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: Report) -> bool:
-    """An error, or whatever a check says that --fix repairs."""
+    """An error of the stack, or whatever a check says that --fix repairs."""
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
-    return offered or report.status.gravity >= Status.ERROR.gravity
+    stack = (finding for finding in report.findings if finding.check not in _BESIDE)
+    return offered or any(finding.status.gravity >= Status.ERROR.gravity for finding in stack)
 
 
 def _mend(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:

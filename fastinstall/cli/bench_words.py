@@ -1,0 +1,179 @@
+"""The words and figures of a bench report that text, chart and page share. Nothing is laid out here."""
+
+from collections.abc import Iterable, Iterator
+
+from fastinstall.model.bench import (
+    BenchReport,
+    Candidate,
+    CandidateResult,
+    Difference,
+    Filesystem,
+    Gain,
+    Kind,
+    LoadingRate,
+    Machine,
+    Outcome,
+    Pipeline,
+    Unmeasured,
+    WorkerStart,
+    Workload,
+)
+
+_KILO = 1000
+_EXAMPLES = 3
+_PRECISE = 100
+"""Below it a rate has a decimal."""
+
+
+def machine_words(machine: Machine) -> str:
+    """CPU and what may be used of it."""
+    quota = "" if machine.quota is None else f", quota {machine.quota:g}"
+    memory = f"; {bytes_words(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
+    return f"{machine.cpu} ({counted(machine.cores, 'CPU')}{quota}){memory}"
+
+
+def moment_words(report: BenchReport) -> str:
+    """When, how thoroughly and how long."""
+    date, _, rest = report.measured_at.partition("T")
+    return f"{date} {rest[:5]} UTC, {report.effort}, {seconds_words(report.seconds)}".replace("  ", " ")
+
+
+def images_words(workload: Workload) -> str:
+    """What is measured: how many, of which formats and sizes, where."""
+    formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
+    place = f"; {place_words(workload.filesystem)}" if workload.filesystem is not None else ""
+    found = f" of {workload.files} files" if workload.files != workload.images else ""
+    return (
+        f"{counted(workload.images, 'image')}{found} ({formats}), {workload.width} x {workload.height} (median), "
+        f"{workload.megapixels:.3g} megapixels and {bytes_words(workload.mean_bytes)} each (mean){place}"
+    )
+
+
+def brief_images_words(workload: Workload) -> str:
+    """The same in half a line, for a picture."""
+    formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
+    size = f"{workload.width} x {workload.height}, {bytes_words(workload.mean_bytes)}"
+    return f"{counted(workload.images, 'image')} ({formats}), {size}"
+
+
+def place_words(filesystem: Filesystem) -> str:
+    """Where files lie, as far as it matters to a loader."""
+    kind = "network filesystem" if filesystem.network else "in memory" if filesystem.memory else _disk(filesystem)
+    return f"{filesystem.type}, {kind}"
+
+
+def left_out_words(unmeasured: Unmeasured) -> str:
+    """Images that were left out for one reason, with some of their names."""
+    names = ", ".join(unmeasured.examples[:_EXAMPLES])
+    more = ", ..." if unmeasured.count > min(len(unmeasured.examples), _EXAMPLES) and names else ""
+    return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
+
+
+def pipeline_words(pipeline: Pipeline) -> str:
+    """What is done to every image."""
+    crop = f", crop {pipeline.crop}" if pipeline.crop else ""
+    return f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}"
+
+
+def gain_words(gain: Gain) -> str:
+    """How many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
+    bounds = "" if gain.low == gain.high else f" ({gain.low:.2f}-{gain.high:.2f})"
+    return f"{gain.ratio:.2f}x{bounds}"
+
+
+def rate_words(images_per_second: float) -> str:
+    """Images per second, with no more digits than mean something."""
+    return f"{images_per_second:.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
+
+
+def bytes_words(number: int) -> str:
+    """A size in the unit that suits it: "45 kB", "4.9 GB"."""
+    size, unit = float(number), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < _KILO:
+            break
+        size, unit = size / _KILO, larger
+    return f"{size:.3g} {unit}" if size < _KILO else f"{size:.0f} {unit}"
+
+
+def seconds_words(seconds: float) -> str:
+    """A length of time: "18 s", "4 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def difference_words(result: CandidateResult) -> str:
+    """How far the pixels lie from the baseline's, and whether the resize is known to alias."""
+    far = "" if result.difference is None else _far(result.difference)
+    return " ".join(word for word in (far, "aliased" if result.candidate.aliased else "") if word)
+
+
+def size_words(result: CandidateResult) -> str:
+    """What a store takes: "4.9 GB, 13.9x"; nothing for files."""
+    if result.stored_bytes is None:
+        return ""
+    ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
+    return bytes_words(result.stored_bytes) + ratio
+
+
+def memory_words(result: CandidateResult) -> str:
+    """The most memory that its process had."""
+    return bytes_words(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else ""
+
+
+def measured(results: Iterable[CandidateResult]) -> list[CandidateResult]:
+    """Those that were measured, in their order."""
+    return [each for each in results if each.outcome is Outcome.MEASURED and each.timing is not None]
+
+
+def unmeasured_words(results: Iterable[CandidateResult]) -> Iterator[tuple[str, str]]:
+    """The name of each that was not measured, and why."""
+    for each in results:
+        if each.outcome is not Outcome.MEASURED or each.timing is None:
+            yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
+
+
+def most_workers(result: CandidateResult) -> LoadingRate | None:
+    """The best of its rates with workers and a warm page cache."""
+    rates = [each for each in result.rates if each.workers and not each.cold]
+    return max(rates, key=lambda each: each.images_per_second, default=None)
+
+
+def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
+    """Its images per second with as many workers, started in the same way; empty where that was not measured."""
+    if workers is None:
+        return ""
+    manner = (workers.workers, workers.start, workers.cold)
+    alike = (each for each in result.rates if (each.workers, each.start, each.cold) == manner)
+    return next((rate_words(each.images_per_second) for each in alike), "")
+
+
+def name_words(candidate: Candidate) -> str:
+    """By which flags know it; of several at once, which ones."""
+    return candidate.title if candidate.kind is Kind.TOGETHER else candidate.name
+
+
+def versions_words(result: CandidateResult) -> str:
+    """Of the packages that took part."""
+    return ", ".join(f"{name} {version}" for name, version in result.versions.items())
+
+
+def start_words(rate: LoadingRate) -> str:
+    """How its workers came to be, and whether the files had to come from the disk."""
+    cache = "cold" if rate.cold else "warm"
+    return cache if rate.start is WorkerStart.NONE else f"{rate.start}, {cache}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 image", "3 images"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _disk(filesystem: Filesystem) -> str:
+    return {True: "turning disk", False: "solid-state disk", None: "disk"}[filesystem.rotational]
+
+
+def _far(difference: Difference) -> str:
+    if not difference.same_shape:
+        return "another shape"
+    return "none" if difference.highest == 0 else f"{difference.mean:.2f} / {difference.highest}"

@@ -1,0 +1,61 @@
+"""bench as a verb: candidates by name, their code, and refusals before anything is looked at."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from fastinstall.cli.commands import bench
+from fastinstall.cli.console import Console
+from fastinstall.cli.log import RunLog
+from fastinstall.cli.main import Context
+from fastinstall.cli.parser import parse
+from fastinstall.cli.settings import Settings, Sources
+from fastinstall.errors import UsageError
+
+
+def _run(tmp_path: Path, *words: str) -> int:
+    variables = {"HOME": str(tmp_path)}
+    context = Context(
+        variables=variables,
+        sources=Sources(variables=variables, settings=Settings(values={})),
+        console=Console(json="--json" in words),
+        log=RunLog(None, None, "/nowhere"),
+        closing=ExitStack(),
+    )
+    return bench.run(parse(("bench", *words), {}, [])[0], context)
+
+
+def test_candidates_are_listed_with_what_they_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(tmp_path, "--list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[0] == "pillow-draft" for line in lines if line.strip())
+    assert any(line.split()[0] == "simplejpeg" and "numpy" in line for line in lines if line.strip())
+
+
+def test_candidates_are_listed_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(tmp_path, "--list", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "fastinstall.bench-candidates/1"
+    named = {each["name"]: each for each in found["candidates"]}
+    assert named["pillow-draft"]["kind"] == "decoder"
+    assert "simplejpeg" in named["simplejpeg"]["requirements"]
+
+
+def test_the_code_of_a_candidate_has_the_wanted_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(tmp_path, "--print-code", "pillow-draft", "--size", "512", "--crop", "448") == 0
+    code = capsys.readouterr().out
+    compile(code, "loader.py", "exec")
+    assert "512" in code
+    assert "448" in code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.svg"), ("--export", "x"), ("--html", "/no/such/x")],
+    ids=" ".join,
+)
+def test_what_is_wrong_is_said_before_an_environment_is_looked_at(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError):
+        _run(tmp_path, *words, "--prefix", f"{tmp_path}/no-environment")

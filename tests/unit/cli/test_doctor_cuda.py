@@ -1,0 +1,24 @@
+"""What `doctor --fix` does not try to mend: a GPU's driver is none of the image stack's business."""
+
+import pytest
+from builders import environment
+
+from fastinstall.cli.commands.doctor import _is_repairable
+from fastinstall.model.finding import Finding, Remedy, Report, Status
+
+
+def report(check: str, status: Status, command: str | None = None) -> Report:
+    remedy = Remedy(text="do something", command=command)
+    finding = Finding(check=check, status=status, message="something is wrong", remedy=remedy)
+    return Report(environment=environment(), status=status, findings=(finding,))
+
+
+@pytest.mark.parametrize("status", [Status.ERROR, Status.CRASHED])
+def test_an_error_of_the_stack_is_repaired_and_one_of_the_gpu_is_not(status: Status) -> None:
+    assert _is_repairable(report("pillow-files", status))
+    assert not _is_repairable(report("cuda", status))
+
+
+def test_what_offers_the_repair_itself_is_repaired() -> None:
+    assert _is_repairable(report("cuda", Status.WARNING, "fastinstall doctor --fix"))
+    assert not _is_repairable(report("pillow-files", Status.WARNING))
