@@ -12,7 +12,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from fastinstall.api.benching import bench
+from fastinstall.api.benching import operations_of
 from fastinstall.api.session import open_session
 from fastinstall.api.target import Target, find
 from fastinstall.bench.measure import Effort
@@ -42,11 +42,11 @@ def main() -> None:
     arguments = parser.parse_args()
     session = open_session(os.environ)
     effort = Effort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
-    table = bench(session, find(session, Target(prefix=arguments.prefix)), effort)
+    table = operations_of(session, find(session, Target(prefix=arguments.prefix)), effort)
     print(speed_text(table, Page()))
     report_goals(table)
     if arguments.json:
-        arguments.json.write_text(dump(document("bench", table)), encoding="utf-8")
+        arguments.json.write_text(dump(document("speed", table)), encoding="utf-8")
     if arguments.plot:
         plot(table, arguments.plot)
 

@@ -1,0 +1,192 @@
+"""Ways to load photos, timed by a plain torch DataLoader: what `fastinstall bench` is checked against.
+
+    python benchmarks/plain_loader.py DIR [--workers N] [--rounds N] [--seconds S] [--json]
+
+Written apart from `fastinstall bench`, as anybody would write it; nothing of fastinstall is imported. It runs in the
+environment that is measured, which needs torch and numpy; a way whose package is missing is left out. All ways do the
+same: the shorter side becomes 256 pixels, the middle 224 x 224 are cut out, and a tensor from 0 to 1 is made. They take
+turns; the median of the rounds counts.
+"""
+# ruff: noqa: PLC0415 (each way imports its own package, in the worker)
+# ruff: noqa: ANN401 (images of seven libraries, most of them without types)
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ["VIPS_CONCURRENCY"] = "1"  # a worker has one CPU; read when libvips starts
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+SHORTER, CROP, BATCH = 256, 224, 8
+SUFFIXES = {".jpg", ".jpeg"}
+
+
+def main() -> None:
+    """Print images per second of each way."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each way and round")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    arguments = parser.parse_args()
+    files = sorted(str(path) for path in arguments.directory.rglob("*") if path.suffix.lower() in SUFFIXES)
+    rates: dict[str, list[float]] = {name: [] for name in WAYS}
+    for _ in range(arguments.rounds):
+        for name in tuple(rates):
+            try:
+                rates[name].append(rate(files, WAYS[name], arguments.workers, arguments.seconds))
+            except RuntimeError as error:
+                del rates[name]
+                print(f"{name}: left out: {str(error).strip().splitlines()[-1]}", file=sys.stderr)
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    if arguments.json:
+        print(json.dumps({"workers": arguments.workers, "images": len(files), "rates": medians, "rounds": rates}))
+        return
+    for name, median in sorted(medians.items(), key=lambda item: -item[1]):
+        print(f"{name:16} {median:8.1f} images/s   {min(rates[name]):8.1f} to {max(rates[name]):.1f}")
+
+
+def rate(files: list[str], load: Callable[[str], Any], workers: int, seconds: float) -> float:
+    """Images per second, once every worker has given two batches."""
+    loader = DataLoader(
+        Photos(files, load),
+        batch_size=BATCH,
+        num_workers=workers,
+        sampler=torch.utils.data.RandomSampler(files, replacement=True, num_samples=10**7),
+        generator=torch.Generator().manual_seed(1),
+    )
+    start, images = 0.0, 0
+    for number, batch in enumerate(loader):
+        if number < 2 * max(1, workers):
+            start = time.perf_counter()
+            continue
+        images += len(batch)
+        if time.perf_counter() - start >= seconds:
+            break
+    return images / (time.perf_counter() - start)
+
+
+class Photos:
+    """A dataset: files, and what loads one."""
+
+    def __init__(self, files: list[str], load: Callable[[str], Any]) -> None:
+        self.files = files
+        self.load = load
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        """The tensor of one."""
+        array = np.ascontiguousarray(self.load(self.files[index]).transpose(2, 0, 1))
+        return torch.tensor(array, dtype=torch.float32).div_(255)
+
+
+def pillow(path: str) -> Any:
+    from PIL import Image
+
+    return finished(Image.open(path).convert("RGB"))
+
+
+def pillow_draft(path: str) -> Any:
+    from PIL import Image
+
+    image = Image.open(path)
+    image.draft("RGB", (SHORTER, SHORTER))
+    return finished(image.convert("RGB"))
+
+
+def simplejpeg_pillow(path: str) -> Any:
+    import simplejpeg
+    from PIL import Image
+
+    return finished(Image.fromarray(simplejpeg.decode_jpeg(Path(path).read_bytes())))
+
+
+def turbojpeg_pillow(path: str) -> Any:
+    import turbojpeg
+    from PIL import Image
+
+    pixels = turbojpeg_decoder().decode(Path(path).read_bytes(), pixel_format=turbojpeg.TJPF_RGB)
+    return finished(Image.fromarray(pixels))
+
+
+def turbojpeg_decoder(kept: list[Any] = []) -> Any:  # noqa: B006 (one for each process, made when it is needed)
+    import turbojpeg
+
+    if not kept:
+        kept.append(turbojpeg.TurboJPEG())
+    return kept[0]
+
+
+def opencv_area(path: str) -> Any:
+    import cv2
+
+    return opencv(path, cv2.INTER_AREA)
+
+
+def opencv_linear(path: str) -> Any:
+    import cv2
+
+    return opencv(path, cv2.INTER_LINEAR)
+
+
+def opencv(path: str, interpolation: int) -> Any:
+    import cv2
+
+    cv2.setNumThreads(0)
+    image = cv2.imread(path)
+    width, height = size_of(image.shape[1], image.shape[0])
+    image = cv2.resize(image, (width, height), interpolation=interpolation)
+    left, top = (width - CROP) // 2, (height - CROP) // 2
+    return cv2.cvtColor(image[top : top + CROP, left : left + CROP], cv2.COLOR_BGR2RGB)
+
+
+def vips(path: str) -> Any:
+    import pyvips
+
+    pyvips.cache_set_max(0)
+    header = pyvips.Image.new_from_file(path)
+    width, height = size_of(header.width, header.height)
+    image = pyvips.Image.thumbnail(path, width, height=height, size="force", no_rotate=True)
+    return image.crop((width - CROP) // 2, (height - CROP) // 2, CROP, CROP).numpy()
+
+
+def finished(image: Any) -> Any:
+    """Resized and cropped by Pillow."""
+    from PIL import Image
+
+    image = image.resize(size_of(*image.size), Image.Resampling.BILINEAR)
+    left, top = (image.width - CROP) // 2, (image.height - CROP) // 2
+    return np.asarray(image.crop((left, top, left + CROP, top + CROP)))
+
+
+def size_of(width: int, height: int) -> tuple[int, int]:
+    scale = SHORTER / min(width, height)
+    return round(width * scale), round(height * scale)
+
+
+WAYS: dict[str, Callable[[str], Any]] = {
+    "pillow": pillow,
+    "pillow-draft": pillow_draft,
+    "opencv-area": opencv_area,
+    "opencv-linear": opencv_linear,
+    "simplejpeg": simplejpeg_pillow,
+    "turbojpeg": turbojpeg_pillow,
+    "pyvips": vips,
+}
+"""By the names that `fastinstall bench` has for them."""
+
+if __name__ == "__main__":
+    main()
