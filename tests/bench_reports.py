@@ -3,31 +3,23 @@
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.model.bench import (
-    Advice,
-    BenchReport,
-    Bound,
+from fastinstall.model.bench import Advice, BenchReport, Bound, Verdict, WorkloadResult
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.images import Filesystem, Machine, Pipeline, Unmeasured, Workload
+from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
     Difference,
     Engine,
-    Filesystem,
     Gain,
     Kind,
     LoadingRate,
-    Machine,
     Outcome,
-    Pipeline,
     Stage,
     StageTime,
     Timing,
-    Unmeasured,
-    Verdict,
     WorkerStart,
-    Workload,
-    WorkloadResult,
 )
-from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
 MACHINE = Machine(

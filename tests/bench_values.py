@@ -6,24 +6,21 @@ from typing import Any
 
 from builders import environment
 
-from fastinstall.model.bench import (
-    Advice,
+from fastinstall.model.bench import Advice, Verdict
+from fastinstall.model.images import Filesystem, Machine, Workload
+from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
     Difference,
     Engine,
-    Filesystem,
     Gain,
     Kind,
     LoadingRate,
-    Machine,
     Outcome,
     Stage,
     StageTime,
     Timing,
-    Verdict,
     WorkerStart,
-    Workload,
 )
 from fastinstall.rules.bench_advice import advice_for
 from fastinstall.rules.bench_advice_ways import Surroundings

@@ -15,8 +15,9 @@ from fastinstall.bench.rounds import timing_of
 from fastinstall.bench.runs import Race, unmeasured
 from fastinstall.bench.store_kinds import StoreKind
 from fastinstall.bench.stores import Maker, temporary_store
-from fastinstall.model.bench import CandidateResult, LoadingRate, Outcome, WorkerStart, Workload
 from fastinstall.model.event import Started
+from fastinstall.model.images import Workload
+from fastinstall.model.loading import CandidateResult, LoadingRate, Outcome, WorkerStart
 
 RATED = 2
 """How many of the best are measured with workers, beside the baseline."""

@@ -13,8 +13,8 @@ from fastinstall.bench.presence import modules_there
 from fastinstall.bench.settings import SETTINGS, preloads
 from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.bench import Candidate, Kind, Outcome
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Candidate, Kind, Outcome
 
 _ALL = "all"
 

@@ -11,9 +11,10 @@ from fastinstall.bench.candidates import together
 from fastinstall.bench.contestant import Contestant
 from fastinstall.bench.effort import by_promise, pace_of
 from fastinstall.bench.runs import race
-from fastinstall.model.bench import CandidateResult, Kind, Outcome, Workload
 from fastinstall.model.event import Progressed
+from fastinstall.model.images import Workload
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import CandidateResult, Kind, Outcome
 from fastinstall.rules.bench_advice import is_worthwhile
 from fastinstall.rules.bench_advice_words import unlike
 from fastinstall.rules.messages import listing

@@ -11,11 +11,12 @@ from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
 from fastinstall.bench.effort import FULL, QUICK, Effort
 from fastinstall.errors import UndeterminedError
-from fastinstall.model.bench import BenchWish, Machine
+from fastinstall.model.bench import BenchWish
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
+from fastinstall.model.images import Machine
 from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest

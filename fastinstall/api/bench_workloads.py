@@ -12,7 +12,7 @@ from fastinstall.bench.photos import WORKLOADS
 from fastinstall.bench.runs import Course
 from fastinstall.bench.surveying import Judged
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import Unmeasured, Workload
+from fastinstall.model.images import Unmeasured, Workload
 from fastinstall.model.immutable import immutable
 
 _EXAMPLES = 3

@@ -19,6 +19,11 @@ from typing import Any, Callable, Dict
 
 Calls = Dict[str, Callable[[], Any]]
 FEWEST = 2
+LARGE_BLOCK = 31 << 20
+"""Freed once, untouched, as by any program that has run for a while: from then on glibc keeps what pictures free.
+
+Else what each of the two happened to free before decides how fast blocks of some megabytes are (see `_values.py`).
+"""
 
 
 def main(arguments: list[str]) -> None:
@@ -29,6 +34,7 @@ def main(arguments: list[str]) -> None:
     from PIL import Image
 
     print(json.dumps({"version": PIL.__version__, "location": PIL.__file__}), flush=True)
+    bytes(LARGE_BLOCK)
     package = operations_package()
     bench = package.operations(photo(Image, options.get("--photo"), (package.WIDTH, package.HEIGHT)))
     for line in sys.stdin:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fastinstall.bench.store_kinds import StoreKind
-from fastinstall.model.bench import Candidate, Kind, Outcome
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Candidate, Kind, Outcome
 
 OWN_LOADER = "own loader"
 """Instead of an adapter, where the user's own code loads."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fastinstall.bench.loading import Picture
-from fastinstall.model.bench import Difference
+from fastinstall.model.loading import Difference
 
 _CHUNK = 1 << 15
 

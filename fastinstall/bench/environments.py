@@ -14,10 +14,10 @@ from fastinstall.bench.loading import NotLoadedError
 from fastinstall.errors import RefusedError
 from fastinstall.installers.pip import argv_for, pip_environment
 from fastinstall.model import codec
-from fastinstall.model.bench import Outcome
 from fastinstall.model.event import Emit, Noted, ignore
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Outcome
 from fastinstall.rules.messages import quote
 from fastinstall.system import files, lock
 from fastinstall.system.process import CommandError, run

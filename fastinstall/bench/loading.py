@@ -8,8 +8,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.model.bench import Outcome, Pipeline
+from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Outcome
 from fastinstall.system import process
 
 _PROGRAM = Path(__file__).with_name("_loading.py")

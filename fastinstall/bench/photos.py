@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.bench.loading import NotLoadedError, ended
-from fastinstall.model.bench import Outcome
+from fastinstall.model.loading import Outcome
 from fastinstall.system import process
 
 WORKLOADS: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from fastinstall.bench.adapting import Adapter, all_adapters
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import Pipeline
+from fastinstall.model.images import Pipeline
 from fastinstall.rules.messages import quote
 
 

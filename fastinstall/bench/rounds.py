@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from fastinstall.bench.loading import Loading, Measured, NotLoadedError
 from fastinstall.errors import FailedError
-from fastinstall.model.bench import Gain, Outcome, Stage, StageTime, Timing
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Gain, Outcome, Stage, StageTime, Timing
 
 
 @immutable

@@ -15,8 +15,9 @@ from fastinstall.bench.rounds import (
     timing_of,
 )
 from fastinstall.bench.stores import MadeStore
-from fastinstall.model.bench import Candidate, CandidateResult, Difference, Outcome, Pipeline
+from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Candidate, CandidateResult, Difference, Outcome
 
 _COMPARED = 3
 _COMPARED_BYTES = 12_000_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from fastinstall.model.bench import Machine
+from fastinstall.model.images import Machine
 from fastinstall.model.immutable import immutable
 
 _TUNABLES = "GLIBC_TUNABLES"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.bench.store_kinds import StoreKind, all_kinds, kind_named
-from fastinstall.model.bench import Pipeline
+from fastinstall.model.images import Pipeline
 
 STORES: tuple[str, ...] = tuple(each.name for each in all_kinds())
 """Names of the stores that there are scripts for."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fastinstall.model.bench import Pipeline
+from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
 
 MOST_BYTES = 1 << 30

@@ -11,9 +11,10 @@ from fastinstall.bench.loading import NotLoadedError, Store, ended
 from fastinstall.bench.store_kinds import StoreKind, kind_named
 from fastinstall.bench.store_sizes import Bounds, Estimate, Sized, bounds_of, estimated
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import Outcome, Pipeline
 from fastinstall.model.event import Emit, Noted, ignore
+from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Outcome
 from fastinstall.rules.holdings import in_words
 from fastinstall.system import files, process
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.loading import NotLoadedError, ended
-from fastinstall.model.bench import Outcome
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import Outcome
 from fastinstall.system import process
 
 _PROGRAM = Path(__file__).with_name("_survey.py")

@@ -7,8 +7,9 @@ from typing import Any
 from fastinstall.cli.bench_words import brief_images_words, measured, name_words, pipeline_words, rate_words
 from fastinstall.cli.page import harmless
 from fastinstall.cli.render_bench_operations import SAME, ratio_of, tally
-from fastinstall.model.bench import BenchReport, CandidateResult, Gain, Stage, Timing, WorkloadResult
+from fastinstall.model.bench import BenchReport, WorkloadResult
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import CandidateResult, Gain, Stage, Timing
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
 BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#666666"

@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.cli.bench_words import measured
-from fastinstall.model.bench import BenchReport, CandidateResult, Kind, Machine, Stage, WorkloadResult
+from fastinstall.model.bench import BenchReport, WorkloadResult
+from fastinstall.model.images import Machine
+from fastinstall.model.loading import CandidateResult, Kind, Stage
 
 _LIBRARIES = {
     "imagecodecs": "imagecodecs",

@@ -29,7 +29,8 @@ from fastinstall.cli.bench_words import (
     versions_words,
 )
 from fastinstall.cli.render_bench_operations import ratio_of, tally
-from fastinstall.model.bench import Advice, BenchReport, CandidateResult, Timing, WorkloadResult
+from fastinstall.model.bench import Advice, BenchReport, WorkloadResult
+from fastinstall.model.loading import CandidateResult, Timing
 from fastinstall.model.receipt import SpeedTable
 
 _TITLE = "How images are loaded here, and what would help"

@@ -4,7 +4,7 @@ Text has a contrast of at least 4.5 to what it stands on, the line of a bar one 
 and 1.4.11. The colours of stages are those of Okabe and Ito.
 """
 
-from fastinstall.model.bench import Stage
+from fastinstall.model.loading import Stage
 
 INK, PAPER, FAINT, LINE, BOX = "#1b1f24", "#ffffff", "#57606a", "#d0d7de", "#f6f8fa"
 DARK_INK, DARK_PAPER, DARK_FAINT, DARK_LINE, DARK_BOX = "#e6edf3", "#0d1117", "#9198a1", "#3d444d", "#151b23"

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from fastinstall.cli.readers import count, names
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import BenchWish, Pipeline
+from fastinstall.model.bench import BenchWish
+from fastinstall.model.images import Pipeline
 
 T = TypeVar("T")
 

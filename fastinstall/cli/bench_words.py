@@ -2,21 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 
-from fastinstall.model.bench import (
-    BenchReport,
+from fastinstall.model.bench import BenchReport
+from fastinstall.model.images import Filesystem, Machine, Pipeline, Unmeasured, Workload
+from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
     Difference,
-    Filesystem,
     Gain,
     Kind,
     LoadingRate,
-    Machine,
     Outcome,
-    Pipeline,
-    Unmeasured,
     WorkerStart,
-    Workload,
 )
 
 _KILO = 1000

@@ -18,7 +18,8 @@ from fastinstall.cli.bench_words import (
 )
 from fastinstall.cli.page import Page
 from fastinstall.cli.render_bench_table import Column, bar, table_lines
-from fastinstall.model.bench import CandidateResult, LoadingRate, Timing, WorkloadResult
+from fastinstall.model.bench import WorkloadResult
+from fastinstall.model.loading import CandidateResult, LoadingRate, Timing
 
 _BAR = 30
 _LEGEND = {

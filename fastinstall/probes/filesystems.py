@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from fastinstall.model.bench import Filesystem
+from fastinstall.model.images import Filesystem
 from fastinstall.model.immutable import immutable
 
 _NETWORK = frozenset(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastinstall.model.bench import Machine
+from fastinstall.model.images import Machine
 from fastinstall.model.machine import Cpu
 from fastinstall.probes.cpu import control_groups
 

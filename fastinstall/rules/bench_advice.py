@@ -7,9 +7,11 @@ fit on the disk is told with its gain, and is never what is recommended.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.model.bench import Advice, Bound, CandidateResult, Gain, Machine, Outcome, Verdict, Workload
+from fastinstall.model.bench import Advice, Bound, Verdict
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Remedy
+from fastinstall.model.images import Machine, Workload
+from fastinstall.model.loading import CandidateResult, Gain, Outcome
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_evidence import evidence_of, flaws_of, rate_with
 from fastinstall.rules.bench_advice_pointers import pointers

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from fastinstall.model.bench import CandidateResult, Stage, Verdict
+from fastinstall.model.bench import Verdict
+from fastinstall.model.loading import CandidateResult, Stage
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_ways import Ground, disk_need
 from fastinstall.rules.bottleneck import best_rate, reads_from_disk, stays_in_memory

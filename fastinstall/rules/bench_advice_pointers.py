@@ -6,8 +6,9 @@ loading is fast enough for it.
 
 from collections.abc import Iterator
 
-from fastinstall.model.bench import Advice, Bound, Engine, Stage, Verdict, WorkerStart
+from fastinstall.model.bench import Advice, Bound, Verdict
 from fastinstall.model.finding import Remedy
+from fastinstall.model.loading import Engine, Stage, WorkerStart
 from fastinstall.rules.bench_advice_ways import Ground
 from fastinstall.rules.bench_advice_workers import slow_starts
 from fastinstall.rules.checks._voice import Voice

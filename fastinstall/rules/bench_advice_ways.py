@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import PurePath
 
-from fastinstall.model.bench import CandidateResult, Kind, Machine, Pipeline, Workload
 from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.images import Machine, Pipeline, Workload
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import CandidateResult, Kind
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.messages import quote
 

@@ -1,6 +1,6 @@
 """The words of verdicts and advice on loading images: rates, shares, gains, and how far a picture is from another."""
 
-from fastinstall.model.bench import CandidateResult, Gain, LoadingRate
+from fastinstall.model.loading import CandidateResult, Gain, LoadingRate
 from fastinstall.rules.holdings import in_words
 
 _PRECISE = 100

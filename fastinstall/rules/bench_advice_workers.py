@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from fastinstall.model.bench import Advice, Gain, LoadingRate
+from fastinstall.model.bench import Advice
 from fastinstall.model.finding import Remedy
+from fastinstall.model.loading import Gain, LoadingRate
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_ways import Ground
 from fastinstall.rules.bottleneck import reads_from_disk

@@ -7,19 +7,10 @@ worker takes longer than the process that loads by itself, and counts as copying
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.model.bench import (
-    Bound,
-    CandidateResult,
-    Engine,
-    LoadingRate,
-    Machine,
-    Stage,
-    Timing,
-    Verdict,
-    WorkerStart,
-    Workload,
-)
+from fastinstall.model.bench import Bound, Verdict
+from fastinstall.model.images import Machine, Workload
 from fastinstall.model.immutable import immutable
+from fastinstall.model.loading import CandidateResult, Engine, LoadingRate, Stage, Timing, WorkerStart
 from fastinstall.rules import bench_advice_words as words
 
 _GROUPS = {

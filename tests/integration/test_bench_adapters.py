@@ -15,7 +15,8 @@ from fastinstall.bench.adapting import adapter_named, all_adapters
 from fastinstall.bench.differences import difference
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
 from fastinstall.bench.printed import code_of
-from fastinstall.model.bench import Outcome, Pipeline
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Outcome
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
 WHOLE = ("jpeg4py", "imagecodecs", "simplejpeg", "turbojpeg")

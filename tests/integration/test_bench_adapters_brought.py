@@ -16,8 +16,9 @@ from fastinstall.bench.environments import Fetching, bring, brought
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, loading
 from fastinstall.bench.printed import code_of
 from fastinstall.errors import RefusedError
-from fastinstall.model.bench import Outcome, Pipeline
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Outcome
 from fastinstall.probes.interpreter import observe_interpreter
 
 PYTHON = Path(sys.executable)

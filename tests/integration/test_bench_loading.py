@@ -16,7 +16,8 @@ from PIL import Image
 from fastinstall.bench import _loader, _values
 from fastinstall.bench.adapting import adapter_named
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
-from fastinstall.model.bench import Outcome, Pipeline
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Outcome
 
 PYTHON = Path(sys.executable)
 OF_PILLOW = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")

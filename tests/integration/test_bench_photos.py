@@ -9,7 +9,7 @@ from PIL import Image
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.photos import _MOST as WORKLOADS_BOUND
 from fastinstall.bench.photos import WORKLOADS, generated
-from fastinstall.model.bench import Outcome
+from fastinstall.model.loading import Outcome
 
 PYTHON = Path(sys.executable)
 

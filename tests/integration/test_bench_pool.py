@@ -17,7 +17,7 @@ import pytest
 from fastinstall.bench import _pool_own
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
 from fastinstall.bench.pools import Load, PoolWish, rates
-from fastinstall.model.bench import Engine, WorkerStart
+from fastinstall.model.loading import Engine, WorkerStart
 from fastinstall.probes.filesystems import filesystem_of
 
 LOADER = """

@@ -13,7 +13,8 @@ from fastinstall.bench.presence import modules_there
 from fastinstall.bench.rounds import Pace
 from fastinstall.bench.runs import Course, race
 from fastinstall.errors import FailedError
-from fastinstall.model.bench import Candidate, Kind, Outcome, Pipeline
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Candidate, Kind, Outcome
 
 VARIABLES = {"PATH": os.environ["PATH"]}
 PACE = Pace(rounds=2, seconds=0.0, patience=20.0, start_patience=20.0)

@@ -27,8 +27,9 @@ from fastinstall.bench.store_scripts import STORES, script_of
 from fastinstall.bench.store_sizes import Bounds
 from fastinstall.bench.stores import MadeStore, Maker, make_store, store_at, temporary_store
 from fastinstall.bench.surveying import Judged
-from fastinstall.model.bench import Outcome, Pipeline, WorkerStart
 from fastinstall.model.event import Event, Noted
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Outcome, WorkerStart
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 PYTHON = Path(sys.executable)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.surveying import Judged, judged
-from fastinstall.model.bench import Outcome
+from fastinstall.model.loading import Outcome
 
 SIZE = (64, 48)
 PYTHON = Path(sys.executable)

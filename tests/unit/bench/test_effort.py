@@ -14,7 +14,7 @@ from fastinstall.bench.effort import (
     seconds_for,
     share_of,
 )
-from fastinstall.model.bench import Candidate, Kind
+from fastinstall.model.loading import Candidate, Kind
 
 
 def contestant(name: str, kind: Kind) -> Contestant:

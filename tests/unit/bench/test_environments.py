@@ -9,7 +9,7 @@ from fastinstall.bench import environments
 from fastinstall.bench.adapting import all_adapters
 from fastinstall.bench.environments import Fetching, bring
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.model.bench import Outcome
+from fastinstall.model.loading import Outcome
 
 
 @pytest.fixture

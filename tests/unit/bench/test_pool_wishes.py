@@ -3,7 +3,8 @@
 import pytest
 
 from fastinstall.bench.pools import Load, PoolWish, batch_size, wishes_for
-from fastinstall.model.bench import Machine, WorkerStart
+from fastinstall.model.images import Machine
+from fastinstall.model.loading import WorkerStart
 
 ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
 

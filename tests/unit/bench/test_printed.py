@@ -8,7 +8,7 @@ import pytest
 from fastinstall.bench.adapting import all_adapters
 from fastinstall.bench.printed import code_of
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import Pipeline
+from fastinstall.model.images import Pipeline
 
 PIPELINE = Pipeline(shorter=300, crop=0, filter="lanczos")
 

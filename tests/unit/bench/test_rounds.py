@@ -2,7 +2,7 @@ import pytest
 
 from fastinstall.bench.loading import Measured
 from fastinstall.bench.rounds import Turns, gain_of, timing_of
-from fastinstall.model.bench import Stage
+from fastinstall.model.loading import Stage
 
 
 def measured(read: float, decode: float, *, peak: int = 0) -> Measured:

@@ -13,7 +13,7 @@ from fastinstall.bench.store_scripts import STORES, script_of
 from fastinstall.bench.store_sizes import Bounds, bounds_of, estimated
 from fastinstall.bench.stores import store_at, stores_that_fit
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import Pipeline
+from fastinstall.model.images import Pipeline
 
 
 @dataclass(frozen=True)

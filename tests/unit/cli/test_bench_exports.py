@@ -21,7 +21,7 @@ from bench_reports import (
 
 from fastinstall.cli.bench_exports import export
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import CandidateResult, Kind, Outcome
+from fastinstall.model.loading import CandidateResult, Kind, Outcome
 
 OUT = Path("/out")
 SYSTEM = "linux_AMD-EPYC-9B45"

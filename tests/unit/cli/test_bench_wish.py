@@ -7,7 +7,8 @@ import pytest
 from fastinstall.cli.bench_wish import bench_wish
 from fastinstall.cli.parser import parse
 from fastinstall.errors import UsageError
-from fastinstall.model.bench import BenchWish, Pipeline
+from fastinstall.model.bench import BenchWish
+from fastinstall.model.images import Pipeline
 
 
 def _wish(*words: str) -> BenchWish:

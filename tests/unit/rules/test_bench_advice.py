@@ -8,9 +8,11 @@ import pytest
 from bench_values import DISK, MACHINE, USUAL, WORKLOAD, advice, baseline, rate, result, timing, unlike
 from builders import environment
 
-from fastinstall.model.bench import Advice, Engine, Gain, Kind, Outcome, Pipeline, Stage, WorkerStart
+from fastinstall.model.bench import Advice
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Status
+from fastinstall.model.images import Pipeline
+from fastinstall.model.loading import Engine, Gain, Kind, Outcome, Stage, WorkerStart
 from fastinstall.rules.bench_advice import is_worthwhile
 from fastinstall.rules.bench_advice_ways import Ground, Surroundings, ways_of
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from bench_values import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
 
-from fastinstall.model.bench import Bound, Outcome, Stage
+from fastinstall.model.bench import Bound
+from fastinstall.model.loading import Outcome, Stage
 from fastinstall.rules.bottleneck import reads_from_disk
 
 OF_ONE_PIECE = {Stage.DECODE: 2.0, Stage.TENSOR: 0.2}
