@@ -37,6 +37,7 @@ class Effort:
         pass_seconds: that one pass over them should take at most.
         least_candidates: that are measured however long it takes, the most promising ones.
         rounds: in which baseline and candidate take turns.
+        starts: of each candidate's process, each with as many rounds.
         turn_seconds: of each turn, if a pass is shorter.
         rate_seconds: for each number of workers.
         operations_seconds: kept for the table of operations.
@@ -49,6 +50,7 @@ class Effort:
     pass_seconds: float
     least_candidates: int
     rounds: int
+    starts: int
     turn_seconds: float
     rate_seconds: float
     operations_seconds: float
@@ -62,6 +64,7 @@ QUICK = Effort(
     pass_seconds=0.2,
     least_candidates=3,
     rounds=3,
+    starts=1,
     turn_seconds=0.06,
     rate_seconds=0.25,
     operations_seconds=3.0,
@@ -73,7 +76,8 @@ FULL = Effort(
     least_sample=4,
     pass_seconds=0.5,
     least_candidates=6,
-    rounds=5,
+    rounds=3,
+    starts=2,
     turn_seconds=0.15,
     rate_seconds=1.5,
     operations_seconds=0.0,
@@ -111,6 +115,7 @@ def pace_of(effort: Effort, pass_seconds: float | None = None) -> Pace:
     patience = max(effort.patience, 30 * (pass_seconds + effort.turn_seconds))
     return Pace(
         rounds=effort.rounds,
+        starts=effort.starts,
         seconds=effort.turn_seconds,
         patience=min(patience, effort.patience * 4),
         start_patience=effort.patience,
@@ -126,7 +131,7 @@ def seconds_for(pace: Pace, pass_seconds: float, start_seconds: float) -> float:
         start_seconds: until a process is ready.
     """
     turn = max(pace.seconds + pass_seconds / 2, pass_seconds)
-    return start_seconds + pass_seconds + 2 * pace.rounds * turn
+    return pace.starts * (start_seconds + pass_seconds + 2 * pace.rounds * turn)
 
 
 def by_promise(contestants: Sequence[Contestant], *, scalable: bool) -> tuple[Contestant, ...]:

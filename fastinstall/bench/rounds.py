@@ -15,6 +15,8 @@ class Pace:
 
     Attributes:
         rounds: how often the two take turns.
+        starts: processes of the other one, one after the other, each with as many rounds: where one happens to lie in
+            memory makes some percent.
         seconds: of each turn, at least one pass over the images.
         patience: seconds after which a turn counts as hung.
         start_patience: seconds in which a process has to be ready.
@@ -22,6 +24,7 @@ class Pace:
 
     rounds: int
     seconds: float
+    starts: int = 1
     patience: float = 120.0
     start_patience: float = 60.0
 
@@ -39,6 +42,10 @@ class Turns:
     baseline: tuple[Measured, ...]
     other: tuple[Measured, ...]
     indexes: tuple[int, ...]
+
+    def and_then(self, more: "Turns") -> "Turns":
+        """These and later ones, on the same images."""
+        return Turns(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
 
 
 def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], pace: Pace) -> Turns:
@@ -96,14 +103,14 @@ def gain_of(turns: Turns) -> Gain:
     )
 
 
-def timing_of(measured: Sequence[Measured], cold_read_ms: float | None = None) -> Timing:
+def timing_of(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
     """The median of several rounds, stage by stage; their sum is the whole.
 
     Args:
         measured: at least one round of one process.
-        cold_read_ms: of files out of the page cache, where that was measured.
+        scale: how much longer all of it would take at the time that it is compared with, see `drift`.
     """
-    stages = {name: statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
+    stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
     whole = sum(stages.values())
     return Timing(
         stages=tuple(
@@ -113,8 +120,22 @@ def timing_of(measured: Sequence[Measured], cold_read_ms: float | None = None) -
         ms=round(whole, 5),
         images_per_second=round(1000 / whole, 2) if whole else 0.0,
         peak_bytes=max(each.peak_bytes for each in measured),
-        cold_read_ms=cold_read_ms,
     )
+
+
+def drift(turns: Turns, baseline: Sequence[Measured]) -> float:
+    """How much slower the machine was when the baseline was measured by itself than in these turns.
+
+    A virtual machine's speed changes within minutes by more than what many a candidate brings. Rates that were taken at
+    different times are told as at one time.
+
+    Args:
+        turns: in which both were measured.
+        baseline: its own rounds; none, or such on other images, tell nothing.
+    """
+    if not baseline or baseline[0].images != len(turns.indexes):
+        return 1.0
+    return statistics.median([each.ms for each in baseline]) / statistics.median([each.ms for each in turns.baseline])
 
 
 def _sound(measured: Measured) -> Measured:

@@ -8,6 +8,8 @@ from fastinstall.bench.contestant import OWN_LOADER, Contestant
 from fastinstall.bench.loading import Job, Loading, Measured, NotLoadedError, Picture, Store, loading
 from fastinstall.bench.rounds import (
     Pace,
+    Turns,
+    drift,
     gain_of,
     lost_baseline,
     measure_baseline,
@@ -84,6 +86,7 @@ class Race:
         self.loading = baseline
         self.pace = pace
         self.indexes = tuple(range(len(course.images)))
+        self._alone: tuple[Measured, ...] = ()
         self._reference: dict[int, Picture] = {}
 
     def settle(self, most_seconds: float, least: int) -> Measured:
@@ -113,7 +116,9 @@ class Race:
         Raises:
             FailedError: it died, hung, or can load them no longer.
         """
-        return tuple(measure_baseline(self.loading, self.indexes, self.pace) for _ in range(rounds or self.pace.rounds))
+        count = rounds or self.pace.rounds
+        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.pace) for _ in range(count))
+        return self._alone
 
     def cold(self) -> Measured:
         """The baseline once, with the files out of the page cache as far as they can be put there.
@@ -151,21 +156,27 @@ class Race:
         job = self.course.job_of(contestant, made.store if made else None)
         try:
             with loading(job, self.pace.start_patience) as other:
-                return self._measured(contestant.candidate, other, indexes)
+                turns = take_turns(self.loading, other, indexes, self.pace)
+                difference, versions = self._difference(other, turns.indexes), other.ready.versions
+            turns = self._again(job, turns)
         except NotLoadedError as error:
             return unmeasured(contestant.candidate, error.outcome, error.reason)
-
-    def _measured(self, candidate: Candidate, other: Loading, indexes: Sequence[int]) -> CandidateResult:
-        turns = take_turns(self.loading, other, indexes, self.pace)
         return CandidateResult(
-            candidate=candidate,
+            candidate=contestant.candidate,
             outcome=Outcome.MEASURED,
-            versions=other.ready.versions,
-            timing=timing_of(turns.other),
+            versions=versions,
+            timing=timing_of(turns.other, drift(turns, self._alone)),
             gain=gain_of(turns),
-            difference=self._difference(other, turns.indexes),
+            difference=difference,
             left_out=len(self.indexes) - len(turns.indexes),
         )
+
+    def _again(self, job: Job, turns: Turns) -> Turns:
+        """More turns, with other processes of the same candidate."""
+        for _ in range(self.pace.starts - 1):
+            with loading(job, self.pace.start_patience) as other:
+                turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.pace))
+        return turns
 
     def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
         from fastinstall.bench.differences import difference  # noqa: PLC0415 (only where pictures are compared)

@@ -179,7 +179,7 @@ class CandidateResult:
         outcome: what became of it.
         reason: in words, where it was not measured: what to install, what killed it.
         versions: of the packages that took part, name to version.
-        timing: one process.
+        timing: one process; of a candidate, as it would be at the time when the baseline was measured by itself.
         gain: against the baseline, one process; None for the baseline itself.
         rates: with workers, where that was measured.
         difference: of the arrays; None where they were not compared.

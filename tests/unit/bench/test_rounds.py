@@ -1,7 +1,7 @@
 import pytest
 
 from fastinstall.bench.loading import Measured
-from fastinstall.bench.rounds import Turns, gain_of, timing_of
+from fastinstall.bench.rounds import Turns, drift, gain_of, timing_of
 from fastinstall.model.loading import Stage
 
 
@@ -39,3 +39,21 @@ def test_the_stages_add_up_to_the_whole() -> None:
     assert timing.images_per_second == 125
     assert sum(each.share for each in timing.stages) == pytest.approx(1)
     assert timing.peak_bytes == 9
+
+
+def test_a_second_process_of_a_candidate_adds_its_rounds_to_those_of_the_first() -> None:
+    gain = gain_of(turns([10, 10, 10], [5, 5, 5]).and_then(turns([10, 10, 10], [4, 4, 4])))
+    assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.25, 2.0, 2.5, 6)
+
+
+def test_a_rate_is_told_as_at_the_time_when_the_baseline_was_measured_so_that_it_fits_the_gain() -> None:
+    alone, later = [measured(0, 8), measured(0, 8)], turns([16, 16], [4, 4])
+    scale = drift(later, alone)
+    assert scale == 0.5
+    assert timing_of(alone).ms / timing_of(later.other, scale).ms == gain_of(later).ratio
+
+
+def test_a_baseline_on_other_images_tells_nothing_of_the_machine() -> None:
+    fewer = Turns(baseline=(measured(0, 16),), other=(measured(0, 4),), indexes=(0,))
+    assert drift(fewer, [measured(0, 8)]) == 1.0
+    assert drift(turns([16], [4]), []) == 1.0
