@@ -8,7 +8,7 @@ from fastinstall.bench.rounds import Pace
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Kind
 
-QUICK_SECONDS = 18.5
+QUICK_SECONDS = 19.0
 FULL_SECONDS = 170.0
 _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
@@ -67,7 +67,7 @@ QUICK = Effort(
     starts=1,
     turn_seconds=0.06,
     rate_seconds=0.25,
-    operations_seconds=3.0,
+    operations_seconds=2.5,
     patience=6.0,
 )
 FULL = Effort(
