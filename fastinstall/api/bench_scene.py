@@ -77,6 +77,13 @@ class Scene:
             return self
         return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + self.elapsed()))
 
+    def with_time_for(self, workloads: int) -> "Scene":
+        """The same with as much time for each of several workloads; in quick mode they share what there is."""
+        if self.wish.quick:
+            return self
+        more = self.effort.seconds * (workloads - 1)
+        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + more))
+
     def workshop(self, *, offline: bool) -> Workshop:
         """Tools to fetch an official wheel with.
 

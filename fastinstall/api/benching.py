@@ -78,6 +78,7 @@ def candidate_names(_session: Session) -> tuple[Known, ...]:
 
 def _workloads(scene: Scene, stacks: Stacks) -> Iterator[WorkloadResult]:
     names = task_names(scene)
+    scene = scene.with_time_for(len(names))
     contestants = opponents(scene, materials_for(scene, stacks))
     target_rate = _target_rate(scene)
     left_out: list[str] = []

@@ -9,7 +9,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Kind
 
 QUICK_SECONDS = 19.0
-FULL_SECONDS = 170.0
+FULL_SECONDS = 180.0
 _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
 _LEAST_SECONDS = 2.0
@@ -76,9 +76,9 @@ FULL = Effort(
     least_sample=4,
     pass_seconds=0.5,
     least_candidates=6,
-    rounds=3,
+    rounds=2,
     starts=2,
-    turn_seconds=0.15,
+    turn_seconds=0.2,
     rate_seconds=1.5,
     operations_seconds=0.0,
     patience=60.0,

@@ -135,9 +135,21 @@ def _read_ms(timing: Timing) -> float:
 
 
 def _lost_by_a_worker(baseline: CandidateResult, timing: Timing) -> float | None:
-    """Milliseconds an image that one worker takes longer than the process itself; None if not measured."""
-    alone = max((rate.images_per_second for rate in baseline.rates if rate.workers == 1 and not rate.cold), default=0.0)
-    return max(0.0, 1000 / alone - timing.ms) if alone else None
+    """Milliseconds an image that one worker takes longer than the process itself; None if not measured.
+
+    The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
+    whose speed drifts had another one when the stages were timed.
+    """
+    by_one, alone = (_warm_rate(baseline, workers) for workers in (1, 0))
+    if not by_one:
+        return None
+    return max(0.0, 1000 / by_one - (1000 / alone if alone else timing.ms))
+
+
+def _warm_rate(baseline: CandidateResult, workers: int) -> float:
+    """Images per second with so many workers; 0 where that was not measured."""
+    rates = (each for each in baseline.rates if each.workers == workers and not each.cold)
+    return max((each.images_per_second for each in rates), default=0.0)
 
 
 def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[Bound, float]:
