@@ -4,7 +4,14 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastinstall.cli.bench_words import brief_images_words, measured, name_words, pipeline_words, rate_words
+from fastinstall.cli.bench_words import (
+    brief_images_words,
+    measured,
+    name_words,
+    pipeline_words,
+    rate_words,
+    times_words,
+)
 from fastinstall.cli.page import harmless
 from fastinstall.cli.render_bench_operations import SAME, ratio_of, tally
 from fastinstall.model.bench import BenchReport, WorkloadResult
@@ -29,6 +36,8 @@ _LABEL, _NAME = 34, 75
 """Characters that have room at an axis, and for the name of a workload."""
 _LEAST_SCALE = 2.0
 """The scale of gains goes at least to here, so that 1% looks like 1%."""
+_MOST_SCALE = 12.0
+"""Above this the scale is logarithmic."""
 _LEAST_SHARE = 0.09
 """A share that is smaller has no room for its name inside."""
 
@@ -110,19 +119,39 @@ def _draw_stages(axes: Any, timing: Timing) -> None:  # noqa: ANN401 (matplotlib
 
 def _draw_gains(axes: Any, found: list[tuple[CandidateResult, Gain]]) -> None:  # noqa: ANN401 (likewise)
     most = max(*(gain.high for _, gain in found), _LEAST_SCALE)
+    is_wide = most > _MOST_SCALE
     for number, (each, gain) in enumerate(found):
-        colour = _colour(gain.ratio)
-        hatch = "////" if each.candidate.aliased else None
-        face = "white" if each.candidate.aliased else colour
-        axes.barh(number, gain.ratio, height=0.62, color=face, edgecolor=colour, hatch=hatch, linewidth=1.2)
+        start = 1.0 if is_wide else 0.0
+        axes.barh(number, gain.ratio - start, left=start, height=0.62, linewidth=1.2, **_bar_look(each, gain))
         bounds = [[max(gain.ratio - gain.low, 0)], [max(gain.high - gain.ratio, 0)]]
         axes.errorbar(gain.ratio, number, xerr=bounds, color="black", capsize=3, linewidth=1.2)
-        axes.text(gain.high + most * 0.012, number, f"{gain.ratio:.2f}x", va="center", size=11)
+        beside = max(gain.high, 1.0) * 1.06 if is_wide else gain.high + most * 0.012
+        axes.text(beside, number, times_words(gain.ratio), va="center", size=11)
     axes.axvline(1, color="black", linewidth=1.2, linestyle="--")
     axes.set_yticks(range(len(found)), [_label(each) for each, _ in found])
     axes.set_ylim(len(found) - 0.4, -0.6)
-    axes.set_xlim(0, most * 1.12)
-    _plain(axes, "times as fast (dashed: no change; grey: within 5% of it)")
+    _scale_gains(axes, min(gain.low for _, gain in found), most)
+
+
+def _bar_look(result: CandidateResult, gain: Gain) -> dict[str, Any]:
+    colour = _colour(gain.ratio)
+    if result.candidate.aliased:
+        return {"color": "white", "edgecolor": colour, "hatch": "////"}
+    return {"color": colour, "edgecolor": colour}
+
+
+def _scale_gains(axes: Any, least: float, most: float) -> None:  # noqa: ANN401 (likewise)
+    """Powers of ten where the largest gain would leave no room for the others."""
+    told = "times as fast (dashed: no change; grey: within 5% of it)"
+    if most > _MOST_SCALE:
+        axes.set_xscale("log")
+        axes.set_xlim(min(least, 1.0) * 0.8, most * 2.2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.grid(axis="x", color="#dddddd", linewidth=0.8)
+        told += ", logarithmic"
+    else:
+        axes.set_xlim(0, most * 1.12)
+    _plain(axes, told)
 
 
 def _operations_panel(table: SpeedTable) -> Panel:

@@ -20,6 +20,9 @@ _EXAMPLES = 3
 _PRECISE = 100
 """Below it a rate has a decimal."""
 
+_PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
+"""Below the one two decimals mean something, below the other one does."""
+
 
 def machine_words(machine: Machine) -> str:
     """CPU and what may be used of it."""
@@ -73,8 +76,15 @@ def pipeline_words(pipeline: Pipeline) -> str:
 
 def gain_words(gain: Gain) -> str:
     """How many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
-    bounds = "" if gain.low == gain.high else f" ({gain.low:.2f}-{gain.high:.2f})"
-    return f"{gain.ratio:.2f}x{bounds}"
+    low, high = (times_words(each).removesuffix("x") for each in (gain.low, gain.high))
+    bounds = "" if gain.low == gain.high else f" ({low}-{high})"
+    return f"{times_words(gain.ratio)}{bounds}"
+
+
+def times_words(ratio: float) -> str:
+    """How many times, with no more digits than mean something: "1.92x", "24.1x", "189x"."""
+    digits = 2 if ratio < _PRECISE_TIMES else 1 if ratio < _ROUGH_TIMES else 0
+    return f"{ratio:.{digits}f}x"
 
 
 def rate_words(images_per_second: float) -> str:

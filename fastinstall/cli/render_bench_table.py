@@ -12,7 +12,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _FULL = "█"
 _ASCII = "#"
 _INDENT = "  "
-_TIMES = re.compile(r"(\d+\.\d+)x")
+_TIMES = re.compile(r"(\d+(?:\.\d+)?)x")
 _NOISE = 0.05
 """As far from 1 a ratio is neither painted as a gain nor as a loss."""
 
