@@ -12,8 +12,9 @@ Lines of JSON in, a line of JSON out for each. The first line is the job:
 or `{"missing": MODULE}`, `{"unsuited": WHY}` or `{"error": TEXT}`, after which the program ends. Then:
 
     {"do": "measure", "seconds": S, "cold": false,
-     "indexes": null}                                {"ms": M, "stages": {NAME: MS}, "images": N, "passes": P,
-                                                      "peak_bytes": B, "failed": {INDEX: TEXT}, "was_cold": ...}
+     "indexes": null}                                {"ms": M, "least_ms": L, "stages": {NAME: MS},
+                                                      "images": N, "passes": P, "peak_bytes": B,
+                                                      "failed": {INDEX: TEXT}, "was_cold": ...}
     {"do": "arrays", "indexes": [I...]}              {"arrays": [{"shape": [H, W, 3], "data": BASE64}, ...]}
     {"do": "pool", "workers": N, ...}                what `_pool.rate` gives
     {"do": "end"}                                    ends it

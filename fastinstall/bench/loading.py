@@ -95,6 +95,7 @@ class Measured:
 
     Attributes:
         ms: milliseconds an image: the mean over the images, each with the median of its passes.
+        least_ms: the same, each with the shortest of its passes.
         stages: the same for each stage, in order; they add up to `ms`.
         images: how many were loaded.
         passes: how often each.
@@ -104,6 +105,7 @@ class Measured:
     """
 
     ms: float
+    least_ms: float
     stages: dict[str, float]
     images: int
     passes: int

@@ -93,8 +93,11 @@ def lost_baseline(error: NotLoadedError) -> FailedError:
 
 
 def gain_of(turns: Turns) -> Gain:
-    """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart."""
-    ratios = [one.ms / other.ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+    """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart.
+
+    Each round's ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
+    """
+    ratios = [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
     return Gain(
         ratio=round(statistics.median(ratios), 4),
         low=round(min(ratios), 4),
@@ -135,7 +138,8 @@ def drift(turns: Turns, baseline: Sequence[Measured]) -> float:
     """
     if not baseline or baseline[0].images != len(turns.indexes):
         return 1.0
-    return statistics.median([each.ms for each in baseline]) / statistics.median([each.ms for each in turns.baseline])
+    alone, beside = (statistics.median([each.ms for each in rounds]) for rounds in (baseline, turns.baseline))
+    return alone / beside
 
 
 def _sound(measured: Measured) -> Measured:
