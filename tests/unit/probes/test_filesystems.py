@@ -31,7 +31,7 @@ CLUSTER = """\
 66 28 0:60 / /mnt/ntfs rw shared:43 - fuseblk /dev/sdc1 rw,user_id=0
 """
 CONTAINER = """\
-612 511 0:77 / / rw,relatime master:200 - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/diff,workdir=/work
+612 511 0:77 / / rw,relatime master:200 - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/diff,workdir=/changes
 613 612 0:80 / /proc rw - proc proc rw
 614 612 0:81 / /dev rw - tmpfs tmpfs rw,size=65536k,mode=755
 615 612 8:1 /var/lib/docker/containers/1/hosts /etc/hosts rw,relatime - ext4 /dev/sda1 rw
