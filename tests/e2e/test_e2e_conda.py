@@ -90,7 +90,7 @@ def test_a_conda_environment_gets_the_stack_and_gives_it_back(
     assert tree_hash(place.prefix) == before
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES if ALL else ENGINES[:1])
 def test_conda_keeps_the_stack_or_refuses_in_words(
     new_place: NewPlace, channel: CondaChannel, sandbox: Sandbox, engine: str
 ) -> None:
@@ -140,7 +140,7 @@ def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channe
     assert place.cli("doctor").exit_code == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES if ALL else ENGINES[1:])
 def test_what_the_classic_recipe_leaves_behind_is_repaired_and_the_repair_undone(
     new_place: NewPlace, channel: CondaChannel, engine: str
 ) -> None:

@@ -20,7 +20,7 @@ from journaled import swift_directory
 
 ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 IN_FULL = tuple(SCENES) if ALL else ("published", "rollback")
-_LONG = () if ALL else ("ours", "guard-pin", "guard-accept")
+_LONG = () if ALL else ("ours", "fix", "guard-pin", "guard-accept")
 FILMED = tuple(name for name in SCENES if name not in ("new-env", *_LONG))
 """All but that of an environment which is made first (`test_kill_creation`); in CI without those like others."""
 

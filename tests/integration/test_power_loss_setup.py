@@ -48,7 +48,7 @@ def test_a_power_failure_in_a_whole_setup_loses_nothing(name: str, scenery: Path
         return "before"
 
     points = len(Log(recording).points)
-    sample = Sample(every=max(1, points // 150)) if _EVERYTHING else Sample(every=max(1, points // 7), first=7, limit=2)
+    sample = Sample(every=max(1, points // 150)) if _EVERYTHING else Sample(every=max(1, points // 4), first=3, limit=2)
     outcomes = try_all(recording, scenery, judge, sample)
     assert not outcomes.lost, str(outcomes)
     assert outcomes.ended.keys() == {"after"}, "what was said to be done is done"
