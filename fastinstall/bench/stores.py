@@ -84,13 +84,6 @@ class MadeStore:
         return round(self.ratio * directory_bytes)
 
 
-def stores_that_fit(
-    kinds: Sequence[StoreKind], images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds
-) -> tuple[StoreKind, ...]:
-    """Those that have room for at least one of the images."""
-    return tuple(each for each in kinds if estimated(each.name, images, pipeline, bounds).indexes)
-
-
 def store_at(directory: Path) -> Store | None:
     """The store that a printed script has made there; None where there is none, or one of plain files.
 

@@ -1,11 +1,12 @@
 """What has to be opened before it is read, by every process for itself."""
 
 import os
+from abc import ABC, abstractmethod
 from typing import Any
 from weakref import WeakSet
 
 
-class OpenedReader:
+class OpenedReader(ABC):
     """Opens its file at the first read, and closes it before its process is forked, so that no child inherits it."""
 
     FILE = ""
@@ -29,11 +30,13 @@ class OpenedReader:
             self.shut(self._handle)
             self._handle = None
 
+    @abstractmethod
     def opened(self) -> Any:
-        raise NotImplementedError
+        """What each kind of store reads by."""
 
+    @abstractmethod
     def shut(self, handle: Any) -> None:
-        raise NotImplementedError
+        """Close that again."""
 
 
 READERS: "WeakSet[OpenedReader]" = WeakSet()

@@ -11,7 +11,7 @@ from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.store_kinds import all_kinds, kind_named
 from fastinstall.bench.store_scripts import STORES, script_of
 from fastinstall.bench.store_sizes import Bounds, bounds_of, estimated
-from fastinstall.bench.stores import store_at, stores_that_fit
+from fastinstall.bench.stores import store_at
 from fastinstall.errors import UsageError
 from fastinstall.model.images import Pipeline
 
@@ -62,8 +62,9 @@ def test_a_bound_between_small_and_large_images_is_kept() -> None:
 
 
 def test_only_kinds_with_room_fit() -> None:
-    fitting = stores_that_fit(all_kinds(), [PHOTO], Pipeline(), Bounds(most_bytes=1_000_000))
-    assert [each.name for each in fitting] == ["resized", "raw"]
+    bounds = Bounds(most_bytes=1_000_000)
+    fitting = [each.name for each in all_kinds() if estimated(each.name, [PHOTO], Pipeline(), bounds).indexes]
+    assert fitting == ["resized", "raw"]
 
 
 def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(tmp_path: Path) -> None:
