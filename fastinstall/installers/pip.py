@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import field
+from importlib.util import find_spec
 from pathlib import Path
 
 from fastinstall.errors import RefusedError
@@ -135,14 +136,22 @@ def pip_check(python: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
 
 def _run(python: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> Completed:
     environment = pip_environment(variables)
-    argv = (*_TOOL_PIP, "--python", str(python), *words)
-    completed = run(argv, environment=environment, check=False, timeout=_SECONDS)
+    completed = run((*_pointed_at(python), *words), environment=environment, check=False, timeout=_SECONDS)
     if _TOO_OLD not in completed.stderr:
         return completed
     completed = run((*_own_pip(python), *words), environment=environment, check=False, timeout=_SECONDS)
     if _NO_PIP in completed.stderr:
         raise _no_pip(str(python))
     return completed
+
+
+def _pointed_at(python: Path) -> tuple[str, ...]:
+    """The tool's pip for a target: what `pip --python` starts once it has started itself, which takes as long again."""
+    found = find_spec("pip")
+    runner = Path(found.origin).with_name("__pip-runner__.py") if found is not None and found.origin else None
+    if runner is None or not runner.is_file():
+        return (*_TOOL_PIP, "--python", str(python))
+    return (str(python), str(runner))
 
 
 def _own_pip(python: Path) -> tuple[str, ...]:

@@ -103,10 +103,8 @@ def test_a_directory_named_pip_where_we_stand_is_not_run(
 
 
 def test_a_target_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="nowhere") as failed:
+    with pytest.raises(CommandError, match="nowhere/python: cannot be started: No such file"):
         pip_check(tmp_path / "nowhere" / "python", variables())
-
-    assert any("Could not locate Python interpreter" in line for line in failed.value.details)
 
 
 def test_a_target_older_than_our_pip_is_served_by_its_own_or_refused(tmp_path: Path) -> None:
