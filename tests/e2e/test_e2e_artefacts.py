@@ -193,9 +193,9 @@ def test_stock_pillow_is_built_by_the_same_way(sandbox: Sandbox, venv: Venv) -> 
 
 @pytest.mark.slow
 def test_it_can_be_linked_to_the_libraries_of_the_system(sandbox: Sandbox, venv: Venv) -> None:
-    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    recipe = load_recipe("pillow", (recipes_directory(),))
     require_system(not _missing(recipe, sandbox), "a header that every build needs")
-    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--link", "system")
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--link", "system", *STOCK)
     assert done.exit_code == 0, done.text
     assert not (venv.site_packages / "pillow.libs").exists()
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0

@@ -49,11 +49,9 @@ class Fast:
 def _made_by() -> list[tuple[Python, str]]:
     """Pythons that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside.
 
-    The newest and the one that runs the tests are played, the others where FASTINSTALL_TEST_ALL_ROWS asks for all.
+    The one that runs the tests is played, the others where FASTINSTALL_TEST_ALL_ROWS asks for all: each is a build.
     """
-    pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS]
-    if not ALL:
-        pythons = [python for python in pythons if python in (running(), pythons[-1])]
+    pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS] if ALL else [running()]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
 
 
