@@ -1,4 +1,4 @@
-"""Compiler, headers and emulator for the tests: installed where we may, else named with the command.
+"""Compiler, headers, emulator and shells for the tests: installed where we may, else named with the command.
 
 We may as root with apt or dnf. A missing one ends the run only in continuous integration; elsewhere
 the tests that need it are skipped.
@@ -21,7 +21,13 @@ from fastinstall.system.resources import recipes_directory
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}
-_EMULATOR: dict[str, tuple[str, ...]] = {"apt": ("qemu-user",), "dnf": ("qemu-user",)}
+_PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "qemu-x86_64": {"apt": ("qemu-user",), "dnf": ("qemu-user",)},
+    "zsh": {"apt": ("zsh",), "dnf": ("zsh",)},
+    "fish": {"apt": ("fish",), "dnf": ("fish",)},
+    "groff": {"apt": ("groff-base",), "dnf": ("groff-base",)},
+}
+"""What tests start, by name, with the packages that bring it."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
 
 
@@ -39,7 +45,7 @@ def prepare(variables: Mapping[str, str]) -> int:
         _bring(package_manager(variables), packages)
         packages = missing(variables)
     manager = package_manager(variables) or "apt"
-    _say(f"still missing: {' '.join(packages[manager])}" if packages else "compiler, headers and emulator are there")
+    _say(f"still missing: {' '.join(packages[manager])}" if packages else "all that the tests need is there")
     return 1 if packages and variables.get("CI") else 0
 
 
@@ -50,7 +56,8 @@ def missing(variables: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     absent = [needed[library.name] for library in found.libraries if library.include is None or library.library is None]
     tools = [] if found.compiler else [_COMPILER]
     tools += [] if Path(sysconfig.get_path("include"), "Python.h").is_file() else [_PYTHON]
-    tools += [] if shutil.which("qemu-x86_64", path=variables.get("PATH")) else [_EMULATOR]
+    path = variables.get("PATH")
+    tools += [packages for program, packages in _PROGRAMS.items() if not shutil.which(program, path=path)]
     if not absent and not tools:
         return {}
     return {
@@ -73,7 +80,7 @@ def _bring(manager: str | None, packages: Mapping[str, tuple[str, ...]]) -> None
     if manager is None or not may_install():
         commands = [install_command(name, packages[name]) for name in ([manager] if manager else packages)]
         _say(
-            "compiler, headers or emulator are missing, and some tests will be skipped; to bring them: "
+            "compiler, headers, emulator or shells are missing, and some tests will be skipped; to bring them: "
             + "; or ".join(commands)
         )
         return

@@ -1,26 +1,17 @@
-"""The verbs and their flags, as argparse sees them."""
+"""The command line, as argparse reads it: the verb, its flags, and what variables and settings put in their place."""
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import readers
-from fastinstall.cli.bench_flags import add_bench, add_images
-from fastinstall.cli.options import WISHES, add_wishes
+from fastinstall.cli.options import WISHES
 from fastinstall.cli.settings import Reader, Sources, load_settings, variable_of
+from fastinstall.cli.verbs import VERBS, add_common, process_number
 from fastinstall.errors import UsageError
 from fastinstall.system.surroundings import refuse_planted
-
-_EXAMPLES = """examples:
-  fastinstall setup                                      plan, ask, build, prove, swap (a wizard)
-  fastinstall setup --yes --new-env ./fast-env           the same in a script, in an environment of its own
-  fastinstall doctor                                     is it fast, whole and still ours?
-  fastinstall rollback                                   the state before, to the byte
-"""
-EVERYTHING = "older"
-"""What `--forget` without a name means: everything older than the setup that holds."""
 
 _OVERRULES = {
     "--prefix": ("new_env", "python", "pid", "all"),
@@ -33,9 +24,15 @@ _OVERRULES = {
     "--fix": ("pid", "all"),
     "--host-flags": ("host_flags",),
 }
+_HELP = frozenset({"-h", "--help", "--help-all"})
 
 
 class _Parser(argparse.ArgumentParser):
+    def format_help(self) -> str:
+        from fastinstall.cli.help import screen  # noqa: PLC0415 (few runs ask for it)
+
+        return screen(self)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"{self.prog} --help")
 
@@ -71,13 +68,13 @@ def parse(
         UsageError: an unknown flag or verb, or a value that cannot be read.
         DocumentError: a malformed settings file.
     """
-    wanted = () if {"-h", "--help"} & set(words) else candidates
+    wanted = () if _HELP & set(words) else candidates
     settings = load_settings(wanted, _keys)
     if settings.file is not None:
         refuse_planted(settings.file, variables, "run from another directory, or remove that file")
     sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
-    parser = build_parser(words[0] if words and words[0] in _VERBS else None)
-    for verb in _verbs_of(parser):
+    parser = build_parser(words[0] if words and words[0] in VERBS else None)
+    for verb in verbs_of(parser):
         _defaults_from(sources, verb)
     return parser.parse_args(words), sources
 
@@ -91,22 +88,21 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fastinstall",
         description="Build, prove and guard the fast Python image stack: Pillow with SIMD kernels.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser, prog=parser.prog)
-    for name in _VERBS if only is None else (only,):
-        summary, fill = _VERBS[name]
+    for name in VERBS if only is None else (only,):
+        summary, fill = VERBS[name]
         described = summary[0].upper() + summary[1:] + "."
         verb = verbs.add_parser(name, help=summary, description=described, allow_abbrev=False)
         fill(verb)
-        _common(verb)
+        add_common(verb)
     return parser
 
 
-def _verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The parsers of the verbs that a parser of the command line knows, in their order."""
     # argparse has no other way to list them.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
@@ -116,12 +112,12 @@ def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Act
     """The flags that are no wishes, with their actions."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
-        if flag is not None and flag != "--help" and not action.dest.startswith("wish_"):
+        if flag is not None and flag not in _HELP and not action.dest.startswith("wish_"):
             yield flag, action
 
 
 def _keys() -> set[str]:
-    verbs = _verbs_of(build_parser())
+    verbs = verbs_of(build_parser())
     return {option.field for option in WISHES} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
 
 
@@ -140,7 +136,7 @@ def _reader(action: argparse.Action) -> Reader:
         return readers.switch
     if isinstance(action.default, list):
         return readers.names
-    if action.type is _process:
+    if action.type is process_number:
         return readers.count
     return readers.word_of([str(choice) for choice in action.choices]) if action.choices else readers.text
 
@@ -149,138 +145,3 @@ def _overruled(words: Sequence[str]) -> frozenset[str]:
     """A flag that names the target or a level overrules variables and settings that would name another one."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
-
-
-def _setup(parser: argparse.ArgumentParser) -> None:
-    _target(parser, creates=True)
-    add_wishes(parser)
-    _consent(parser)
-    parser.add_argument("--dry-run", action="store_true", help="show the plan and stop")
-
-
-def _plan(parser: argparse.ArgumentParser) -> None:
-    _target(parser, creates=True)
-    add_wishes(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
-    parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print it")
-
-
-def _apply(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
-    _consent(parser)
-
-
-def _doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
-    _target(parser)
-    parser.add_argument("--list", action="store_true", help="name the checks")
-    parser.add_argument("--all", action="store_true", help="every environment that a receipt or a registry knows")
-    process = "a process that runs already: what it has loaded, in the environment that it runs in"
-    parser.add_argument("--pid", metavar="N", type=_process, help=process)
-    hosts = "judge the code for another machine too: its `inspect --json`, or a copy of its /proc/cpuinfo; repeatable"
-    parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
-    quick = "from files alone: PIL is not used, its libraries and code are not followed, unchanged files are not read"
-    parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
-    parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
-    junit = "write the findings as JUnit XML too, for a CI system"
-    parser.add_argument("--junit", metavar="FILE", help=junit)
-    allow = "--fix: accept a risk by its name; downgrade: put ours back though a later Pillow was asked for"
-    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
-    _consent(parser)
-
-
-def _rollback(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
-    parser.add_argument("--list", action="store_true", help="list what can be undone")
-    to = "undo everything back to before this transaction; the beginning of its name is enough"
-    parser.add_argument("--to", metavar="ID", help=to)
-    forget = "give up the way back to before ID and older ones, for their disk space; without ID: all but the last"
-    parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
-    allow_help = "force-remove: move aside what has replaced it"
-    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
-    _consent(parser)
-
-
-def _guard(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("install", "status", "remove", "check", "accept"))
-    lock = "check: requirement and lock files; one that would bring stock Pillow back is named (exit code 3)"
-    parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
-    pin = "install: also pin the stack, for pip, uv or conda, and in its project; holds back security updates too"
-    parser.add_argument("--pin", action="store_true", help=pin)
-    project = "install --pin, remove: the project whose lock is pinned (default: the one that the environment lies in)"
-    parser.add_argument("--project", metavar="DIR", help=project)
-    _target(parser)
-    _consent(parser)
-
-
-def _build(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
-    add_wishes(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
-    conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
-    parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
-    parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
-
-
-def _bench(parser: argparse.ArgumentParser) -> None:
-    add_images(parser)
-    _target(parser)
-    add_bench(parser)
-
-
-def _inspect(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
-    parser.add_argument("--redact", action="store_true", help="without home directory, user, machine and secrets")
-
-
-def _recipes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show", "check"))
-    parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
-    prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
-    parser.add_argument("--prove", metavar="NAME", help=prove)
-    _target(parser)
-    add_wishes(parser)
-
-
-def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
-    group = parser.add_argument_group("target (default: the active environment)")
-    group.add_argument("--prefix", metavar="DIR", help="the environment")
-    group.add_argument("--python", metavar="EXE", help="the environment of this interpreter")
-    if creates:
-        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment there, with --python if given")
-
-
-def _consent(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
-
-
-def _process(text: str) -> int:
-    """The number of a process; argparse names the flag where it is none."""
-    try:
-        return readers.count(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _common(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    group.add_argument("--quiet", action="store_true", help="only results and errors")
-    group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
-    group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
-
-
-_VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "setup": ("plan, build, prove and swap in the fast stack", _setup),
-    "plan": ("show or save what setup would do", _plan),
-    "apply": ("carry out a saved plan, unless the facts have changed", _apply),
-    "doctor": ("check an environment", _doctor),
-    "rollback": ("the state before a setup, offline, to the byte", _rollback),
-    "guard": ("the start-up hook that notices a swap; in conda, what keeps it from one", _guard),
-    "build": ("the wheel alone", _build),
-    "bench": ("is the loader the bottleneck, and what would help? measured on your images", _bench),
-    "inspect": ("the facts, for a bug report", _inspect),
-    "recipes": ("what can be built", _recipes),
-}
-"""Each verb with what it does, and what gives it its flags."""

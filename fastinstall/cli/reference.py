@@ -4,10 +4,12 @@ Nothing is written here; `docs/reference/write_reference.py` does that.
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from fastinstall.cli.examples import EXAMPLES, Example
+from fastinstall.cli.help import groups_of, spelled, usage, verb_of
 from fastinstall.cli.options import WISHES, Option
-from fastinstall.cli.parser import build_parser
+from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.errors import ExitCode
 from fastinstall.model.codec import encode
 from fastinstall.model.reference import table
@@ -35,6 +37,8 @@ DOCUMENTS: dict[str, str] = {
     "receipt": "`setup`, `apply`; also `share/fastinstall/receipt.json` in the environment",
     "doctor": "`doctor`",
     "doctor-all": "`doctor --all`",
+    "fleet": "`plan --hosts`, `build --hosts`; also `fleet.json` in the wheelhouse",
+    "collected": "`doctor --collect`",
     "bench": "`bench`",
     "bench-candidates": "`bench --list`",
     "build": "`build`",
@@ -47,6 +51,7 @@ DOCUMENTS: dict[str, str] = {
     "transactions": "`rollback --list`",
     "forgotten": "`rollback --forget`",
     "checks": "`doctor --list`",
+    "completion": "`completion`",
     "recipes": "`recipes list`",
     "error": "every verb that fails",
 }
@@ -61,19 +66,27 @@ VARIABLES: dict[str, str] = {
     "project of that tool, where it is not on PATH",
     "FASTINSTALL_HOME": "`bootstrap.sh`: where the tool's private environment goes",
     "FASTINSTALL_BOOTSTRAP_PYTHON": "`bootstrap.sh`: the interpreter that makes it (3.11 or later)",
+    "FASTINSTALL_PYTHON`, `FASTINSTALL_REQUIREMENT`, `FASTINSTALL_TOOL_HOME": "in scripts of `plan --format "
+    "sh`: the Python that an environment is made of, the tool as pip takes it, and where the tool goes",
     "VIRTUAL_ENV`, `CONDA_PREFIX": "the active environment, where no flag names one",
     "CI": "if set, nothing is ever asked",
     "NO_COLOR`, `FORCE_COLOR": "no colours; colours without a terminal",
+    "FASTINSTALL_PLAIN": "`1`: lines alone, as for `TERM=dumb`: no menus, no colours, no line that changes",
     "XDG_CACHE_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME": "where cache, logs and settings are",
     "PIP_*": "which package index is asked, as in pip's configuration files",
 }
+
+_SHARED = ("target", "wishes", "output")
+"""Groups of flags that several verbs have, told once."""
 
 _HEAD = """\
 # The command line
 
 This page is generated from the parser; do not edit it.
 
-`fastinstall VERB` and `python -m fastinstall VERB` are the same program; `fastinstall --version` tells which one."""
+`fastinstall VERB` and `python -m fastinstall VERB` are the same program; `fastinstall --version` tells which one.
+`fastinstall VERB --help` shows the usual flags on one screen, `--help-all` every flag. The same as a man page:
+[fastinstall.1](fastinstall.1), and for [the completion of a shell](../how-to/completion.md)."""
 
 _TARGET = """\
 ## Flags of many verbs
@@ -94,9 +107,11 @@ a variable before a key. Keys stand in `fastinstall.toml` in the working directo
 `~/.config/fastinstall/fastinstall.toml`; an unknown one is an error. A switch takes `1`, `true`, `yes`, `on` or their
 opposites.
 
-    level = "x86-64-v3"
-    require = ["jpeg", "tiff"]
-    guard = false
+```toml
+level = "x86-64-v3"
+require = ["jpeg", "tiff"]
+guard = false
+```
 
 Further variables:"""
 
@@ -126,9 +141,7 @@ def render_cli() -> str:
 
 
 def _verbs() -> dict[str, argparse.ArgumentParser]:
-    # argparse has no other way to list them.
-    actions = build_parser()._actions  # noqa: SLF001
-    return next(dict(action.choices) for action in actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
+    return {verb_of(verb): verb for verb in verbs_of(build_parser())}
 
 
 def _summary(verb: argparse.ArgumentParser) -> str:
@@ -138,39 +151,35 @@ def _summary(verb: argparse.ArgumentParser) -> str:
 
 def _group(verb: argparse.ArgumentParser, start: str) -> list[argparse.Action]:
     """The arguments of the group whose title begins with `start`."""
-    groups = (group for group in verb._action_groups if str(group.title).startswith(start))  # noqa: SLF001 (likewise)
-    return [action for group in groups for action in group._group_actions if action.dest != "help"]  # noqa: SLF001
+    return [action for title, actions in groups_of(verb) if title.startswith(start) for action in actions]
 
 
 def _verb(name: str, verb: argparse.ArgumentParser) -> str:
-    positional = _group(verb, "positional")
-    own = [*positional, *_group(verb, "options")]
-    shared = [group for group in ("target", "wishes") if _group(verb, group)]
-    usage = " ".join(("    fastinstall", name, *map(_positional, positional), "[FLAG...]"))
+    groups = list(groups_of(verb))
+    own = [action for title, actions in groups if not title.startswith(_SHARED) for action in actions]
+    shared = [start for start in _SHARED[:-1] if _group(verb, start)]
     also = f"Also the flags of the {' and the '.join(shared)}." if shared else ""
-    parts = (f"## fastinstall {name}", usage, verb.description or "", _flags(own), also)
+    call = _block("text", (usage(verb).removeprefix("usage: "),))
+    parts = (f"## fastinstall {name}", call, verb.description or "", _flags(own), also, _examples(EXAMPLES[name]))
     return "\n\n".join(part for part in parts if part)
 
 
+def _examples(examples: Sequence[Example]) -> str:
+    width = max(len(example.command) for example in examples)
+    return _block("text", (f"{example.command:<{width}}   # {example.says}" for example in examples))
+
+
+def _block(language: str, lines: Iterable[str]) -> str:
+    return "\n".join((f"```{language}", *lines, "```"))
+
+
 def _flags(actions: Iterable[argparse.Action]) -> str:
-    rows = [(_spelled(action), _meaning(action)) for action in actions if action.help or action.option_strings]
+    rows = [(f"`{spelled(action)}`", _meaning(action)) for action in actions if action.help or action.option_strings]
     return table(("flag", "means"), rows) if rows else ""
 
 
-def _spelled(action: argparse.Action) -> str:
-    if not action.option_strings:
-        return f"`{_positional(action)}`"
-    value = "" if action.nargs == 0 else " " + "|".join(map(str, action.choices or (action.metavar,)))
-    return ", ".join(f"`{flag}{value}`" for flag in action.option_strings)
-
-
-def _positional(action: argparse.Action) -> str:
-    name = "|".join(map(str, action.choices or (action.metavar,)))
-    return f"[{name}...]" if action.nargs == "*" else name
-
-
 def _meaning(action: argparse.Action) -> str:
-    default = action.default if isinstance(action.default, str) else ""
+    default = action.default if isinstance(action.default, str) and "default" not in (action.help or "") else ""
     return f"{action.help}; default: `{default}`" if default else str(action.help)
 
 

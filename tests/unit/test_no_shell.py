@@ -34,6 +34,7 @@ DOOR = {
 """Where a process is started: by a tuple of words."""
 KNOWN = {
     "build/statics.py": ("/bin/sh", "./configure"),  # a script of sh, run as one: its words are never text for a shell
+    "cli/verbs.py": ("bash", "zsh", "fish"),  # whose completion is printed; none of them is started
     "probes/conda_tool.py": ("/bin/sh", "/bin/bash", "/usr/bin/env"),  # what a first line may say; none of it is run
 }
 """Tuples that begin with the name of a shell."""

@@ -10,7 +10,7 @@ from fastinstall.cli.common import look_at, mend_or_tell, progress_for, refuse_t
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
-from fastinstall.cli.parser import EVERYTHING
+from fastinstall.cli.verbs import EVERYTHING
 from fastinstall.errors import ExitCode
 from fastinstall.model.codec import document, dump
 from fastinstall.model.environment import Environment

@@ -7,7 +7,7 @@ from fastinstall.cli.common import target_of
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.errors import DocumentError, UsageError
 
-VERBS = ("setup", "plan", "apply", "doctor", "rollback", "guard", "build", "bench", "inspect", "recipes")
+VERBS = ("setup", "plan", "apply", "doctor", "rollback", "guard", "build", "bench", "inspect", "recipes", "completion")
 
 
 def parsed(*words: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Namespace:
@@ -22,7 +22,7 @@ def toml(directory: Path, text: str) -> Path:
 
 def test_the_verbs_are_those_of_the_contract() -> None:
     help_text = build_parser().format_help()
-    assert all(f"    {verb} " in help_text for verb in VERBS)
+    assert all(f"  {verb} " in help_text for verb in VERBS)
 
 
 def test_no_verb_is_no_error_of_the_parser() -> None:

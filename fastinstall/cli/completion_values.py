@@ -1,0 +1,153 @@
+"""The command line as a completion sees it: verbs, flags, and what may stand behind each.
+
+Read from the parser, so that a script is never behind it. What a shell makes of it is not told here.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from enum import StrEnum
+
+from fastinstall.cli.completion_vocabulary import Vocabulary
+from fastinstall.cli.help import groups_of, verb_of
+from fastinstall.cli.parser import build_parser, verbs_of
+from fastinstall.model.immutable import immutable
+
+
+class Kind(StrEnum):
+    """What a shell offers for a value."""
+
+    WORDS = "words"
+    LIST = "list"
+    FILES = "files"
+    DIRECTORIES = "directories"
+    ENVIRONMENTS = "environments"
+    FREE = "free"
+
+
+@immutable
+class Value:
+    """What can be typed in one place.
+
+    Attributes:
+        kind: one of several words, some of them with commas between, a path, or anything.
+        name: as the help calls it.
+        words: of the first two kinds, each with what it means, or with nothing.
+    """
+
+    kind: Kind
+    name: str
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+@immutable
+class Flag:
+    """One flag.
+
+    Attributes:
+        names: its spellings, the short one first.
+        says: what it does.
+        value: what stands behind it; None for a switch.
+        optional: whether the value may be left out.
+        repeatable: whether it can be given more than once.
+    """
+
+    names: tuple[str, ...]
+    says: str
+    value: Value | None = None
+    optional: bool = False
+    repeatable: bool = False
+
+
+@immutable
+class Verb:
+    """One verb.
+
+    Attributes:
+        name: as it is typed.
+        says: what it does.
+        flags: in the order of its help.
+        first: its first argument; None where it takes none.
+        following: those after it, by the word that stands first; under "" whatever that is.
+    """
+
+    name: str
+    says: str
+    flags: tuple[Flag, ...]
+    first: Value | None = None
+    following: Mapping[str, Value] = field(default_factory=dict)
+
+
+_PATHS = {"DIR": Kind.DIRECTORIES, "FILE": Kind.FILES, "EXE": Kind.FILES}
+_LISTS = {"wish_levels", "wish_require", "wish_allow", "workload", "candidates", "bring"}
+_GRANTED = {("rollback", "wish_allow"): ("force-remove",), ("doctor", "wish_allow"): ("downgrade",)}
+_FOLLOWING = {"guard": {"check": "files"}, "recipes": {"show": "recipes", "check": "files"}}
+
+
+def verbs(vocabulary: Vocabulary) -> tuple[Verb, ...]:
+    """Every verb, in the order of the help.
+
+    Args:
+        vocabulary: the words that the parser itself does not know.
+    """
+    return tuple(_verb(parser, vocabulary) for parser in verbs_of(build_parser()))
+
+
+def _verb(parser: argparse.ArgumentParser, vocabulary: Vocabulary) -> Verb:
+    name = verb_of(parser)
+    actions = [action for _, actions in groups_of(parser) for action in actions]
+    positional = [action for action in actions if not action.option_strings]
+    first = _value(positional[0], name, vocabulary) if positional else None
+    return Verb(
+        name=name,
+        says=(parser.description or "").removesuffix("."),
+        flags=(*_flags(actions, name, vocabulary), *_HELP),
+        first=first,
+        following=_following(name, positional, first, vocabulary),
+    )
+
+
+def _flags(actions: list[argparse.Action], verb: str, vocabulary: Vocabulary) -> Iterator[Flag]:
+    for action in actions:
+        if action.option_strings:
+            yield Flag(
+                names=tuple(action.option_strings),
+                says=action.help or "",
+                value=None if action.nargs == 0 else _value(action, verb, vocabulary),
+                optional=action.nargs == "?",
+                repeatable=isinstance(action.default, list),
+            )
+
+
+def _value(action: argparse.Action, verb: str, vocabulary: Vocabulary) -> Value:
+    name = str(action.metavar or action.dest).rstrip(".").rstrip(",")
+    if action.choices:
+        return Value(kind=Kind.WORDS, name=action.dest, words=dict.fromkeys(map(str, action.choices), ""))
+    if action.dest == "prefix":
+        return Value(kind=Kind.ENVIRONMENTS, name=name)
+    if action.dest in vocabulary:
+        known = vocabulary[action.dest]
+        granted = _GRANTED.get((verb, action.dest), tuple(known))
+        kind = Kind.LIST if action.dest in _LISTS else Kind.WORDS
+        return Value(kind=kind, name=name, words={word: known[word] for word in granted})
+    kinds = [kind for start, kind in _PATHS.items() if name.startswith(start) or name.endswith(f"|{start}")]
+    return Value(kind=kinds[-1] if kinds else Kind.FREE, name=name)
+
+
+def _following(
+    verb: str, positional: list[argparse.Action], first: Value | None, vocabulary: Vocabulary
+) -> dict[str, Value]:
+    """What stands behind the first argument: the files of `guard check`, one more check of `doctor`."""
+    if first is not None and positional[0].nargs == "*":
+        return {"": first}
+    files = Value(kind=Kind.FILES, name="FILE")
+    return {
+        word: files if what == "files" else Value(kind=Kind.WORDS, name="NAME", words=vocabulary["wish_recipe"])
+        for word, what in _FOLLOWING.get(verb, {}).items()
+    }
+
+
+_HELP = (
+    Flag(names=("-h", "--help"), says="the usual flags, with examples"),
+    Flag(names=("--help-all",), says="every flag, in full words"),
+)
