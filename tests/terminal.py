@@ -17,7 +17,7 @@ from pathlib import Path
 import pyte
 
 COLUMNS, ROWS = 80, 24
-ENTER, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[B", "\x03", "\x04"
+ENTER, UP, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[A", "\x1b[B", "\x03", "\x04"
 
 # A session of its own takes the first terminal that it opens as the one whose Ctrl-C reaches it.
 _ADOPT = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
@@ -27,8 +27,8 @@ _SECONDS = 120.0
 class _Screen(pyte.HistoryScreen):
     """Answers the questions that programs ask a terminal (where is the cursor?)."""
 
-    def __init__(self, master: int) -> None:
-        super().__init__(COLUMNS, ROWS, history=2000)
+    def __init__(self, master: int, columns: int) -> None:
+        super().__init__(columns, ROWS, history=2000)
         self._master = master
 
     def write_process_input(self, data: str) -> None:
@@ -37,32 +37,43 @@ class _Screen(pyte.HistoryScreen):
 
 @dataclass(kw_only=True)
 class Terminal:
-    """A program that runs in a terminal of 80 columns.
+    """A program that runs in a terminal.
 
     Attributes:
         process: the program.
         master: the person's end.
+        columns: how wide it is.
         raw: every byte that came.
     """
 
     process: "subprocess.Popen[bytes]"
     master: int
+    columns: int = COLUMNS
     raw: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
-        self._screen = _Screen(self.master)
+        self._screen = _Screen(self.master, self.columns)
         self._stream = pyte.ByteStream(self._screen)
 
     @property
     def text(self) -> str:
         """What stands on the screen, and above it."""
-        above = ["".join(line[column].data for column in range(COLUMNS)) for line in self._screen.history.top]
+        above = ["".join(line[column].data for column in range(self.columns)) for line in self._screen.history.top]
         return "\n".join(line.rstrip() for line in (*above, *self._screen.display)).rstrip()
 
     @property
     def words(self) -> str:
         """The same in one line, as if no line had been broken."""
         return " ".join(self.text.split())
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows of the screen."""
+        return [row.rstrip() for row in self._screen.display]
+
+    def listen(self, seconds: float = 0.2) -> None:
+        """Take in what comes within some time."""
+        self._read(time.monotonic() + seconds)
 
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
@@ -99,16 +110,24 @@ class Terminal:
 
 
 def terminal(
-    *arguments: str | Path, variables: Mapping[str, str], directory: Path, stdout: Path | None = None
+    *arguments: str | Path,
+    variables: Mapping[str, str],
+    directory: Path,
+    stdout: Path | None = None,
+    columns: int = COLUMNS,
 ) -> AbstractContextManager[Terminal]:
     """Run fastinstall in a terminal, like `python_in_terminal`."""
     words = ("-m", "fastinstall", *arguments)
-    return python_in_terminal(*words, variables=variables, directory=directory, stdout=stdout)
+    return python_in_terminal(*words, variables=variables, directory=directory, stdout=stdout, columns=columns)
 
 
 @contextmanager
 def python_in_terminal(
-    *arguments: str | Path, variables: Mapping[str, str], directory: Path, stdout: Path | None = None
+    *arguments: str | Path,
+    variables: Mapping[str, str],
+    directory: Path,
+    stdout: Path | None = None,
+    columns: int = COLUMNS,
 ) -> Iterator[Terminal]:
     """Run the Python of the tests in a terminal; it is killed where the block leaves it running.
 
@@ -117,9 +136,10 @@ def python_in_terminal(
         variables: its environment.
         directory: where it runs.
         stdout: a file that takes the results; None for the terminal.
+        columns: how wide the terminal is.
     """
     master, slave = pty.openpty()
-    ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
     results = stdout.open("wb") if stdout is not None else None
     argv = (sys.executable, "-c", _ADOPT, sys.executable, *arguments)
     process = subprocess.Popen(
@@ -135,7 +155,7 @@ def python_in_terminal(
     if results is not None:
         results.close()
     try:
-        yield Terminal(process=process, master=master)
+        yield Terminal(process=process, master=master, columns=columns)
     finally:
         process.kill()
         process.wait(timeout=10)

@@ -1,17 +1,22 @@
-"""Questions to a person at a terminal: menus by questionary, or plain lines where the terminal knows only these."""
+"""Questions to a person at a terminal: menus by questionary, or plain lines where the terminal knows only these.
+
+No character beyond ASCII is written, whatever the terminal says that it can show.
+"""
 
 import sys
-import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.page import harmless
+from fastinstall.cli.page import Page, harmless
+from fastinstall.rules.secrets import redacted
 
 if TYPE_CHECKING:
     from questionary import Question
 
 _POINTER = 6
+_ROOM = 24
+"""Columns of a question's line that are not its own: mark, instruction, a short answer."""
 
 
 class Asker(Protocol):
@@ -21,13 +26,21 @@ class Asker(Protocol):
         """Ask yes or no."""
         ...
 
-    def chosen(self, question: str, answers: Mapping[str, str], *, default: str | None = None) -> str:
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
         """Ask for one of several answers.
 
         Args:
             question: one sentence.
             answers: value to label, in order.
             default: the value that is marked first; None for the first one.
+            meanings: value to a sentence about it, for those that need one.
         """
         ...
 
@@ -38,69 +51,155 @@ class Asker(Protocol):
 
 def asker_for(console: Console) -> Asker:
     """How questions are asked on this terminal."""
-    return Lines() if console.lines_only else Menus(console)
+    return Lines(console.err, console.known) if console.lines_only else Menus(console)
 
 
 class Menus:
     """Arrow keys and Enter, on stderr, so that stdout holds results alone."""
 
     def __init__(self, console: Console) -> None:
-        self._page = console.err
+        self._console = console
 
     def confirmed(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         import questionary  # noqa: PLC0415 (only for a person)
 
-        return bool(_answer(questionary.confirm(question, default=default, **self._terminal())))
+        asked = self._asked(question, "Yes or no?")
+        return bool(_answer(questionary.confirm(asked, default=default, **self._terminal())))
 
-    def chosen(self, question: str, answers: Mapping[str, str], *, default: str | None = None) -> str:
-        """Ask for one of several answers."""
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
+        """Ask for one of several answers; what they mean stands above the menu."""
         import questionary  # noqa: PLC0415
 
-        room = (self._page.width or 80) - _POINTER
+        if meanings:
+            self._console.talk("\n".join(_explained(answers, meanings, self._console.err)))
+        room = (self._console.err.width or 80) - _POINTER
         choices = [
-            questionary.Choice(title=textwrap.shorten(label, room, placeholder=" ..."), value=value)
-            for value, label in answers.items()
+            questionary.Choice(title=shortened(self._fit(label), room), value=value) for value, label in answers.items()
         ]
-        return str(_answer(questionary.select(question, choices=choices, default=default, **self._terminal())))
+        asked = questionary.select(
+            self._asked(question, "Which?"),
+            choices=choices,
+            default=default if default in answers else None,
+            pointer=">",
+            instruction="(arrow keys, Enter)",
+            **self._terminal(),
+        )
+        return str(_answer(asked))
 
     def typed(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
         import questionary  # noqa: PLC0415
 
-        return str(_answer(questionary.text(question, default=default, **self._terminal()))).strip()
+        asked = self._asked(question, "Your answer:")
+        return str(_answer(questionary.text(asked, default=default, **self._terminal()))).strip()
+
+    def _asked(self, question: str, short: str) -> str:
+        """The question; where a line is too narrow for it and its answer, it is said before, and `short` is asked."""
+        page = self._console.err
+        if len(question) + _ROOM <= (page.width or 80):
+            return self._fit(question)
+        self._console.talk("\n".join(page.lines(question, style="bold")))
+        return short
+
+    def _fit(self, text: str) -> str:
+        return fit(text, self._console.known)
 
     def _terminal(self) -> dict[str, Any]:
         from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
 
-        depth = None if self._page.colour else ColorDepth.MONOCHROME
+        depth = None if self._console.err.colour else ColorDepth.MONOCHROME
         return {"output": create_output(stdout=sys.stderr), "color_depth": depth}
 
 
 class Lines:
-    """A number or a word and Enter, without a single escape code."""
+    """A number or a word and Enter, without a single escape code; each state is a line that ends.
+
+    Args:
+        page: how lines are broken.
+        known: secrets by their value, never printed.
+    """
+
+    def __init__(self, page: Page, known: tuple[str, ...] = ()) -> None:
+        self._page = page
+        self._known = known
 
     def confirmed(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         words = {"": default, "y": True, "yes": True, "n": False, "no": False}
-        while (answer := _line(f"{question} ({'Y/n' if default else 'y/N'}) ").lower()) not in words:
-            _say("Answer y or n.\n")
+        while (answer := self._line(f"{question} ({'Y/n' if default else 'y/N'}) ").lower()) not in words:
+            self._say("Answer y or n.\n")
         return words[answer]
 
-    def chosen(self, question: str, answers: Mapping[str, str], *, default: str | None = None) -> str:
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
         """Ask for one of several answers."""
         values = list(answers)
         usual = values.index(default) + 1 if default in values else 1
-        _say("".join(f"  {number}) {label}\n" for number, label in enumerate(answers.values(), start=1)))
+        for number, (value, label) in enumerate(answers.items(), start=1):
+            meaning = (meanings or {}).get(value)
+            text = f"{label}: {meaning}" if meaning else label
+            first = f"  {number:>{len(str(len(values)))}}) "
+            self._say("".join(f"{line}\n" for line in self._page.lines(text, first=first, rest=" " * len(first))))
         while True:
-            answer = _line(f"{question} (1 to {len(values)}, Enter for {usual}) ") or str(usual)
+            answer = self._line(f"{question} (1 to {len(values)}, Enter for {usual}) ") or str(usual)
             if answer.isdecimal() and 1 <= int(answer) <= len(values):
                 return values[int(answer) - 1]
-            _say(f"Answer with a number from 1 to {len(values)}.\n")
+            self._say(f"Answer with a number from 1 to {len(values)}.\n")
 
     def typed(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
-        return _line(f"{question} (Enter for {default}) " if default else f"{question} ") or default
+        return self._line(f"{question} (Enter for {default}) " if default else f"{question} ") or default
+
+    def _line(self, prompt: str) -> str:
+        self._say(prompt)
+        line = sys.stdin.readline()
+        if not line:
+            raise KeyboardInterrupt
+        return line.strip()
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(fit(text, self._known))
+        sys.stderr.flush()
+
+
+def shortened(text: str, room: int) -> str:
+    """A label in at most `room` columns; what does not fit is taken from its end."""
+    return text if len(text) <= room else text[: max(room - 4, 1)].rstrip() + " ..."
+
+
+def fit(text: str, known: tuple[str, ...] = ()) -> str:
+    """A text as stderr can show it: no secret, nothing that steers a terminal, escapes for what it cannot encode."""
+    encoding = sys.stderr.encoding or "ascii"
+    return harmless(redacted(text, known)).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _explained(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
+    """Every answer with its sentence, in columns."""
+    width = max((len(answers[value]) for value in meanings if value in answers), default=0)
+    wide = page.width is not None and width > page.width // 3
+    yield ""
+    for value, label in answers.items():
+        if not (meaning := meanings.get(value)):
+            continue
+        if wide:
+            yield f"  {label}"
+            yield from page.lines(meaning, first="      ", rest="      ")
+        else:
+            yield from page.lines(meaning, first=f"  {label:<{width}}  ", rest=" " * (width + 4))
 
 
 def _answer(question: "Question") -> object:
@@ -108,16 +207,3 @@ def _answer(question: "Question") -> object:
         return question.unsafe_ask()
     except EOFError:
         raise KeyboardInterrupt from None
-
-
-def _line(prompt: str) -> str:
-    _say(prompt)
-    line = sys.stdin.readline()
-    if not line:
-        raise KeyboardInterrupt
-    return line.strip()
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(harmless(text))
-    sys.stderr.flush()

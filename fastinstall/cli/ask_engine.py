@@ -1,17 +1,18 @@
 """The question who installs into a conda environment: an engine for conda packages, or nobody that conda knows of."""
 
 from fastinstall.cli.ask import Asker
+from fastinstall.cli.ask_back import Menu, chosen_or_back
 from fastinstall.model.conda import Engine
 from fastinstall.model.facts import Facts
 from fastinstall.model.wish import Wish
 from fastinstall.rules.conda_engine import available_engines, is_conda
 
 _NAMES = {Engine.CONDA: "conda", Engine.RATTLER: "py-rattler"}
-_PIP = "pip: a plain wheel, which conda overwrites sooner or later"
+_PIP = "a plain wheel, which conda overwrites sooner or later without a word"
 
 
-def ask_engine(asker: Asker, facts: Facts, wish: Wish) -> Engine:
-    """What `Wish.engine` takes; asked in conda environments only.
+def ask_engine(asker: Asker, facts: Facts, wish: Wish) -> Engine | None:
+    """What `Wish.engine` takes, asked in conda environments only; None where the person goes back.
 
     Args:
         asker: how to ask.
@@ -21,12 +22,17 @@ def ask_engine(asker: Asker, facts: Facts, wish: Wish) -> Engine:
     there = available_engines(facts)
     if not is_conda(facts):
         return wish.engine
-    answers = {Engine.AUTO: f"auto: {_NAMES[there[0]]}, as conda packages"} if there else {}
-    answers |= {engine: f"{engine}: conda packages, by {_told(engine, facts)}" for engine in there}
-    answers[Engine.PIP] = _PIP
-    default = wish.engine if wish.engine in answers else None
-    answer = asker.chosen("Who installs it?", {str(name): text for name, text in answers.items()}, default=default)
-    return Engine(answer)
+    meanings = {Engine.AUTO: f"{_NAMES[there[0]]}, as conda packages that conda itself knows of"} if there else {}
+    meanings |= {engine: f"conda packages, by {_told(engine, facts)}" for engine in there}
+    meanings[Engine.PIP] = _PIP
+    menu = Menu(
+        question="Who installs it?",
+        answers={str(name): str(name) for name in meanings},
+        meanings={str(name): text for name, text in meanings.items()},
+        default=wish.engine if wish.engine in meanings else None,
+    )
+    answer = chosen_or_back(asker, menu)
+    return None if answer is None else Engine(answer)
 
 
 def _told(engine: Engine, facts: Facts) -> str:

@@ -12,6 +12,9 @@ from fastinstall.cli.streams import UnwrittenError, put
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import redacted
 
+PLAIN = "FASTINSTALL_PLAIN"
+"""The variable that asks for lines alone."""
+
 _NARROWEST = 40
 _USUAL = 80
 
@@ -95,8 +98,12 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
 
 
 def is_dumb(variables: Mapping[str, str]) -> bool:
-    """Whether the terminal says that it understands no escape codes, or says nothing."""
-    return variables.get("TERM", "") in ("", "dumb", "unknown")
+    """Whether a terminal is to get lines alone: it understands no escape codes, or FASTINSTALL_PLAIN asks for it.
+
+    The second is for screen readers, by which no terminal can be told: no cursor is moved, and every state is a line.
+    """
+    asked = variables.get(PLAIN, "").lower() not in ("", "0", "no", "false", "off")
+    return asked or variables.get("TERM", "") in ("", "dumb", "unknown")
 
 
 def can_ask(variables: Mapping[str, str], stdin: TextIO | None, stderr: TextIO) -> bool:

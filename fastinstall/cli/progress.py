@@ -1,13 +1,24 @@
-"""Events as a person sees them: a bar with remaining time on a terminal, plain lines elsewhere."""
+"""Events as a person sees them: a live line with remaining time on a terminal, plain lines elsewhere.
 
+Where a terminal knows only lines, or a screen reader reads them, a line tells every so often how it stands.
+"""
+
+import threading
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from fastinstall.cli.ask import fit
 from fastinstall.cli.console import Console
-from fastinstall.model.event import Event, Finished, Noted, Progressed, Started
+from fastinstall.cli.progress_line import State, heard, line_of, said
+from fastinstall.model.event import Event, Finished, Foretold, Noted, Progressed, Started
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.live import Live
+    from rich.text import Text
+
+_PATIENCE = 10.0
+_FRAMES = 4
 
 
 class ProgressLines:
@@ -27,7 +38,7 @@ class ProgressLines:
                 self._tell(f"warning: {event.message}", "warning")
             case Noted():
                 self._tell(event.message)
-            case Progressed():
+            case Progressed() | Foretold():
                 return
 
     def __enter__(self) -> Self:
@@ -43,59 +54,118 @@ class ProgressLines:
         self._console.talk("\n".join(self._console.err.lines(text, rest="  ", style=style)))
 
 
-class ProgressBar(ProgressLines):
-    """Lines, and below them one bar while the units of a stage are counted."""
+class ProgressSentences(ProgressLines):
+    """Lines, and where nothing is heard for a while, one that says what goes on and how long it will take.
 
-    def __init__(self, console: Console) -> None:
+    Args:
+        console: where to say it.
+        patience: seconds without a line.
+    """
+
+    def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
         super().__init__(console)
-        self._live: Progress | None = None
-        self._task: TaskID | None = None
-        self._stage = ""
+        self._patience = patience
+        self._state = State()
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._over = False
+        self._thread: threading.Thread | None = None
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
-        if isinstance(event, Progressed):
-            self._advance(event)
-        else:
-            self._stop()
+        with self._lock:
+            self._state = heard(self._state, event, time.monotonic())
             super().__call__(event)
+        if not isinstance(event, Progressed | Foretold):
+            self._news.set()
+        if self._thread is None and self._state.end is not None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away, and show the cursor again."""
-        self._stop()
+        """Say nothing any more."""
+        self._over = True
+        self._news.set()
+        if self._thread is not None:
+            self._thread.join()
 
-    def _advance(self, event: Progressed) -> None:
-        if not event.total or event.done >= event.total:
-            self._stop()
-            return
-        if self._live is None or self._stage != event.stage:
-            self._stop()
-            self._start(event)
-        if self._live is not None and self._task is not None:
-            self._live.update(self._task, completed=event.done)
+    def _watch(self) -> None:
+        while not self._over:
+            if self._news.wait(self._patience):
+                self._news.clear()
+                continue
+            with self._lock:
+                if self._state.stage:
+                    self._tell(said(self._state, time.monotonic()))
 
-    def _start(self, event: Progressed) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (only where a bar is shown)
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+class ProgressBar(ProgressLines):
+    """Lines, and below them one that is alive while something goes on whose end can be told."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._state = State()
+        self._live: Live | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        with self._lock:
+            self._state = heard(self._state, event, time.monotonic())
+            if not isinstance(event, Progressed | Foretold):
+                self._stop()
+                super().__call__(event)
+            self._show()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the line away, and show the cursor again."""
+        with self._lock:
+            self._state = State()
+            self._stop()
+
+    def _show(self) -> None:
+        state = self._state
+        told = state.total > state.done or (state.stage and (state.end is not None or state.overdue))
+        if not told:
+            self._stop()
+        elif self._live is None:
+            self._start()
+
+    def _start(self) -> None:
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (only where something is alive)
+        from rich.live import Live  # noqa: PLC0415
 
         page = self._console.err
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        terminal = RichConsole(stderr=True, no_color=not page.colour, width=page.width)
-        self._live = Progress(*columns, console=terminal, transient=True)
-        self._live.start()
-        self._task = self._live.add_task(event.stage, total=event.total)
-        self._stage = event.stage
+        terminal = RichConsole(stderr=True, no_color=not page.colour, width=page.width, highlight=False)
+        self._live = Live(
+            get_renderable=self._line,
+            console=terminal,
+            transient=True,
+            refresh_per_second=_FRAMES,
+            redirect_stdout=False,  # results are never laid out anew
+            redirect_stderr=False,
+        )
+        self._live.start(refresh=True)
+
+    def _line(self) -> "Text":
+        from rich.text import Text  # noqa: PLC0415
+
+        width = (self._console.err.width or 80) - 1
+        text = fit(line_of(self._state, time.monotonic(), width=width), self._console.known)
+        return Text(text, no_wrap=True, overflow="crop")
 
     def _stop(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
-        self._stage = ""
 
 
 def progress_listener(console: Console) -> ProgressLines:
     """A listener for stderr, to be entered before its first event and left after its last."""
-    bar = console.err.width is not None and not console.lines_only
-    return ProgressBar(console) if bar else ProgressLines(console)
+    if console.err.width is None:
+        return ProgressLines(console)
+    return ProgressSentences(console) if console.lines_only else ProgressBar(console)

@@ -1,26 +1,21 @@
-"""The recipes side by side as text, and as answers of a menu."""
+"""The recipes side by side, as answers of a menu."""
 
 from collections.abc import Iterator, Sequence
 
 from fastinstall.api.comparing import Offer
-from fastinstall.cli.page import Page, joined
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.advisories import count_by_severity
-
-
-def offers_text(offers: Sequence[Offer], page: Page) -> str:
-    """For each recipe its version, what is known against it, and how fast it is."""
-    lines: list[str] = []
-    for offer in offers:
-        lines += page.lines(f"{_named(offer.recipe)}: {offer.recipe.summary}", rest="  ", style="bold")
-        for sentence in _sentences(offer):
-            lines += page.lines(sentence, first="     ", rest="       ")
-    return joined(lines)
+from fastinstall.rules.figures import GEOMEANS
 
 
 def offer_answers(offers: Sequence[Offer]) -> dict[str, str]:
-    """Name of a recipe to one line about it, in the order of the offers."""
-    return {offer.recipe.name: f"{_named(offer.recipe)}: {_version(offer)}" for offer in offers}
+    """Name of a recipe to its label in a menu, in the order of the offers."""
+    return {offer.recipe.name: _named(offer.recipe) for offer in offers}
+
+
+def offer_meanings(offers: Sequence[Offer]) -> dict[str, str]:
+    """Name of a recipe to what is known of it, in the order of the offers."""
+    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_sentences(offer))) for offer in offers}
 
 
 def _sentences(offer: Offer) -> Iterator[str]:
@@ -49,9 +44,10 @@ def _advisories(offer: Offer) -> str:
 
 def _speed(offer: Offer) -> str:
     code = _code(offer.recipe)
-    if offer.speed is None:
-        return code
-    return f"{code}; measured here: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
+    if offer.speed is not None:
+        return f"{code}; measured here: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
+    figure = GEOMEANS.get(offer.recipe.name)
+    return f"{code}; measured elsewhere: {figure}" if figure else code
 
 
 def _code(recipe: Recipe) -> str:

@@ -1,57 +1,35 @@
-"""The wizard: what was detected, the plan, Proceed / Customize / Cancel. Only for a person at a terminal."""
+"""The wizard: environment, facts, plan, Proceed / Customize / Cancel. Only for a person at a terminal."""
 
-from dataclasses import field, replace
 from pathlib import Path
 
-from fastinstall.api.comparing import Offer, compare_recipes
+from fastinstall.api.foretelling import expected
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import facts_for, plan
 from fastinstall.api.session import Session
 from fastinstall.api.setup import recover_first
 from fastinstall.api.target import Target
 from fastinstall.cli.ask import Asker, asker_for
-from fastinstall.cli.ask_engine import ask_engine
-from fastinstall.cli.ask_levels import ask_levels
 from fastinstall.cli.consent import with_risks_accepted
 from fastinstall.cli.console import Console
+from fastinstall.cli.progress_line import about
 from fastinstall.cli.render import error_text
 from fastinstall.cli.render_facts import facts_text
-from fastinstall.cli.render_offers import offer_answers, offers_text
 from fastinstall.cli.render_plan import plan_text
+from fastinstall.cli.wizard_memory import Memory
+from fastinstall.cli.wizard_menu import customised
+from fastinstall.cli.wizard_talk import Talk
+from fastinstall.cli.wizard_target import CANCELLED, Chooser, is_left_open
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.conda import Engine
-from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
-from fastinstall.model.wish import LinkMode, Wish
-from fastinstall.probes.environment import active_prefixes
-from fastinstall.rules.conda_engine import is_conda
+from fastinstall.model.wish import Wish
 
-_PROCEED, _CUSTOMIZE, _CANCEL = "Proceed", "Customize", "Cancel"
-_LINKS = {
-    LinkMode.BUNDLE: "bundle: libraries inside the package, so that nobody can change them",
-    LinkMode.SYSTEM: "system: the libraries of the operating system",
-    LinkMode.ENV: "env: the libraries of this environment",
+_PROCEED, _CUSTOMIZE, _BACK, _CANCEL = "Proceed", "Customize", "Back", "Cancel"
+_MEANINGS = {
+    _CUSTOMIZE: "change something: version, CPU level, libraries, guard ...",
+    _BACK: "choose another environment",
+    _CANCEL: "change nothing",
 }
-
-
-@immutable
-class _Talk:
-    """Who is talked to, and about which target; the facts are those that were shown."""
-
-    session: Session
-    target: Target
-    facts: Facts
-    asker: Asker
-    console: Console
-    offers: list[Offer] = field(default_factory=list)
-
-    def compared(self, wish: Wish) -> list[Offer]:
-        """The recipes side by side; looked up and shown when they are first asked for."""
-        if not self.offers:
-            self.offers.extend(compare_recipes(self.session, self.target, self.facts, wish))
-            self.console.talk(offers_text(self.offers, self.console.err))
-        return self.offers
 
 
 def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console) -> Plan:
@@ -59,76 +37,100 @@ def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console)
 
     Raises:
         RefusedError: they cancelled, or nothing suits this machine or this environment.
-        KeyboardInterrupt: they interrupted a question; nothing was changed.
+        KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
     """
     asker = asker_for(console)
-    meant = _target(session, target, asker)
-    recover_first(session, meant)
-    facts = facts_for(session, meant, recipe_named(session, wish.recipe))
-    console.talk(facts_text(facts, console.err))
-    talk = _Talk(session=session, target=meant, facts=facts, asker=asker, console=console)
-    made, shown = plan(session, meant, wish), None
-    while made.steps:
-        if made is not shown:
-            console.talk(plan_text(made, console.err))
-        shown = made
-        answer = asker.chosen("What now?", {_PROCEED: _PROCEED, _CUSTOMIZE: _CUSTOMIZE, _CANCEL: _CANCEL})
-        if answer == _CANCEL:
-            raise RefusedError("cancelled; nothing was changed")
-        if answer == _CUSTOMIZE:
-            made = _customized(talk, made)
-        elif (agreed := with_risks_accepted(made, asker)) is not None:
-            return agreed
-    return made
-
-
-def _target(session: Session, target: Target, asker: Asker) -> Target:
-    if target.prefix or target.python or target.new:
-        return target
-    active = {str(prefix): f"{prefix} ({name})" for name, prefix in active_prefixes(session.variables).items()}
-    if len(active) == 1:
-        return target
-    if active:
-        return Target(prefix=Path(asker.chosen("Two environments are active. Which one is meant?", active)))
-    answers = {"new": "make a virtual environment for it", "name": "name an existing environment"}
-    if asker.chosen("No environment is active. Where should the fast stack go?", answers) == "new":
-        return Target(new=Path(asker.typed("Directory of the environment to make:", default="./fast-env")))
-    return Target(prefix=Path(asker.typed("Directory of the environment:")).expanduser())
-
-
-def _customized(talk: _Talk, made: Plan) -> Plan:
-    """Another plan, by other wishes; the one that was made where the others lead nowhere."""
+    is_named = bool(target.prefix or target.python or target.new)
+    chooser = Chooser(session=session, asker=asker, console=console, directory=Path.cwd())
+    meant = chooser.chosen() if is_left_open(target, session) else target
     while True:
-        wish = _other_wish(talk, made.wish)
-        try:
-            return plan(talk.session, talk.target, wish)
-        except (RefusedError, UsageError) as error:
-            talk.console.talk(error_text(error, talk.console.err))
-        if not talk.asker.confirmed("Customize again?"):
-            return made
+        memory = _opened(session, meant, wish, (asker, console))
+        with memory.told_at_interruption():
+            agreed = _Conversation(memory=memory, may_go_back=not is_named).agreed()
+        if agreed is not None:
+            return agreed
+        meant = chooser.chosen()
 
 
-def _other_wish(talk: _Talk, wish: Wish) -> Wish:
-    asker = talk.asker
-    name = asker.chosen("Which recipe?", offer_answers(talk.compared(wish)), default=wish.recipe)
-    version = wish.version if name == wish.recipe else None
-    version = asker.typed("Version of the source (empty: the newest that fits):", default=version or "") or None
-    level, levels = ask_levels(asker, recipe_named(talk.session, name), wish)
-    return replace(
-        wish,
-        recipe=name,
-        version=version,
-        level=level,
-        levels=levels,
-        link=LinkMode(
-            asker.chosen("Which libraries?", {str(mode): text for mode, text in _LINKS.items()}, default=wish.link)
-        ),
-        engine=(engine := ask_engine(asker, talk.facts, wish)),
-        guard=asker.confirmed(_guard_question(talk.facts, engine), default=wish.guard),
-    )
+def _opened(session: Session, target: Target, wish: Wish, person: tuple[Asker, Console]) -> Memory:
+    """Look at the target and show what was found."""
+    asker, console = person
+    recover_first(session, target)
+    facts = facts_for(session, target, recipe_named(session, wish.recipe))
+    console.talk(facts_text(facts, console.err))
+    return Memory(talk=Talk(session=session, target=target, facts=facts, asker=asker, console=console), before=wish)
 
 
-def _guard_question(facts: Facts, engine: Engine) -> str:
-    if is_conda(facts) and engine is not Engine.PIP:
-        return "Install the guards, which have conda keep it and notice a swap?"
-    return "Install the start-up guard, which notices a swap?"
+@immutable
+class _Conversation:
+    """About the plan for one target.
+
+    Attributes:
+        memory: what is kept of it.
+        may_go_back: whether another environment may be chosen.
+    """
+
+    memory: Memory
+    may_go_back: bool
+
+    def agreed(self) -> Plan | None:
+        """The plan that was agreed to, or one without steps; None where another environment is wanted."""
+        made, shown = self._first(), None
+        while made.steps:
+            if made is not shown:
+                self._talk.console.talk(plan_text(made, self._talk.console.err))
+            shown = made
+            answer = self._asked(made)
+            if answer == _CANCEL:
+                self.memory.forget()
+                raise RefusedError(CANCELLED)
+            if answer == _BACK:
+                return None
+            if answer == _CUSTOMIZE:
+                made = self._customised(made)
+            elif (agreed := with_risks_accepted(made, self._talk.asker)) is not None:
+                self.memory.keep(made.wish, at_work=True)
+                return agreed
+        self.memory.forget()
+        return made
+
+    @property
+    def _talk(self) -> Talk:
+        return self.memory.talk
+
+    def _first(self) -> Plan:
+        """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
+        wish = self.memory.resumed()
+        if wish != self.memory.before:
+            try:
+                return self._planned(wish)
+            except (RefusedError, UsageError) as error:
+                self._talk.console.talk(error_text(error, self._talk.console.err))
+                self.memory.forget()
+        return self._planned(self.memory.before)
+
+    def _planned(self, wish: Wish) -> Plan:
+        return plan(self._talk.session, self._talk.target, wish)
+
+    def _asked(self, made: Plan) -> str:
+        answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
+        meanings = {_PROCEED: f"carry it out: {_time(self._talk.session, made)}; it can be undone", **_MEANINGS}
+        shown = {name: name for name in answers}
+        return self._talk.asker.chosen("What now?", shown, meanings=meanings)
+
+    def _customised(self, made: Plan) -> Plan:
+        """Another plan, by other wishes; the one that was made where they are taken back."""
+        wish: Wish | None = made.wish
+        while (wish := customised(self._talk, wish or made.wish, self.memory.keep)) is not None:
+            try:
+                return self._planned(wish)
+            except (RefusedError, UsageError) as error:
+                self._talk.console.talk(error_text(error, self._talk.console.err))
+        self.memory.keep(made.wish)
+        return made
+
+
+def _time(session: Session, made: Plan) -> str:
+    seen = expected(session, made)
+    source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
+    return f"{about(seen.seconds)}, {source}"

@@ -45,7 +45,20 @@ class Noted:
     warning: bool = False
 
 
-Event = Started | Progressed | Finished | Noted
+@immutable
+class Foretold:
+    """How long all that is left will take, as far as can be told.
+
+    Attributes:
+        seconds: from this moment on; 0 when all is over; None where the stage takes longer than it ever did.
+        measured: whether earlier runs on this machine say so, and not the usual figures of another.
+    """
+
+    seconds: float | None
+    measured: bool
+
+
+Event = Started | Progressed | Finished | Noted | Foretold
 TAGGED = typing.get_args(Event)  # told apart by "kind" in documents
 Emit = Callable[[Event], None]
 

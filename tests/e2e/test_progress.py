@@ -11,11 +11,12 @@ PROGRAM = """
 import os, sys, time
 from fastinstall.cli.console import Console, is_dumb, page_for
 from fastinstall.cli.progress import progress_listener
-from fastinstall.model.event import Finished, Noted, Progressed, Started
+from fastinstall.model.event import Finished, Foretold, Noted, Progressed, Started
 
 page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
 with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:
     show(Started(stage="compile", message="compiling it"))
+    show(Foretold(seconds=40.0, measured=True))
     show(Progressed(stage="compile", done=0, total=0))
     show(Progressed(stage="compile", done=21, total=84))
     if sys.argv[1:] == ["slowly"]:
@@ -28,10 +29,11 @@ LINES = "compiling it\nwarning: something is odd\ncompiled it (3.2 s)"
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
-def test_a_terminal_shows_a_bar_with_counts_and_is_left_as_it_was(sandbox: Sandbox) -> None:
+def test_a_terminal_shows_a_bar_with_counts_and_what_is_left_and_is_left_as_it_was(sandbox: Sandbox) -> None:
     with _program(sandbox, "slowly") as shown:
-        shown.expect("compiling it compile")
-        shown.expect("21/84")
+        shown.expect("compiling it [#####...............] 21/84, about 40 s left in all")
+        shown.expect("21/84, about 35 s left in all")
+        assert shown.raw.isascii()
         shown.process.send_signal(signal.SIGINT)
         shown.end()
         assert "21/84" not in shown.text
@@ -48,6 +50,18 @@ def test_a_terminal_that_knows_only_lines_gets_lines(sandbox: Sandbox) -> None:
     with _program(sandbox, changes={"TERM": "dumb"}) as shown:
         assert shown.end() == 0
         assert shown.text == LINES
+        assert b"\x1b" not in shown.raw
+
+
+def test_there_a_line_tells_every_so_often_how_it_stands(sandbox: Sandbox) -> None:
+    program = PROGRAM.replace("with progress_listener(", "with ProgressSentences(patience=0.2, console=")
+    program = program.replace("import progress_listener", "import ProgressSentences")
+    variables = sandbox.variables({"TERM": "dumb"})
+    with python_in_terminal("-c", program, "slowly", variables=variables, directory=sandbox.root) as shown:
+        after = shown.expect("left in all", after=shown.expect("still compiling it, 21 of 84, "))
+        shown.expect("still compiling it, 21 of 84, ", after=after)
+        shown.process.send_signal(signal.SIGINT)
+        shown.end()
         assert b"\x1b" not in shown.raw
 
 

@@ -10,11 +10,10 @@ from conda_channel import CondaChannel
 from conda_environments import USUAL, NewEnvironment, builds
 from real_conda import RealConda
 from sandbox import Sandbox, tree_hash
-from terminal import CTRL_C, DOWN, ENTER, Terminal, terminal
+from terminal import CTRL_C, terminal
+from wizard_person import MENU, TOPICS, Person
 
 pytest_plugins = ("conda_fixtures",)
-
-MENU = "What now?"
 
 
 @pytest.fixture
@@ -27,16 +26,15 @@ def test_it_leads_by_py_rattler_to_a_package_of_condas_and_to_the_flags_that_ask
 ) -> None:
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
-        shown.expect(f"environment {prefix} (conda)")
-        shown.expect(f"conda {conda.version}, ")
-        shown.expect(f"conda package pillow-{channel.pillow}-")
-        after = shown.expect("make conda packages of it, linked by conda: pillow-13.0.0-simd_v2v3_")
-        after = shown.expect(MENU, after=after)
-        after = _customize(shown, after, engine="rattler")
-        after = shown.expect("make conda packages of it, linked by py-rattler: pillow-13.0.0-simd_v2v3_", after=after)
-        after = shown.expect(f"{channel.pillow}-py", after=after)
-        shown.expect(MENU, after=after)
-        shown.press(ENTER)
+        person = Person(shown=shown)
+        person.reads(f"environment {prefix} (conda)")
+        person.reads(f"conda {conda.version}, ")
+        person.reads(f"conda package pillow-{channel.pillow}-")
+        person.reads("make conda packages of it, linked by conda: pillow-13.0.0-simd_v2v3_")
+        _choose_engine(person, "rattler", guards="guards, which have conda keep it and notice a swap")
+        person.reads("make conda packages of it, linked by py-rattler: pillow-13.0.0-simd_v2v3_")
+        person.reads(f"{channel.pillow}-py")
+        person.chooses(MENU, "Proceed")
         assert shown.end() == 0, shown.text
         assert f"fastinstall setup --yes --prefix {prefix} --engine rattler".encode() in shown.raw
     assert builds(prefix)["pillow"].startswith("13.0.0 simd_v2v3_")
@@ -47,27 +45,22 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     before = tree_hash(prefix)
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
-        after = _customize(shown, shown.expect(MENU), engine="pip")
+        person = Person(shown=shown)
+        _choose_engine(person, "pip", guards="start-up guard, which notices a swap")
         assert "which conda overwrites sooner or later" in shown.words
-        after = shown.expect("as a wheel, which conda does not know of", after=after)
-        after = shown.expect("warning: --engine pip: conda does not know of what is put in", after=after)
-        shown.expect(MENU, after=after)
+        person.reads("as a wheel, which conda does not know of")
+        person.reads("warning: --engine pip: conda does not know of what is put in")
+        person.reads(MENU)
         shown.press(CTRL_C)
         assert shown.end() == 130
     assert tree_hash(prefix) == before
 
 
-def _customize(shown: Terminal, after: int, *, engine: str) -> int:
-    """Answer the questions of Customize; where the last one ends is returned."""
-    shown.press(DOWN, ENTER)
-    for question in ("Which recipe?", "Version of the source", "Which CPU level?", "Which libraries?"):
-        after = shown.expect(question, after=after)
-        shown.press(ENTER)
-    after = shown.expect("Who installs it?", after=after)
-    shown.press(*[DOWN] * ["auto", "conda", "rattler", "pip"].index(engine), ENTER)
-    guards = (
-        "start-up guard, which notices a swap" if engine == "pip" else "guards, which have conda keep it and notice a"
-    )
-    after = shown.expect(f"Install the {guards}", after=after)
-    shown.press("y")
-    return after
+def _choose_engine(person: Person, engine: str, *, guards: str) -> None:
+    """Customise who installs it, and look at the guards that this brings."""
+    person.chooses(MENU, "Customize")
+    person.chooses(TOPICS, "Installed by")
+    person.chooses("Who installs it?", engine)
+    person.chooses(TOPICS, "Guard")
+    person.chooses(f"Install the {guards}", "Back")
+    person.chooses(TOPICS, "Done")

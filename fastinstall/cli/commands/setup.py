@@ -1,9 +1,13 @@
 """`fastinstall setup`: plan, consent, carry out; a wizard where a person sits at a terminal."""
 
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from fastinstall.api.answers import forget
+from fastinstall.api.foretelling import foretelling
 from fastinstall.api.late import done_already
 from fastinstall.api.planning import plan
 from fastinstall.api.proven import carry_out_proven
@@ -14,7 +18,7 @@ from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccept
 from fastinstall.cli.main import Context
 from fastinstall.cli.render import report_text, speed_text
 from fastinstall.cli.render_plan import plan_text
-from fastinstall.errors import ExitCode, RefusedError
+from fastinstall.errors import ExitCode, LateInterruption, RefusedError
 from fastinstall.model.codec import document, dump
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import CreateEnvironment
@@ -38,8 +42,10 @@ def run(arguments: Namespace, context: Context) -> int:
                 tell_interruptions(agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
-    done, outcome = carry_out_proven(session, _meant(agreed), agreed, partial(_agreed, arguments, context))
+    with _keeping_answers(agreed, arguments, context), foretelling(session, agreed) as telling:
+        done, outcome = carry_out_proven(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
     with done_already(done.environment.prefix, done.verb):
+        forget(session, Path(done.environment.prefix))
         return finish(done, outcome, context, wizard=not arguments.yes)
 
 
@@ -60,6 +66,11 @@ def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) ->
     if not agreed.steps:
         console.data(agreed.summary)
         return ExitCode.OK
+    if wizard:
+        from fastinstall.cli.wizard_ending import ending_text  # noqa: PLC0415 (only for a person)
+
+        console.data(ending_text(agreed, outcome, console.out))
+        return ExitCode.OK
     if outcome.report is not None:
         console.data(report_text(outcome.report, console.out))
     if outcome.receipt.speed is not None:
@@ -67,8 +78,6 @@ def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) ->
         prefix = quote(agreed.environment.prefix)
         console.data(f"every operation, more of the slower ones among them: fastinstall bench --prefix {prefix}")
     console.data(f"done: {agreed.summary}")
-    if wizard:
-        console.data(f"the same again, without questions:\n  {equivalent_command(agreed)}")
     console.data(f"undo: fastinstall rollback --prefix {quote(agreed.environment.prefix)}")
     return ExitCode.OK
 
@@ -86,6 +95,17 @@ def _agreed(arguments: Namespace, context: Context, other: Plan) -> Plan:
     if arguments.yes and not context.console.json:
         context.console.talk(plan_text(other, context.console.err))
     return consent(other, arguments, context, equivalent_command(other))
+
+
+@contextmanager
+def _keeping_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
+    """Where a person interrupts the work, say what remains of it."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if not isinstance(interruption, LateInterruption) and agreed.steps and not arguments.yes:
+            context.console.talk("what was compiled is kept in the cache, and so are your answers: run the same again")
+        raise
 
 
 def _is_for_a_person(arguments: Namespace, context: Context) -> bool:

@@ -51,6 +51,11 @@ def test_a_terminal_that_knows_only_lines_is_told_by_its_name(term: str, *, dumb
     assert is_dumb({"TERM": term}) is dumb
 
 
+@pytest.mark.parametrize(("asked", "dumb"), [("1", True), ("yes", True), ("0", False), ("no", False), ("", False)])
+def test_a_screen_reader_gets_lines_by_a_variable(asked: str, *, dumb: bool) -> None:
+    assert is_dumb({**XTERM, "FASTINSTALL_PLAIN": asked}) is dumb
+
+
 def test_a_person_is_asked_only_at_a_terminal_and_never_in_continuous_integration() -> None:
     terminal, pipe = _Terminal(), io.StringIO()
     assert can_ask({}, terminal, terminal)

@@ -1,0 +1,37 @@
+"""Environments that are only looked at: the files that tell what is in them, and no interpreter."""
+
+import json
+from pathlib import Path
+
+
+def venv_by_hand(prefix: Path, python: str, *distributions: str, ours: str = "") -> Path:
+    """A virtual environment.
+
+    Args:
+        prefix: where.
+        python: its version.
+        distributions: "pillow-13.0.0", that it has.
+        ours: version of the pillow that a receipt speaks of.
+    """
+    _distributions(prefix, python, distributions)
+    (prefix / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {python}\n")
+    if ours:
+        receipt = prefix / "share" / "fastinstall" / "receipt.json"
+        receipt.parent.mkdir(parents=True)
+        receipt.write_text(json.dumps({"distribution": "pillow", "version": ours}))
+    return prefix
+
+
+def conda_by_hand(prefix: Path, python: str, *distributions: str) -> Path:
+    """An environment of conda's, likewise."""
+    _distributions(prefix, python, distributions)
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / f"python-{python}-h1_0_cpython.json").write_text("{}")
+    return prefix
+
+
+def _distributions(prefix: Path, python: str, distributions: tuple[str, ...]) -> None:
+    site = prefix / "lib" / f"python{python.rpartition('.')[0]}" / "site-packages"
+    site.mkdir(parents=True)
+    for name in distributions:
+        (site / f"{name}.dist-info").mkdir()

@@ -1,0 +1,16 @@
+"""A session of nobody's: with a home of the test, and no variable beside it."""
+
+from pathlib import Path
+
+from fastinstall.api.session import Session
+from fastinstall.system.resources import recipes_directory
+
+
+def a_session(home: Path, **variables: str) -> Session:
+    """What the outside world is to a test."""
+    return Session(
+        variables={"HOME": str(home), **variables},
+        recipe_directories=(recipes_directory(),),
+        tool_prefix=home / "tool",
+        tool_python=home / "tool" / "bin" / "python",
+    )

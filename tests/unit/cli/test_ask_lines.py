@@ -1,0 +1,69 @@
+"""Questions in lines: numbers, words, and no escape code, whatever the answers hold."""
+
+import io
+
+import pytest
+
+from fastinstall.cli.ask import Lines, shortened
+from fastinstall.cli.ask_back import Menu, chosen_or_back, typed_or_back
+from fastinstall.cli.page import Page
+
+ANSWERS = {"a": "first", "b": "second"}
+
+
+def _lines(monkeypatch: pytest.MonkeyPatch, typed: str, known: tuple[str, ...] = ()) -> Lines:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    return Lines(Page(width=40), known)
+
+
+def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = _lines(monkeypatch, "3\nsecond\n2\n")
+    assert (
+        lines.chosen("Which?", ANSWERS, meanings={"b": "a sentence that is too long for one line of 40 columns"}) == "b"
+    )
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "  1) first\n  2) second: a sentence that is too long\n     for one line of 40 columns\nWhich? (1 to 2,"
+    )
+    assert told.count("Answer with a number from 1 to 2.\n") == 2
+
+
+def test_enter_gives_what_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS, default="b") == "b"
+    assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS) == "a"
+    assert _lines(monkeypatch, "\n").typed("Where?", default="./here") == "./here"
+    assert _lines(monkeypatch, "\n").confirmed("Well?", default=False) is False
+    assert _lines(monkeypatch, "what\nYES\n").confirmed("Well?", default=False) is True
+
+
+def test_the_end_of_the_input_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _lines(monkeypatch, "").typed("Where?")
+
+
+def test_no_secret_and_nothing_that_steers_a_terminal_gets_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _lines(monkeypatch, "1\n", ("hunter2hunter2",)).chosen("Which?", {"a": "\x1b[2J hunter2hunter2"})
+    assert capsys.readouterr().err.startswith("  1) \\u001b[2J ***\n")
+
+
+def test_a_menu_and_a_text_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    menu = Menu(question="Which?", answers=ANSWERS, meanings={})
+    assert chosen_or_back(_lines(monkeypatch, "3\n"), menu) is None
+    assert chosen_or_back(_lines(monkeypatch, "2\n"), menu) == "b"
+    assert typed_or_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
+
+
+def test_a_text_that_makes_no_sense_is_explained_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints: list[str] = []
+    assert typed_or_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
+    assert len(complaints) == 1
+    assert typed_or_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
+
+
+@pytest.mark.parametrize(("room", "label"), [(20, "a label of words"), (12, "a label ..."), (3, "a ...")])
+def test_a_label_is_shortened_at_its_end(room: int, label: str) -> None:
+    assert shortened("a label of words", room) == label

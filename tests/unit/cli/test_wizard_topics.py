@@ -1,0 +1,134 @@
+"""Whatever a flag can ask for, the wizard can be asked for too, and each question can be taken back."""
+
+from pathlib import Path
+
+import pytest
+from asked_person import AskedPerson
+from builders import conda_facts, stock_facts
+from sessions import a_session
+
+from fastinstall.api.comparing import Offer
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.target import Target
+from fastinstall.cli.console import Console
+from fastinstall.cli.options import WISHES
+from fastinstall.cli.wizard_menu import customised
+from fastinstall.cli.wizard_talk import Talk
+from fastinstall.cli.wizard_topics import TOPICS
+from fastinstall.model.conda import Engine
+from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+
+BY_FIELD = {field: topic for topic in TOPICS for field in topic.fields}
+HERE = str(Path(__file__).parent)
+OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
+    "recipe": (("pillow",), "pillow"),
+    "version": (("12.2.0",), "12.2.0"),
+    "level": (("x86-64-v2",), "x86-64-v2"),
+    "levels": (("several", "x86-64-v2,x86-64-v4"), ("x86-64-v2", "x86-64-v4")),
+    "require": (("jpeg, nonsense", "jpeg, webp"), ("jpeg", "webp")),
+    "link": (("system",), LinkMode.SYSTEM),
+    "dist_name": (("pillow-simd",), "pillow-simd"),
+    "jobs": (("none", "0", "3"), 3),
+    "offline": (("yes",), True),
+    "wheelhouse": (("/nowhere/at/all", HERE), Path(HERE)),
+    "with_system_deps": (("yes",), True),
+    "toolchain": (("conda",), ToolchainSource.CONDA),
+    "engine": (("pip",), Engine.PIP),
+    "channels": (("https://user:word@host/channel", "conda-forge, mine"), ("conda-forge", "mine")),
+    "guard": (("no",), False),
+    "pin": (("yes",), True),
+    "upgrade": (("yes",), True),
+    "allow": (("downgrade",), (Risk.DOWNGRADE,)),
+}
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Talk:
+    session = a_session(tmp_path)
+    offers = [Offer(recipe=recipe_named(session, name), choice=None) for name in ("pillow-merged", "pillow")]
+    return Talk(
+        session=session,
+        target=Target(prefix=tmp_path),
+        facts=conda_facts(),
+        asker=AskedPerson(),
+        console=Console(quiet=True),
+        offers=offers,
+    )
+
+
+def _asking(talk: Talk, *answers: str) -> Talk:
+    return Talk(
+        session=talk.session,
+        target=talk.target,
+        facts=talk.facts,
+        asker=AskedPerson(*answers),
+        console=talk.console,
+        offers=talk.offers,
+    )
+
+
+def test_every_wish_that_has_a_flag_can_be_customised() -> None:
+    assert sorted(BY_FIELD) == sorted(option.field for option in WISHES)
+    assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
+
+
+@pytest.mark.parametrize("field", OTHERS)
+def test_each_takes_another_value_and_tells_it(talk: Talk, field: str) -> None:
+    answers, value = OTHERS[field]
+    topic = BY_FIELD[field]
+    wish = topic.ask(_asking(talk, *answers), Wish())
+    assert wish is not None
+    assert getattr(wish, field) == value
+    assert topic.told(wish) != topic.told(Wish())
+
+
+@pytest.mark.parametrize("field", OTHERS)
+def test_each_can_be_taken_back(talk: Talk, field: str) -> None:
+    assert BY_FIELD[field].ask(_asking(talk, "back"), Wish(version="1", jobs=2)) is None
+
+
+@pytest.mark.parametrize("field", ["version", "jobs", "wheelhouse", "require", "channels"])
+def test_what_is_typed_can_be_made_nothing_again(talk: Talk, field: str) -> None:
+    before = Wish(version="12.2.0", jobs=2, wheelhouse=Path(HERE), require=("jpeg",), channels=("mine",))
+    wish = BY_FIELD[field].ask(_asking(talk, "-"), before)
+    assert wish is not None
+    assert getattr(wish, field) == getattr(Wish(), field)
+
+
+def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: Talk) -> None:
+    wish = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Wish(version="1", levels=("x86-64-v2",)))
+    assert wish == Wish(recipe="pillow")
+
+
+def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: Talk) -> None:
+    before = Wish(allow=(Risk.VULNERABLE,))
+    added = BY_FIELD["allow"].ask(_asking(talk, "downgrade"), before)
+    assert added == Wish(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
+    assert BY_FIELD["allow"].ask(_asking(talk, "none"), before) == Wish()
+
+
+def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
+    assert {topic.fields[0] for topic in TOPICS if not topic.applies(stock_facts())} == {"engine", "channels"}
+
+
+def test_one_thing_is_changed_at_a_time_and_each_change_is_heard(talk: Talk) -> None:
+    heard: list[Wish] = []
+    asked = _asking(talk, "pin", "yes", "jobs", "back", "jobs", "3", "done")
+    assert customised(asked, Wish(), heard.append) == Wish(pin=True, jobs=3)
+    assert heard == [Wish(pin=True), Wish(pin=True, jobs=3)]
+
+
+def test_all_of_it_can_be_taken_back(talk: Talk) -> None:
+    assert customised(_asking(talk, "pin", "yes", "back"), Wish(), lambda _: None) is None
+
+
+def test_images_are_looked_at_and_change_no_wish(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Talk(
+        session=talk.session,
+        target=talk.target,
+        facts=talk.facts,
+        asker=AskedPerson("images", HERE, "images", "", "done"),
+        console=Console(),
+    )
+    assert customised(asked, Wish(), lambda _: None) == Wish()
+    assert "No images were found there." in capsys.readouterr().err

@@ -1,0 +1,16 @@
+"""Fixtures of the wizard's tests."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def short_root() -> Iterator[Path]:
+    """A directory whose path is as long as any other of its kind."""
+    made = Path(tempfile.mkdtemp(prefix="fi", dir="/tmp"))
+    yield made
+    shutil.rmtree(made)
