@@ -14,12 +14,15 @@ class Source:
         chassis: name of the distribution whose official wheel carries the built core.
         label: first part of the local version label of the wheel that is made ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
+        pythons: specifier over the minor versions of Python that any of these runs on; empty where that is not known.
+            The index decides; this tells it without one, for a fleet.
     """
 
     pypi: str
     chassis: str
     label: str
     versions: str = ""
+    pythons: str = ""
 
 
 @immutable

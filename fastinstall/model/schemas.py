@@ -8,10 +8,14 @@ from functools import partial
 from typing import Any
 
 from fastinstall.model.advisory import AdvisoryList
+from fastinstall.model.answers import Answers
 from fastinstall.model.bench import BenchReport
 from fastinstall.model.codec import dump, json_schema
+from fastinstall.model.collected import Collected
+from fastinstall.model.durations import Durations
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report, Survey
+from fastinstall.model.fleet import Fleet
 from fastinstall.model.guards import Guards
 from fastinstall.model.history import Transactions
 from fastinstall.model.locks import LockReport
@@ -28,9 +32,13 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": partial(json_schema, Plan, name="plan"),
     "doctor": partial(json_schema, Report, name="doctor"),
     "doctor-all": partial(json_schema, Survey, name="doctor-all"),
+    "fleet": partial(json_schema, Fleet, name="fleet"),
+    "collected": partial(json_schema, Collected, name="collected"),
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, BenchReport, name="bench"),
     "speed": partial(json_schema, SpeedTable, name="speed"),
+    "durations": partial(json_schema, Durations, name="durations"),
+    "answers": partial(json_schema, Answers, name="answers"),
     "guard": partial(json_schema, Guards, name="guard"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "merge": partial(json_schema, MergeReport, name="merge"),

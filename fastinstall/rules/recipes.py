@@ -125,6 +125,7 @@ def _source_problems(recipe: Recipe) -> Iterator[Problem]:
     if not _LABEL.fullmatch(recipe.source.label):
         yield "source.label", f"{recipe.source.label!r} is no local version label (a-z, 0-9, dots: PEP 440)"
     yield from specifier_problems(recipe.source.versions, "source.versions")
+    yield from specifier_problems(recipe.source.pythons, "source.pythons")
 
 
 def _name_problems(names: tuple[str, ...], key: str) -> Iterator[Problem]:

@@ -29,6 +29,10 @@ def run(arguments: Namespace, context: Context) -> int:
     """Examine an environment, a process or every environment; repair the first with --fix."""
     if arguments.list:
         return _list(context)
+    if arguments.collect is not None:
+        from fastinstall.cli.commands import doctor_collect  # noqa: PLC0415 (only with --collect)
+
+        return doctor_collect.run(arguments, context)
     _refuse_contradictions(arguments)
     session = session_of(context)
     outlet = open_outlet(arguments, context.console, session.now)
@@ -44,6 +48,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:
+    if arguments.hosts:
+        raise UsageError("--hosts says who should have a report", hint="name the reports too: --collect DIR")
     for named in ("--all", "--pid"):
         others = [other for other in (*_TARGETS, "--fix") if other != named]
         refuse_together(arguments, named, others)

@@ -46,6 +46,7 @@ def test_a_good_recipe_is_read_whole() -> None:
         ('["-O3", "-fwrapv"]', '["-O3"]\nadvisories_from = ["../x"]', "advisories_from[0]", "not a normalised name"),
         ('label = "simd"', 'label = "SIMD-1"', "source.label", "no local version label"),
         ('versions = ">=10"', 'versions = "ten"', "source.versions", "not a version specifier"),
+        ('versions = ">=10"', 'versions = ">=10"\npythons = "three"', "source.pythons", "not a version specifier"),
         ('name = "x86-64-v2"', 'name = "x86-64-v3"', "levels[2].name", "twice"),
         ('["-Wl,-z,x86-64-v3"]', '["-Wl,$(id)"]', "levels[1].ldflags[0]", "not one flag"),
         ('option = "jpeg"', 'option = "jpg"', "libraries.jpeg.option", "not one of jpeg, zlib"),

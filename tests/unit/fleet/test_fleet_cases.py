@@ -1,0 +1,70 @@
+"""Each file of tests/cases/fleet: hosts, and the few wheels that serve them (see tests/fleet_cases.py)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_cases import NOW, facts_document
+
+from fastinstall.model.codec import decode, encode
+from fastinstall.model.fleet import Fleet, FleetHost
+from fastinstall.model.wish import Wish
+from fastinstall.probes.host_facts import read_host_facts
+from fastinstall.probes.recipes import load_recipe
+from fastinstall.rules.fleet import Limits, plan_fleet
+from fastinstall.system.resources import recipes_directory
+
+_CASES = Path(__file__).parents[2] / "cases" / "fleet"
+
+
+def _planned(case: dict[str, Any]) -> Fleet:
+    documents = [facts_document(name, host) for name, host in case["hosts"].items()]
+    hosts = [host for host in map(read_host_facts, documents) if isinstance(host, FleetHost)]
+    wish = decode(Wish, case.get("wish", {}), file="case")
+    recipe = load_recipe(wish.recipe, (recipes_directory(),))
+    return plan_fleet(hosts, (), recipe, wish, Limits(now=NOW, max_age=case.get("max_age")))
+
+
+@pytest.mark.parametrize("path", sorted(_CASES.glob("*.json")), ids=lambda path: path.stem)
+def test_few_wheels_serve_all_hosts_that_can_be_served(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    fleet = _planned(case)
+    _assert_told(encode(fleet.artefacts), case["artefacts"])
+    _assert_told(encode(fleet.left_out), case["left_out"])
+    assert len(fleet.notes) == len(case["notes"]), fleet.notes
+    for note, wanted in zip(fleet.notes, case["notes"], strict=True):
+        assert wanted in note
+    if "groups" in case:
+        assert sorted(case["groups"], key=_names) == sorted(
+            ({key: item for key, item in encode(group).items() if key in case["groups"][0]} for group in fleet.groups),
+            key=_names,
+        )
+
+
+@pytest.mark.parametrize("path", sorted(_CASES.glob("*.json")), ids=lambda path: path.stem)
+def test_every_host_is_told_once_whatever_the_order_of_the_documents(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    fleet = _planned(case)
+    told = [name for artefact in fleet.artefacts for name in artefact.hosts] + [each.host for each in fleet.left_out]
+    assert sorted(told) == sorted({host.get("host", name) for name, host in case["hosts"].items()})
+    assert sorted(name for group in fleet.groups for name in group.hosts) == sorted(
+        name for artefact in fleet.artefacts for name in artefact.hosts
+    )
+    assert _planned({**case, "hosts": dict(reversed(case["hosts"].items()))}) == fleet
+
+
+def _names(group: dict[str, Any]) -> list[str]:
+    names: list[str] = group["hosts"]
+    return names
+
+
+def _assert_told(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
+    """Sentences are compared by a part of them, everything else whole."""
+    assert len(found) == len(wanted), found
+    for each, expected in zip(found, wanted, strict=True):
+        for key, item in expected.items():
+            if key in {"reason", "hint"}:
+                assert item in each[key], each
+            else:
+                assert each[key] == item, each

@@ -1,0 +1,46 @@
+"""Which hosts a finished wheel runs on, by its platform tags."""
+
+import pytest
+from fleet_cases import NOW, facts_document
+
+from fastinstall.model.fleet import Cause, Fleet, FleetHost
+from fastinstall.model.wish import Wish
+from fastinstall.probes.host_facts import read_host_facts
+from fastinstall.probes.recipes import load_recipe
+from fastinstall.rules.fleet import Limits, plan_fleet
+from fastinstall.rules.fleet_reach import needed_glibc, within_reach
+from fastinstall.system.resources import recipes_directory
+
+
+@pytest.mark.parametrize(
+    ("platforms", "needed"),
+    [
+        (("manylinux_2_27_x86_64", "manylinux_2_28_x86_64"), "2.27"),
+        (("manylinux_2_9_x86_64", "manylinux_2_28_x86_64"), "2.9"),
+        (("linux_x86_64",), ""),
+        ((), ""),
+    ],
+)
+def test_a_wheel_needs_the_oldest_glibc_that_it_names(platforms: tuple[str, ...], needed: str) -> None:
+    assert needed_glibc(platforms) == needed
+
+
+def _fleet(glibcs: dict[str, str]) -> Fleet:
+    hosts = [read_host_facts(facts_document(name, {"glibc": glibc})) for name, glibc in glibcs.items()]
+    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Wish(), Limits(now=NOW))
+
+
+def test_a_host_with_an_older_glibc_is_left_out_and_the_others_keep_the_wheel() -> None:
+    fleet = within_reach(_fleet({"old": "2.9", "edge": "2.27", "later": "2.36", "untold": ""}), {"cp311-v3": "2.27"})
+    assert [artefact.hosts for artefact in fleet.artefacts] == [("edge", "later", "untold")]
+    assert [(each.host, each.cause) for each in fleet.left_out] == [("old", Cause.REACH)]
+    assert "glibc 2.9, and the wheel needs 2.27" in fleet.left_out[0].reason
+    assert sorted(name for group in fleet.groups for name in group.hosts) == ["edge", "later", "untold"]
+    assert fleet.summary == "1 wheel serves 3 hosts; 1 left out"
+
+
+@pytest.mark.parametrize("needed", [{"cp311-v3": "2.27"}, {"cp311-v3": ""}, {}])
+def test_where_all_are_within_reach_nothing_changes(needed: dict[str, str]) -> None:
+    fleet = _fleet({"a": "2.36"})
+    assert within_reach(fleet, needed) == fleet

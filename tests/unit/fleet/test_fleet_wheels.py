@@ -1,0 +1,103 @@
+"""What a wheelhouse has already: a wheel counts where its name, its sum and its own word say that it is the one."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_cases import NOW, facts_document
+
+from fastinstall.api.fleet_wheels import WheelThere, wheel_there
+from fastinstall.model.fleet import FleetArtefact, FleetHost
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import LinkMode, Wish
+from fastinstall.probes.host_facts import read_host_facts
+from fastinstall.probes.recipes import load_recipe
+from fastinstall.rules.fleet import Limits, plan_fleet
+from fastinstall.system.resources import recipes_directory
+
+TAGS = "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
+
+
+@pytest.fixture
+def recipe() -> Recipe:
+    return load_recipe("pillow-merged", (recipes_directory(),))
+
+
+@pytest.fixture
+def artefact(recipe: Recipe) -> FleetArtefact:
+    host = read_host_facts(facts_document("web1", {}))
+    assert isinstance(host, FleetHost)
+    return plan_fleet([host], (), recipe, Wish(), Limits(now=NOW)).artefacts[0]
+
+
+def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
+    """A wheel with nothing in it but what it says of its making."""
+    name = f"pillow-{version}-{tags}.whl"
+    told = {"recipe": "pillow-merged", "link": "bundle"} if made is None else made
+    with zipfile.ZipFile(directory / name, "w") as archive:
+        archive.writestr(f"pillow-{version}.dist-info/fastinstall.json", json.dumps(told))
+    digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+    with (directory / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{digest if listed else 64 * '0'}  {name}\n")
+    return name
+
+
+def test_the_newest_wheel_with_the_levels_is_there(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
+    _put(tmp_path, "9.5.0+simd.v3")
+    name = _put(tmp_path, "13.0.0+simd.v3")
+    found = wheel_there(tmp_path, artefact, recipe, Wish())
+    assert isinstance(found, WheelThere)
+    assert found.name == name
+    assert found.platforms == ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
+    assert found.sha256 == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+
+
+def test_a_named_version_is_the_one_that_counts(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
+    name = _put(tmp_path, "12.1.1+simd.v3")
+    _put(tmp_path, "13.0.0+simd.v3")
+    found = wheel_there(tmp_path, artefact, recipe, Wish(version="12.1.1"))
+    assert found is not None
+    assert found.name == name
+    assert wheel_there(tmp_path, artefact, recipe, Wish(version="12.2.0")) is None
+
+
+@pytest.mark.parametrize(
+    "wheel",
+    [
+        {"version": "13.0.0+simd.v2.v3"},
+        {"version": "13.0.0+simd.v2"},
+        {"version": "13.0.0"},
+        {"version": "13.0.0+opt.v3"},
+        {"tags": TAGS.replace("cp311", "cp312")},
+        {"tags": TAGS.replace("-cp311-", "-cp311t-", 1)},
+        {"made": {"recipe": "pillow-simd", "link": "bundle"}},
+        {"made": {"recipe": "pillow-merged", "link": "system"}},
+        {"made": []},
+    ],
+)
+def test_another_wheel_is_not_taken_for_it(
+    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wheel: dict[str, Any]
+) -> None:
+    _put(tmp_path, **{"version": "13.0.0+simd.v3", **wheel})
+    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+
+
+def test_a_wheel_that_was_changed_or_that_nobody_listed_is_built_again(
+    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact
+) -> None:
+    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    name = _put(tmp_path, "13.0.0+simd.v3", listed=False)
+    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    (tmp_path / name).unlink()
+    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+
+
+@pytest.mark.parametrize("wish", [Wish(upgrade=True), Wish(require=("webp",)), Wish(link=LinkMode.SYSTEM)])
+def test_a_wish_that_a_name_cannot_answer_asks_the_build(
+    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wish: Wish
+) -> None:
+    _put(tmp_path, "13.0.0+simd.v3")
+    assert wheel_there(tmp_path, artefact, recipe, wish) is None

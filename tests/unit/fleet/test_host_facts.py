@@ -1,0 +1,186 @@
+"""Facts files of many hosts: read in part, as strictly as the whole document is, each by itself."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from builders import conda_facts, healthy_facts, minimal_facts
+from fleet_cases import NOW, facts_document
+
+from fastinstall.errors import DocumentError, LaterDocumentError, UsageError
+from fastinstall.model.codec import document, open_document
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.fleet import Cause, FleetHost, LeftOut
+from fastinstall.probes import host_facts
+from fastinstall.probes.host_documents import HostDocument, document_files, read_documents
+from fastinstall.probes.host_facts import read_host_facts, read_hosts
+
+
+def _document(content: str, name: str = "web1") -> HostDocument:
+    return HostDocument(name=name, file=f"{name}.json", modified=NOW, content=content.encode())
+
+
+def _text(changes: dict[str, Any] | None = None, without: tuple[str, ...] = ()) -> str:
+    told = {**json.loads(facts_document("web1", {}).content), **(changes or {})}
+    return json.dumps({key: item for key, item in told.items() if key not in without})
+
+
+_INTERPRETER = json.loads(_text())["interpreter"]
+
+
+def _read(content: str) -> FleetHost:
+    host = read_host_facts(_document(content))
+    assert host is not None
+    return host
+
+
+@pytest.mark.parametrize("facts", [healthy_facts(), conda_facts(), minimal_facts()], ids=["whole", "conda", "least"])
+def test_what_is_read_in_part_is_what_the_whole_document_says(facts: Facts) -> None:
+    content = json.dumps(document("facts", facts))
+    whole = open_document(Facts, "facts", json.loads(content), file="web1.json")
+    machine = _read(content).machine
+    assert machine.cpu.flags == whole.cpu.flags
+    assert (machine.cpu.level, machine.cpu.architecture) == (whole.cpu.level, whole.cpu.architecture)
+    assert whole.interpreter.version.startswith(f"{machine.python}.")
+    assert whole.interpreter.platform == f"linux-{machine.architecture}"
+    for name in ("implementation", "abi", "libc", "libc_version"):
+        assert getattr(machine, name) == getattr(whole.interpreter, name)
+    assert _read(content).kind is whole.environment.kind
+
+
+def test_what_is_read_past_the_codec_is_what_the_codec_would_read() -> None:
+    hints = get_type_hints(Interpreter)
+    assert {hints[name] for name in host_facts._PARTS} == {str}
+    assert set(host_facts._NEEDED) <= {"schema", *get_type_hints(Facts)}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "is empty"),
+        ("  \n", "is empty"),
+        ("no JSON", "it is no JSON object"),
+        ("[1, 2]", "it is no JSON object"),
+        (_text()[:9000], "is no JSON"),
+        (_text()[:-1], "it has no end"),
+        (_text().replace('"cpu"', '"cpu', 1), "is no JSON"),
+        (_text(without=("cpu",)), "cpu: missing"),
+        (_text(without=("interpreter",)), "interpreter: missing"),
+        (_text({"cpu": {"architecture": 7}}), "cpu.architecture: expected a string, found an integer"),
+        (_text({"interpreter": []}), "interpreter: expected a table, found a list"),
+        (_text({"interpreter": {"implementation": "cpython"}}), "interpreter.executable: missing"),
+        (_text({"interpreter": {**_INTERPRETER, "abi": 7}}), "interpreter.abi: expected a string, found an integer"),
+        (_text({"interpreter": {**_INTERPRETER, "version": "x"}}), "interpreter.version: expected a version"),
+        (_text({"environment": {"kind": "sandbox"}}), "environment.kind: 'sandbox' is not one of"),
+        (_text({"frozen": 1}), "frozen: expected a path"),
+        (_text({"conda": "yes"}), "conda: expected a table"),
+        (_text({"host": ""}), "host: expected a name"),
+        (_text({"observed_at": "yesterday"}), "observed_at: expected a time"),
+        (_text({"schema": "fastinstall.plan/1"}), "schema: expected 'fastinstall.facts/1'"),
+        (_text({"schema": None}), "schema: expected 'fastinstall.facts/1'"),
+        ('{"schema": "fastinstall.error/1", "message": "no PIL"}', "inspect failed there: no PIL"),
+        ("[" * 100_000, "it is no JSON object"),
+        ('{"a": ' + "[" * 100_000, "is no JSON"),
+        ("\ud800", ""),
+    ],
+)
+def test_a_document_that_is_none_is_named_with_what_is_wrong(content: str, problem: str) -> None:
+    broken = HostDocument(name="web1", file="web1.json", content=content.encode("utf-8", "surrogatepass"))
+    with pytest.raises(DocumentError) as caught:
+        read_host_facts(broken)
+    assert problem in caught.value.message
+    assert caught.value.message.startswith("web1.json: ")
+
+
+def test_a_document_of_a_later_fastinstall_is_told_from_a_foreign_one() -> None:
+    with pytest.raises(LaterDocumentError) as caught:
+        read_host_facts(_document(_text({"schema": "fastinstall.facts/2"})))
+    assert "a later fastinstall" in caught.value.message
+
+
+def test_keys_that_a_later_version_has_added_are_passed_over() -> None:
+    told = json.loads(_text())
+    told["cpu"]["topology"] = {"sockets": 2}
+    told["interpreter"]["jit"] = True
+    assert _read(json.dumps({"note": 1, **told})) == _read(_text())
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+def test_the_name_and_the_time_inside_count_before_the_files(first: bool) -> None:  # noqa: FBT001 (pytest's own)
+    added = {"host": "web7.example.org", "observed_at": "2025-11-01T00:00:00Z"}
+    told = json.loads(_text())
+    host = _read(json.dumps({**added, **told} if first else {**told, **added}))
+    assert (host.name, host.seen) == ("web7.example.org", 1_761_955_200.0)
+
+
+def test_documents_that_speak_of_many_hosts_are_passed_over() -> None:
+    assert read_host_facts(_document('{"schema": "fastinstall.fleet/1", "groups": []}')) is None
+
+
+def test_a_directory_is_read_file_by_file_and_what_is_wrong_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "web1.json").write_text(_text())
+    (tmp_path / "web2.example.org").write_text(_text())
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / ".hidden.json").write_text("{")
+    (tmp_path / "below").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "gone.json").symlink_to("nowhere")
+    (tmp_path / "many.jsonl").write_text(f"{_text({'host': 'a'})}\n\nno JSON\n{_text()}\n")
+    found = list(read_hosts(document_files(tmp_path, "--hosts")))
+    assert {each.name for each in found if isinstance(each, FleetHost)} == {"a", "many:4", "web1", "web2.example.org"}
+    left_out = {each.host: each for each in found if isinstance(each, LeftOut)}
+    assert set(left_out) == {"broken", "gone", "many:3", "pipe"}
+    assert {each.cause for each in left_out.values()} == {Cause.UNREADABLE}
+    assert left_out["pipe"].reason == "cannot be read: is no file"
+    assert all(each.hint for each in left_out.values())
+
+
+def test_what_stands_behind_the_beginning_is_read_where_it_counts(tmp_path: Path) -> None:
+    far = {"note": "x" * 20_000}
+    whole = json.loads(_text())
+    files = {
+        "first": json.dumps({**far, **whole}),
+        "last": json.dumps({**whole, **far, "host": "web7"}),
+        "neither": json.dumps({**whole, **far}),
+        "cut": json.dumps({**whole, **far})[:-2],
+        "letters": json.dumps({"note": "ä" * 20_000 + "b", **whole}, ensure_ascii=False),
+        "shifted": json.dumps({"note": "b" + "ä" * 20_000, **whole}, ensure_ascii=False),
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    found = list(read_hosts(document_files(tmp_path, "--hosts")))
+    assert {each.name for each in found if isinstance(each, FleetHost)} == {
+        "first",
+        "web7",
+        "neither",
+        "letters",
+        "shifted",
+    }
+    assert {each.host: each.reason for each in found if isinstance(each, LeftOut)} == {
+        "cut": "is no JSON: it has no end: only a part of it was written or copied"
+    }
+
+
+def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.jsonl"
+    file.write_text(_text({"host": "a"}) + "\n" + _text({"host": "b"}))
+    assert [each.name for each in read_hosts(document_files(file, "--hosts")) if isinstance(each, FleetHost)] == [
+        "a",
+        "b",
+    ]
+
+
+def test_a_directory_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match=r"--hosts /nowhere/hosts: No such file or directory"):
+        document_files(Path("/nowhere/hosts"), "--hosts")
+
+
+def test_a_file_larger_than_any_document_is_not_read_whole(tmp_path: Path) -> None:
+    with (tmp_path / "disk.json").open("wb") as stream:
+        stream.truncate(1 << 40)
+    (found,) = read_documents([tmp_path / "disk.json"], beginning=1 << 14)
+    assert len(found.content) == 1 << 14
+    with pytest.raises(DocumentError, match="larger than 16 MiB"):
+        read_host_facts(found)
