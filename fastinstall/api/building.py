@@ -1,14 +1,13 @@
 """The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
 
-import errno
 import json
-import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.actions.build import bring_headers, make_wheel
 from fastinstall.actions.proven import Ground, make_proven
+from fastinstall.api.indexing import publish_wheel, require_wheelhouse, require_writable, unwritable
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.planning import plan_build
 from fastinstall.api.proven import before
@@ -19,7 +18,7 @@ from fastinstall.build.conda_channel import publish, write_index
 from fastinstall.build.conda_package import pack_guard, pack_stack
 from fastinstall.build.label import MERGE_FILE
 from fastinstall.build.request import BuildResult
-from fastinstall.errors import FailedError, UnprovenError
+from fastinstall.errors import UnprovenError
 from fastinstall.installers.conda.microarchitectures import microarchitectures
 from fastinstall.model.codec import open_document
 from fastinstall.model.conda import CondaPackage, CondaStack
@@ -33,7 +32,6 @@ from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.rules.conda_stack import planned_guard, planned_stack
-from fastinstall.system import files
 
 
 @immutable
@@ -42,16 +40,26 @@ class Built:
 
     Attributes:
         result: the wheel.
+        python: the version of the Python that it is for.
         stack: the conda packages that it became; None where none were asked for.
+        variants: labelled wheels beside it, the null variant first; empty where none were asked for.
     """
 
     result: BuildResult
+    python: str
     stack: CondaStack | None = None
+    variants: tuple[Path, ...] = ()
 
 
 @immutable
-class _Made:
-    """A wheel in the cache, by which step, and for whom."""
+class Made:
+    """A wheel in the cache.
+
+    Attributes:
+        result: the wheel.
+        step: how it was made.
+        interpreter: the Python that it is for.
+    """
 
     result: BuildResult
     step: Build
@@ -59,22 +67,18 @@ class _Made:
 
 
 def build_into(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
-    """Build, prove what was merged, and copy the wheel to `directory` with a line in its SHA256SUMS.
+    """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
         UnprovenError: no version proves; where one was named, that one does not.
-        FailedError: it could not be built or written.
+        FailedError: it could not be built or written, another wheel of its name lies there, or one that lies there
+            is damaged; then nothing there has changed.
+        DocumentError: the directory's SHA256SUMS cannot be read.
     """
-    _refuse_file(directory)
-    built = _proven(session, target, wish).result
-    wheel = directory / built.wheel.name
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        files.write_bytes(wheel, built.wheel.read_bytes())
-        _add_sum(directory / "SHA256SUMS", built.sha256, wheel.name)
-    except OSError as error:
-        raise _unwritable(directory, error) from error
-    return Built(result=replace(built, wheel=wheel))
+    require_wheelhouse(session, directory)
+    made = proven_wheel(session, target, wish)
+    wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
+    return Built(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
 
 
 def build_channel(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
@@ -91,9 +95,9 @@ def build_channel(session: Session, target: Target, wish: Wish, directory: Path)
         FailedError: it could not be built or written.
         RefusedError: the extra "conda" is not installed.
     """
-    _refuse_file(directory)
+    require_writable(directory)
     known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
-    made = _proven(session, target, wish)
+    made = proven_wheel(session, target, wish)
     facts = _facts(session, wish, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
@@ -107,8 +111,9 @@ def build_channel(session: Session, target: Target, wish: Wish, directory: Path)
         guard = pack_guard(planned_guard(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:
-        raise _unwritable(directory, error) from error
-    return Built(result=made.result, stack=CondaStack(package=package, guard=guard, channel=directory))
+        raise unwritable(directory, error) from error
+    stack = CondaStack(package=package, guard=guard, channel=directory)
+    return Built(result=made.result, python=made.interpreter.version, stack=stack)
 
 
 def _facts(session: Session, wish: Wish, interpreter: Interpreter) -> Facts:
@@ -117,8 +122,13 @@ def _facts(session: Session, wish: Wish, interpreter: Interpreter) -> Facts:
     return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
 
 
-def _proven(session: Session, target: Target, wish: Wish) -> _Made:
-    """The wheel of the newest version that proves."""
+def proven_wheel(session: Session, target: Target, wish: Wish) -> Made:
+    """Build the wheel of the newest version that proves; it stays in the cache.
+
+    Raises:
+        UnprovenError: no version proves; where one was named, that one does not.
+        FailedError: it could not be built.
+    """
     while True:
         try:
             return _built(session, target, wish)
@@ -126,7 +136,7 @@ def _proven(session: Session, target: Target, wish: Wish) -> _Made:
             wish = before(session, wish, error)
 
 
-def _built(session: Session, target: Target, wish: Wish) -> _Made:
+def _built(session: Session, target: Target, wish: Wish) -> Made:
     plan, interpreter = plan_build(session, target, wish)
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
@@ -135,7 +145,7 @@ def _built(session: Session, target: Target, wish: Wish) -> _Made:
     step = next(step for step in plan.steps if isinstance(step, Build))
     ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
     result = make_proven(step, lambda each: make_wheel(each, interpreter, brought, workshop), ground, workshop)
-    return _Made(result=result, step=step, interpreter=interpreter)
+    return Made(result=result, step=step, interpreter=interpreter)
 
 
 def merge_report(wheel: Path) -> MergeReport | None:
@@ -148,19 +158,3 @@ def merge_report(wheel: Path) -> MergeReport | None:
         told = [name for name in archive.namelist() if name.endswith(f".dist-info/{MERGE_FILE}")]
         text = archive.read(told[0]).decode() if told else None
     return open_document(MergeReport, "merge", json.loads(text), file=wheel) if text is not None else None
-
-
-def _refuse_file(directory: Path) -> None:
-    """Say before a build what could not be written after it."""
-    if directory.exists() and not directory.is_dir():
-        raise _unwritable(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
-
-
-def _unwritable(directory: Path, error: OSError) -> FailedError:
-    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="name another directory")
-
-
-def _add_sum(file: Path, sha256: str, name: str) -> None:
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    kept = [line for line in lines if line.partition("  ")[2] != name]
-    files.write_text(file, "".join(f"{line}\n" for line in sorted([*kept, f"{sha256}  {name}"])))

@@ -18,6 +18,9 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.secrets import HIDDEN, without_credentials
 
+_MOST_BROUGHT = 4
+"""Of wheels of ours that indexes offer and that fit the target; older ones come by a wheelhouse."""
+
 _FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
 
@@ -68,8 +71,10 @@ class PackageIndex:
         wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._local(wanted))
         remote = () if self.offline else self._indexed(recipes, wanted)
+        official = tuple(artefact for artefact in remote if not _is_local(artefact))
+        built = (*local, *self._brought(recipes, remote))
         return {
-            recipe.name: selection.select((*_built_by(recipe, local), *remote), recipe, tags, origin=self._origin())
+            recipe.name: selection.select((*_built_by(recipe, built), *official), recipe, tags, origin=self._origin())
             for recipe in recipes
         }
 
@@ -139,6 +144,17 @@ class PackageIndex:
         settings = self._settings()
         return lookup.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
+    def _brought(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
+        """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
+        from fastinstall.installers.selection import newest_labelled  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.installers.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
+
+        if self.cache is None:
+            return
+        labels = frozenset(recipe.source.label for recipe in recipes)
+        for artefact in newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
+            yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
+
     def _nearby(self, artefact: Artefact) -> Path | None:
         from fastinstall.system.files import sha256  # noqa: PLC0415 (like `releases_for`)
 
@@ -185,5 +201,10 @@ def _built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefac
     from fastinstall.installers.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
 
     for artefact in artefacts:
-        if "+" not in artefact.version or recipe_of(local_path(artefact.url)) in ("", recipe.name):
+        if not _is_local(artefact) or recipe_of(local_path(artefact.url)) in ("", recipe.name):
             yield artefact
+
+
+def _is_local(artefact: Artefact) -> bool:
+    """Whether its version is a local one (PEP 440), which no official file has."""
+    return "+" in artefact.version

@@ -33,7 +33,7 @@ _GLANCE = 0.2  # seconds: a signal that comes just before a wait is seen after i
 def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout: float) -> tuple[Artefact, ...]:
     """The wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
-    Yanked files and those with a local version are left out: the one is withdrawn, the other not official.
+    Yanked files are left out: they are withdrawn.
 
     Args:
         settings: which places to ask.
@@ -56,7 +56,7 @@ def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout
     offers = (offer for page in pages for offer in page if not offer.link.is_yanked and wanted(offer.link.filename))
     remote = map(_describe, offers)
     local = (artefact for place in settings.find_links for artefact in _read_directory(place, wanted))
-    return tuple(artefact for artefact in (*remote, *local) if "+" not in artefact.version)
+    return (*remote, *local)
 
 
 def _default_index() -> str:

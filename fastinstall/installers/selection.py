@@ -116,6 +116,16 @@ def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*merged, *linked)))
 
 
+def newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
+    """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
+    labelled = (
+        (artefact, name)
+        for artefact, name in _unique(offered)
+        if name.is_wheel and (name.version.local or "").split(".")[0] in labels
+    )
+    return _newest_first(labelled)[:most]
+
+
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
     """Choose from what is offered; the first of two files with one name is taken.
 

@@ -37,7 +37,7 @@ def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Art
         raise FailedError(
             f"{directory}: no such directory", hint="fill one on a machine with a network: fastinstall build -o DIR"
         )
-    sums = _read_sums(directory / _SUMS)
+    sums = read_sums(directory / _SUMS)
     files = sorted(path for path in directory.iterdir() if wanted(path.name) and path.is_file())
     return tuple(describe_file(path.absolute(), sums.get(path.name)) for path in files)
 
@@ -119,7 +119,12 @@ def _requires_python(metadata: str) -> str:
     return ""
 
 
-def _read_sums(path: Path) -> dict[str, str]:
+def read_sums(path: Path) -> dict[str, str]:
+    """What a `SHA256SUMS` says, by file name; nothing where there is none.
+
+    Raises:
+        DocumentError: a line cannot be read.
+    """
     if not path.is_file():
         return {}
     found: dict[str, str] = {}

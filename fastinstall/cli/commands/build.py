@@ -1,37 +1,79 @@
 """`fastinstall build -o DIR`: the wheel alone, or its conda packages."""
 
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastinstall.api.building import Built, build_channel, build_into, merge_report
+from fastinstall.api.session import Session
+from fastinstall.api.target import Target
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode
-from fastinstall.model.codec import document, dump
+from fastinstall.errors import ExitCode, UsageError
+from fastinstall.model.codec import document, dump, encode
 from fastinstall.model.conda import CondaPackage
+from fastinstall.model.wish import Wish
+
+if TYPE_CHECKING:
+    from fastinstall.api.tool_wheels import ToolWheels
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Build for the target's interpreter, without touching the target."""
+    """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
+    _refuse_contradictions(arguments)
+    if arguments.hosts is not None:
+        from fastinstall.cli.commands import build_hosts  # noqa: PLC0415 (only with --hosts)
+
+        return build_hosts.run(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
-    build = build_channel if arguments.format == "conda" else build_into
-    built = build(session, target_of(arguments), wish_of(arguments, context), output)
+    wish = wish_of(arguments, context)
+    built = _maker(arguments)(session, target_of(arguments), wish, output)
+    tool = _tool(session, output, wish, built) if arguments.with_tool else None
     if arguments.explain:
         return _explain(built, context)
     if context.console.json:
-        context.console.data(dump({"schema": "fastinstall.build/1", **_summary(built)}))
+        context.console.data(dump({"schema": "fastinstall.build/1", **_summary(built), **_tool_summary(tool)}))
     else:
-        context.console.data("\n".join(str(path) for path in _files(built)))
+        brought = (tool.directory / tool.wheel,) if tool is not None else ()
+        context.console.data("\n".join(str(path) for path in (*_files(built), *brought)))
     return ExitCode.OK
+
+
+def _refuse_contradictions(arguments: Namespace) -> None:
+    if arguments.experimental_variants and arguments.hosts is not None:
+        raise UsageError("--experimental-variants is for one Python, and --hosts for many machines: leave one out")
+    if arguments.experimental_variants and arguments.format == "conda":
+        hint = "leave one of them out; conda tells CPU levels by __archspec"
+        raise UsageError("--experimental-variants makes wheels, and --format conda packages", hint=hint)
+
+
+def _maker(arguments: Namespace) -> Callable[[Session, Target, Wish, Path], Built]:
+    if arguments.experimental_variants:
+        from fastinstall.api.variants import build_variants  # noqa: PLC0415 (only with --experimental-variants)
+
+        return build_variants
+    return build_channel if arguments.format == "conda" else build_into
+
+
+def _tool(session: Session, output: Path, wish: Wish, built: Built) -> "ToolWheels":
+    """Fastinstall itself beside what was built, for its Python too."""
+    from fastinstall.api.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
+
+    return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
+
+
+def _tool_summary(tool: "ToolWheels | None") -> dict[str, Any]:
+    return {} if tool is None else {"tool": encode(tool)}
 
 
 def _summary(built: Built) -> dict[str, Any]:
     result, stack = built.result, built.stack
     wheel = {"wheel": str(result.wheel), "sha256": result.sha256, "from_cache": result.from_cache}
     if stack is None:
-        return {"format": "wheel", **wheel}
+        variants = {"variants": [str(path) for path in built.variants]} if built.variants else {}
+        return {"format": "wheel", **wheel, **variants}
     packages = [
         {"name": each.name, "version": each.version, "build": each.build, "path": str(path), "sha256": each.sha256}
         for each, path in zip(_packages(built), _files(built), strict=True)
@@ -46,9 +88,9 @@ def _packages(built: Built) -> list[CondaPackage]:
 
 
 def _files(built: Built) -> list[Path]:
-    """What was asked for: the wheel, or the conda packages."""
+    """What was asked for: the wheel and its variants, or the conda packages."""
     if built.stack is None:
-        return [built.result.wheel]
+        return [built.result.wheel, *built.variants]
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _packages(built)]
 
 

@@ -1,0 +1,173 @@
+"""`fastinstall build --with-tool`: what a machine without an index needs to run fastinstall."""
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interpreters import Python, at_hand, running
+from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
+
+ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+_RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"
+_OWN_WHEEL = """
+import sys; sys.path[:0] = sys.argv[2:]
+from pathlib import Path
+from fastinstall.build.tool_wheel import own_wheel
+made, again = (own_wheel(Path(sys.argv[1]), {}, offline=True) for _ in range(2))
+print(made if made == again else "made twice")
+"""
+_BRING = """
+import sys; sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from fastinstall.api.session import open_session
+from fastinstall.api.tool_wheels import bring_tool
+session = open_session({"FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
+bring_tool(session, Path(sys.argv[3]), offline=True)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought:
+    """A wheelhouse with the tool in it, and what was said of it."""
+
+    directory: Path
+    told: dict[str, Any]
+
+    @property
+    def tool(self) -> Path:
+        """Where fastinstall lies."""
+        return self.directory / "tool"
+
+
+@pytest.fixture(scope="module")
+def brought(new_sandbox: NewSandbox) -> Iterator[Brought]:
+    with new_sandbox() as sandbox:
+        directory = sandbox.root / "wheelhouse"
+        done = _build(sandbox, directory)
+        assert done.exit_code == 0, done.text
+        yield Brought(directory=directory, told=done.document["tool"])
+
+
+@pytest.fixture(scope="module")
+def unpacked(brought: Brought) -> Path:
+    return _unpacked(brought, running(), brought.directory.with_name("unpacked"))
+
+
+def test_everything_is_there_with_its_sum_and_nothing_else(brought: Brought) -> None:
+    lines = (brought.tool / "SHA256SUMS").read_text().splitlines()
+    sums = {line.partition("  ")[2]: line.partition("  ")[0] for line in lines}
+
+    there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in brought.tool.glob("*.whl")}
+
+    assert there == sums == brought.told["files"]
+    assert brought.told["wheel"] in there
+    assert {"3.11", "3.12", "3.13", str(running())} <= set(brought.told["pythons"])
+    assert brought.told["left_out"] == {}
+
+
+def test_of_each_distribution_there_is_one_version(brought: Brought) -> None:
+    parts = [path.name.split("-") for path in brought.tool.glob("*.whl")]
+
+    assert len({name for name, *_ in parts}) == len({(name, version) for name, version, *_ in parts})
+
+
+def test_the_index_of_the_stack_does_not_offer_it(brought: Brought) -> None:
+    assert json.loads((brought.directory / "simple/index.json").read_text())["projects"] == [{"name": "pillow"}]
+
+
+def test_a_bare_interpreter_sets_up_and_examines_without_an_index(
+    brought: Brought, unpacked: Path, sandbox: Sandbox
+) -> None:
+    _set_up(brought, running(), unpacked, sandbox)
+
+
+@pytest.mark.skipif(not ALL, reason="a setup for each: FASTINSTALL_TEST_ALL_ROWS=1")
+def test_every_interpreter_at_hand_does(brought: Brought, sandbox: Sandbox) -> None:
+    for python in (each for each in at_hand() if each.version >= (3, 11) and each != running()):
+        _set_up(brought, python, _unpacked(brought, python, sandbox.root / f"tool-{python}"), sandbox)
+
+
+def test_a_second_time_it_comes_out_of_the_cache_and_what_is_damaged_is_replaced(
+    brought: Brought, unpacked: Path, sandbox: Sandbox
+) -> None:
+    damaged = next(brought.tool.glob("rich-*.whl"))
+    damaged.write_bytes(b"damaged")
+    own = brought.tool / brought.told["wheel"]
+    kept = {path: path.stat().st_mtime_ns for path in brought.tool.glob("*.whl") if path not in (damaged, own)}
+    words = ("-I", "-c", _BRING, unpacked, sandbox.cache, brought.directory)
+
+    done = run((running().executable, *words), sandbox.variables(UNREACHABLE))
+
+    assert done.exit_code == 0, done.text
+    assert f"{damaged}: damaged" in done.stdout
+    assert hashlib.sha256(damaged.read_bytes()).hexdigest() == brought.told["files"][damaged.name]
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_a_tool_that_was_brought_can_be_brought_on(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:
+    done = run((running().executable, "-I", "-c", _OWN_WHEEL, sandbox.root / "cache", unpacked), sandbox.variables())
+
+    assert done.exit_code == 0, done.text
+    again = Path(done.stdout.strip())
+    assert again.name == brought.told["wheel"]
+    assert _contents(again) == _contents(brought.tool / brought.told["wheel"])
+
+
+def test_a_tool_whose_files_were_altered_is_not_brought_on(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:
+    altered = sandbox.root / "altered"
+    _extract(brought.tool / brought.told["wheel"], altered)
+    (altered / "fastinstall/__main__.py").write_text("# altered\n")
+    words = ("-I", "-c", _OWN_WHEEL, sandbox.root / "cache", altered, unpacked)
+
+    done = run((running().executable, *words), sandbox.variables())
+
+    assert f"{altered / 'fastinstall/__main__.py'}: is not as it was installed" in done.stderr
+
+
+def _set_up(brought: Brought, python: Python, unpacked: Path, sandbox: Sandbox) -> None:
+    """Set up and examine by an interpreter that has nothing of fastinstall; the wheel is for the running one."""
+    environment = sandbox.venv(running(), pip=False, name=f"env-{python}").prefix
+    words = ("--offline", "--wheelhouse", brought.directory, "--prefix", environment, *STOCK)
+
+    done = _bare(sandbox, python, unpacked, "setup", "--yes", *words)
+    doctor = _bare(sandbox, python, unpacked, "doctor", "--quick", "--prefix", environment, "--json")
+
+    assert done.exit_code == 0, done.text
+    assert doctor.document["status"] in ("ok", "hint"), doctor.text
+
+
+def _build(sandbox: Sandbox, directory: Path, *words: str) -> Result:
+    python = ("--python", running().executable)
+    return sandbox.cli("build", "-o", directory, *python, *STOCK, "--with-tool", "--json", *words)
+
+
+def _unpacked(brought: Brought, python: Python, directory: Path) -> Path:
+    """The wheels that fit, side by side, as a machine without an index unpacks them."""
+    own = f"cp{python.version[0]}{python.version[1]}"
+    for wheel in brought.tool.glob("*.whl"):
+        if wheel.name.split("-")[-2] in ("none", "abi3", own):
+            _extract(wheel, directory)
+    return directory
+
+
+def _extract(wheel: Path, directory: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(directory)
+
+
+def _bare(sandbox: Sandbox, python: Python, unpacked: Path, *words: str | Path) -> Result:
+    """Run the unpacked fastinstall by an interpreter that sees nothing else, with neither index nor cache."""
+    cut_off = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache"), "PATH": "/usr/bin:/bin"}
+    return run((python.executable, "-I", "-c", _RUN, unpacked, *words), sandbox.variables(cut_off))
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    """All but RECORD, whose lines may be in another order."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

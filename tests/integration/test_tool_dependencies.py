@@ -1,0 +1,71 @@
+"""What a wheel needs for several Pythons, fetched by pip from a small index of the test's own."""
+
+from pathlib import Path
+
+import pytest
+from offered_wheels import write_wheel
+from sandbox import UNREACHABLE, Sandbox
+
+from fastinstall.api.indexing import publish_wheel
+from fastinstall.api.session import open_session
+from fastinstall.build.tool_dependencies import Fetching, fetch_needs
+from fastinstall.errors import FailedError
+from fastinstall.rules.tool_closure import platforms_of
+from fastinstall.system.files import sha256
+
+PURE = "py3-none-any"
+
+
+@pytest.fixture
+def wheel(sandbox: Sandbox) -> Path:
+    """A tool that needs `library`, a binary, and under Python 3.11 `backport`, which needs `deeper`."""
+    needs = ("Requires-Dist: library>=1", 'Requires-Dist: backport; python_version < "3.12"')
+    return write_wheel(sandbox.root / "tool", "tool", "1", PURE, *needs)
+
+
+def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = False) -> Fetching:
+    variables = {**UNREACHABLE, "PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": index, "PIP_FIND_LINKS": None}
+    return Fetching(
+        wheel=wheel,
+        pythons=("3.11", "3.12", "3.13"),
+        platforms=platforms_of("x86_64"),
+        cache=sandbox.root / "cache",
+        variables=sandbox.variables(variables),
+        offline=offline,
+    )
+
+
+def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sandbox, wheel: Path) -> None:
+    made = sandbox.root / "made"
+    offered = [
+        *(write_wheel(made, "library", "1", f"cp3{minor}-cp3{minor}-manylinux_2_17_x86_64") for minor in (11, 12)),
+        write_wheel(made, "library", "2", "cp313-cp313-manylinux_2_17_x86_64"),
+        write_wheel(made, "backport", "1", PURE, "Requires-Dist: deeper"),
+        write_wheel(made, "deeper", "1", PURE),
+    ]
+    for each in offered:
+        publish_wheel(open_session(sandbox.variables()), each, sha256(each), sandbox.root / "index")
+    fetching = _fetching(sandbox, wheel, (sandbox.root / "index/simple").as_uri())
+
+    directory, needs = fetch_needs(fetching)
+
+    assert (
+        {path.name for path in directory.iterdir()}
+        == set(needs.files)
+        == {each.name for each in offered} - {"library-2-cp313-cp313-manylinux_2_17_x86_64.whl"}
+    )
+    assert needs.left_out == {"3.13": "pip finds no wheels of library==1 that fit it"}
+    offline = _fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"], offline=True)
+    assert fetch_needs(offline) == (directory, needs)
+
+
+def test_an_index_that_cannot_be_reached_is_a_failure_with_what_pip_said(sandbox: Sandbox, wheel: Path) -> None:
+    with pytest.raises(FailedError, match="what fastinstall itself needs cannot be fetched") as caught:
+        fetch_needs(_fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"]))
+
+    assert any("library" in line for line in caught.value.details)
+
+
+def test_offline_and_not_in_the_cache_is_a_failure(sandbox: Sandbox, wheel: Path) -> None:
+    with pytest.raises(FailedError, match="not in the cache, and this run is offline"):
+        fetch_needs(_fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"], offline=True))
