@@ -30,6 +30,9 @@ _STRAY = frozenset(
         *("PIP_NO_BUILD_ISOLATION", "PIP_NO_CLEAN", "PIP_LOG", "PIP_WHEEL_DIR"),
     }
 )
+_MULTIARCH = Path("/usr/include/x86_64-linux-gnu")
+"""Where Debian keeps headers that a compiler finds by itself, and Pillow's setup.py only by pkg-config or when told."""
+
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 
@@ -80,6 +83,7 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
         "CPPFLAGS": shlex.join(flags.preprocessor),
         "LDFLAGS": shlex.join((*flags.target.ldflags, *flags.linker)),
         "MAX_CONCURRENCY": str(flags.jobs),
+        **({"C_INCLUDE_PATH": str(_MULTIARCH)} if _MULTIARCH.is_dir() else {}),
         **FIXED_VARIABLES,
     }
 

@@ -15,7 +15,15 @@ from fastinstall.system import files
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Make a plan; save it with -o."""
+    """Make a plan; save it with -o. With --hosts for many machines, with --format sh or dockerfile for elsewhere."""
+    if arguments.hosts is not None:
+        from fastinstall.cli.commands import plan_hosts  # noqa: PLC0415 (only with --hosts)
+
+        return plan_hosts.run(arguments, context)
+    if arguments.format in {"sh", "dockerfile"}:
+        from fastinstall.cli.commands import plan_export  # noqa: PLC0415 (only what is asked for)
+
+        return plan_export.run(arguments, context)
     session = session_of(context).listening(progress_for(context))
     made = plan(session, target_of(arguments), wish_of(arguments, context))
     if Path(made.environment.prefix).is_dir():

@@ -1,0 +1,78 @@
+"""The workflows that the documentation offers: read as the programs read them, and their steps run in their order."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from interpreters import running
+from sandbox import STOCK, Sandbox, run
+
+from fastinstall.build.tool_wheel import own_wheel
+from fastinstall.cli.parser import build_parser
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / "examples" / "github-actions").glob("*.yml"))
+PAGE = ROOT / "docs" / "how-to" / "github-actions.md"
+SHELLCHECK = Path(sys.executable).with_name("shellcheck")
+TEST = """
+import unittest
+from PIL import Image
+
+class Resizing(unittest.TestCase):
+    def test_it_resizes(self) -> None:
+        self.assertEqual(Image.new("RGB", (9, 9)).resize((3, 3)).size, (3, 3))
+"""
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+def test_the_page_shows_the_file(file: Path) -> None:
+    assert f'```yaml title=".github/workflows/{file.name}"\n{file.read_text()}```' in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+def test_every_step_is_a_sound_script_and_every_command_of_ours_is_one(file: Path, tmp_path: Path) -> None:
+    script = tmp_path / "steps.sh"
+    lines = ("#!/bin/bash", "TOOL=tool FASTINSTALL=fastinstall", *(step["run"] for step in _steps(file)))
+    script.write_text("\n".join(lines))
+    linted = run((SHELLCHECK, script), os.environ)
+    assert linted.exit_code == 0, linted.text
+    ours = [shlex.split(line) for step in _steps(file) for line in step["run"].splitlines() if "$TOOL" in line]
+    assert ours
+    for _, *words in ours:
+        build_parser().parse_args(words)
+
+
+@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+def test_the_steps_of_a_test_job_run_in_their_order(sandbox: Sandbox) -> None:
+    project = sandbox.root / "project"
+    project.mkdir()
+    (project / "requirements.txt").write_text("pillow>=12\n")
+    (project / "test_resizing.py").write_text(TEST)
+    workflow = yaml.safe_load(WORKFLOWS[-1].read_text())
+    settings = {
+        **sandbox.variables(_wishes()),
+        "TOOL": str(project / ".tool/bin/fastinstall"),
+        "FASTINSTALL": str(own_wheel(sandbox.cache, sandbox.variables())),
+        "PATH": f"{running().executable.parent}:{os.environ['PATH']}",
+    }
+    assert workflow["jobs"]["tests"]["env"].keys() <= settings.keys()
+    for step in _steps(WORKFLOWS[-1]):
+        done = run(("bash", "-e", "-c", step["run"]), settings, directory=project)
+        assert done.exit_code == 0, (step, done.text)
+    assert "<testsuite" in (project / "reports/fastinstall.xml").read_text()
+
+
+def _wishes() -> Mapping[str, str]:
+    """The wheel that all tests share, by variables: the steps are run as they stand."""
+    words = iter(STOCK)
+    return {f"FASTINSTALL_{flag.removeprefix('--').upper()}": value for flag, value in zip(words, words, strict=True)}
+
+
+def _steps(file: Path) -> Iterator[Any]:
+    for job in yaml.safe_load(file.read_text())["jobs"].values():
+        yield from (step for step in job["steps"] if "run" in step)
