@@ -16,9 +16,10 @@ FIRST = (
     *("test_kill_states.py", "test_kill_deaths.py", "test_fault_commands.py", "test_build_pillow.py"),
     *("test_damage_catalogue.py", "test_proof_pillow.py", "test_proof_rejects.py", "test_isa_matrix.py"),
     *("test_e2e_setup.py", "test_swap_matrix_projects.py", "test_swap_matrix.py", "test_e2e_conda.py"),
-    *("test_e2e_merge.py", "test_e2e_failures.py", "test_e2e_artefacts.py", "test_wizard.py", "test_conda_engines.py"),
-    *("test_guard_installers.py", "test_e2e_conda_modes.py", "test_e2e_conda_refusals.py", "test_e2e_bad_input.py"),
-    *("test_e2e_rollback.py", "test_e2e_swapped.py", "test_repair.py", "test_silence.py", "test_conda_plugin.py"),
+    *("test_docs_pages.py", "test_ansible_role.py", "test_e2e_failures.py", "test_e2e_artefacts.py", "test_wizard.py"),
+    *("test_wizard_screens.py", "test_conda_engines.py", "test_guard_installers.py", "test_e2e_conda_modes.py"),
+    *("test_e2e_conda_refusals.py", "test_e2e_bad_input.py", "test_e2e_rollback.py", "test_e2e_swapped.py"),
+    *("test_ansible_plugins.py", "test_repair.py", "test_silence.py", "test_conda_plugin.py", "test_e2e_merge.py"),
 )
 """Files that fork hundreds of times, while the process is small, and then those that take long, the longest first."""
 

@@ -3,10 +3,13 @@
 import sys
 from pathlib import Path
 
+from fastinstall.cli.man import render_man
 from fastinstall.cli.page import Page
-from fastinstall.cli.reference import render_cli
+from fastinstall.cli.reference import DOCUMENTS, render_cli
+from fastinstall.cli.reference_pages import render_exit_codes, render_settings
 from fastinstall.cli.render import finding_text
 from fastinstall.model.reference import render_recipes
+from fastinstall.model.reference_documents import render_documents
 from fastinstall.model.schemas import schema_files
 from fastinstall.rules.checks import CheckContext, check_names, run_checks
 from fastinstall.rules.checks._reference import check_page, render_reference
@@ -23,9 +26,13 @@ def pages() -> dict[str, str]:
     checks = {f"checks/{name}.md": check_page(name, examples.get(name, "")) for name in check_names()}
     return {
         "cli.md": render_cli(),
+        "fastinstall.1": render_man(),
         "checks.md": render_reference(),
         **checks,
         "recipes.md": render_recipes(),
+        "exit-codes.md": render_exit_codes(),
+        "settings.md": render_settings(),
+        "documents.md": render_documents(DOCUMENTS),
         **schemas,
     }
 

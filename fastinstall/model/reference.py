@@ -42,6 +42,14 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
+def meanings(cls: type) -> dict[str, str]:
+    """What each field is, from a docstring's section "Attributes", or from its only sentence."""
+    text = inspect.cleandoc(cls.__doc__ or "")
+    entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", text.partition("Attributes:\n")[2], re.MULTILINE)
+    found = {name: re.sub(r"\s+", " ", meaning) for name, meaning in entries}
+    return found or {field.name: text.rpartition(": ")[2] for field in dataclasses.fields(cls)}
+
+
 def _collect(cls: type, found: dict[type, None]) -> None:
     """A dataclass and those that its fields hold, each once, the outermost first."""
     if cls in found:
@@ -59,21 +67,13 @@ def _inner(hint: object) -> Iterator[object]:
 
 
 def _section(cls: type) -> str:
-    hints, meanings = typing.get_type_hints(cls), _meanings(cls)
+    hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
-        (f"`{field.name}`", _type(hints[field.name]), _default(field), meanings[field.name].removesuffix("."))
+        (f"`{field.name}`", _type(hints[field.name]), _default(field), told[field.name].removesuffix("."))
         for field in dataclasses.fields(cls)
     )
     summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
     return f"## {_title(cls)}\n\n{summary}\n\n{table(('key', 'value', 'default', 'means'), rows)}\n"
-
-
-def _meanings(cls: type) -> dict[str, str]:
-    """What each field is, from a docstring's section "Attributes", or from its only sentence."""
-    text = inspect.cleandoc(cls.__doc__ or "")
-    entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", text.partition("Attributes:\n")[2], re.MULTILINE)
-    found = {name: re.sub(r"\s+", " ", meaning) for name, meaning in entries}
-    return found or {field.name: text.rpartition(": ")[2] for field in dataclasses.fields(cls)}
 
 
 def _type(hint: object) -> str:

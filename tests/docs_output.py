@@ -1,0 +1,40 @@
+"""Whether a command printed what a page shows of it, as far as that is stable."""
+
+import re
+
+_CHANGING = re.compile(r"\.\.\.|[0-9]{8}T[0-9]{6}Z(?:-[0-9a-f]{6})?|/[\w./+~-]+|[0-9]+(?:[.:,]?[0-9]+)*|\s+")
+
+
+def lines_missing(shown: str, printed: str) -> list[str]:
+    """The lines of a page's block that are not in the output, in this order.
+
+    "..." stands for anything, a line that is nothing else for any lines; paths, figures and the names of
+    transactions are any of their kind, and white space is any white space.
+    """
+    missing, rest = [], printed.splitlines()
+    for line in shown.splitlines():
+        if not line.strip() or line.strip() == "...":
+            continue
+        pattern = re.compile(_pattern(line.strip()))
+        found = next((number for number, each in enumerate(rest) if pattern.search(each.strip())), None)
+        if found is None:
+            missing.append(line)
+        else:
+            rest = rest[found + 1 :]
+    return missing
+
+
+def _pattern(line: str) -> str:
+    parts, end = [], 0
+    for changing in _CHANGING.finditer(line):
+        parts += [re.escape(line[end : changing.start()]), _loose(changing[0])]
+        end = changing.end()
+    return "".join([*parts, re.escape(line[end:])])
+
+
+def _loose(text: str) -> str:
+    if text == "...":
+        return ".*"
+    if text.startswith("/") or "T" in text:
+        return r"\S+"
+    return r"\s+" if text.isspace() else r"[0-9][0-9.:,]*"

@@ -1,0 +1,126 @@
+"""The pages keep to a form that can be executed, and every command that they show is one that fastinstall has."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from docs_pages import LANGUAGES, Block, Command, blocks_of, commands_of, page_files, page_name, without_code
+from docs_scenarios import CASES, excuses, scenario_file, scenario_of
+
+from fastinstall.cli.parser import build_parser
+from fastinstall.errors import UsageError
+
+PAGES = page_files()
+_ENDS = re.compile(r"\s(?:\||&&|\|\||[;<>]|2>|#)(?:\s|$|&)")
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def _commands(page: Path) -> list[Command]:
+    return [each for each in commands_of(blocks_of(_text(page))) if isinstance(each, Command)]
+
+
+def _everywhere(faults: Callable[[Path], Iterable[str]]) -> list[str]:
+    return [f"{page_name(page)}: {fault}" for page in PAGES for fault in faults(page)]
+
+
+def test_every_block_says_what_it_is() -> None:
+    def unknown(page: Path) -> Iterator[str]:
+        return (f"line {each.line}" for each in blocks_of(_text(page)) if each.language not in LANGUAGES)
+
+    assert _everywhere(unknown) == []
+
+
+def test_no_block_is_made_by_indentation() -> None:
+    def indented(page: Path) -> Iterator[str]:
+        text = re.sub(r"^[-*] .*\n(?:(?: +\S.*)?\n)*", "", without_code(_text(page)), flags=re.MULTILINE)
+        lines = text.split("\n")
+        return (line for before, line in pairwise(lines) if not before and line.startswith("    "))
+
+    assert _everywhere(indented) == []
+
+
+def test_commands_bear_no_prompt() -> None:
+    assert _everywhere(lambda page: (each.text for each in _commands(page) if re.match(r"[$#>] ", each.text))) == []
+
+
+def test_scenarios_speak_of_commands_that_are_there() -> None:
+    def unused(page: Path) -> Iterator[str]:
+        scenario, commands = scenario_of(page_name(page)), _commands(page)
+        return (each.is_ for each in scenario.commands if all(scenario.of(command) is not each for command in commands))
+
+    assert _everywhere(unused) == []
+
+
+def test_an_excuse_is_one_for_such_a_command() -> None:
+    def wrong(page: Path) -> Iterator[str]:
+        scenario = scenario_of(page_name(page))
+        for command in _commands(page):
+            excuse = scenario.of(command).excuse
+            if excuse and not excuses()[excuse].holds_for(command.text):
+                yield f"{excuse}: {command.text}"
+
+    assert _everywhere(wrong) == []
+
+
+def test_what_differs_from_a_plain_run_has_a_reason() -> None:
+    def unexplained(page: Path) -> Iterator[str]:
+        odd = (each for each in scenario_of(page_name(page)).commands if each.exit or each.instead or each.answer)
+        return (each.is_ for each in odd if not each.because)
+
+    assert _everywhere(unexplained) == []
+
+
+def test_fastinstall_knows_every_command() -> None:
+    parser = build_parser()
+
+    def unknown(page: Path) -> Iterator[str]:
+        for command in _commands(page):
+            for words in _calls(command):
+                try:
+                    parser.parse_args(words)
+                except UsageError as error:
+                    yield f"line {command.line}: {shlex.join(words)}: {error}"
+                except SystemExit:  # --help, --version
+                    pass
+
+    assert _everywhere(unknown) == []
+
+
+def test_every_scenario_belongs_to_a_page() -> None:
+    files = {scenario_file(page_name(page)) for page in PAGES}
+    assert set(CASES.glob("*.toml")) - {CASES / "excuses.toml"} <= files
+
+
+def test_every_excuse_is_used() -> None:
+    used = {each.excuse for page in PAGES for each in scenario_of(page_name(page)).commands}
+    assert set(excuses()) <= used
+
+
+def test_a_shown_file_is_known_by_its_title_or_first_line() -> None:
+    text = '```toml title="a.toml"\nx = 1\n```\n\n```yaml\n# b/c.yml\nx: 1\n```\n\n```toml\n# a remark\nx = 1\n```\n'
+    assert [block.file for block in blocks_of(text)] == ["a.toml", "b/c.yml", ""]
+
+
+def test_a_command_is_whole_with_its_continuations_quotes_and_here_documents() -> None:
+    text = '```sh\n# a remark\na \\\n  b\ncat <<X\nX y\nX\nif true; then\n  c\nfi   # end\necho "1\n2"\n```\n'
+    done = [each for each in commands_of(blocks_of(text)) if not isinstance(each, Block)]
+    assert [each.text for each in done] == [
+        "a \\\n  b",
+        "cat <<X\nX y\nX",
+        "if true; then\n  c\nfi   # end",
+        'echo "1\n2"',
+    ]
+
+
+def _calls(command: Command) -> list[list[str]]:
+    """The words behind `fastinstall`, of each line that begins with it and holds nothing that a shell would fill in."""
+    text = command.text.replace("\\\n", " ")
+    found = re.findall(
+        r"^\s*(?:\S*/|[A-Z_]+=\S+ |sh )*(?:fastinstall|bootstrap\.sh) (?!test\b)(.*)$", text, re.MULTILINE
+    )
+    return [shlex.split(_ENDS.split(f"{each} ", maxsplit=1)[0]) for each in found if "$" not in each]

@@ -1,0 +1,43 @@
+"""The generated pages on exit codes, settings and documents tell all that there is."""
+
+import dataclasses
+from functools import partial
+
+import pytest
+
+from fastinstall.cli.options import WISHES
+from fastinstall.cli.reference import DOCUMENTS
+from fastinstall.cli.reference_pages import REMEDIES, render_exit_codes, render_settings
+from fastinstall.errors import ExitCode
+from fastinstall.model.reference_documents import render_documents
+from fastinstall.model.schemas import SCHEMAS
+
+
+def test_every_exit_code_says_what_to_do() -> None:
+    assert set(REMEDIES) == set(ExitCode)
+    assert all(f"| {int(code)} |" in render_exit_codes() for code in ExitCode)
+
+
+def test_every_wish_has_its_variable_and_key() -> None:
+    page = render_settings()
+    assert [each.flag for each in WISHES if f"| `{each.variable}` | `{each.field}` |" not in page] == []
+
+
+def test_a_flag_of_several_verbs_is_told_once_with_all_of_them() -> None:
+    (line,) = (line for line in render_settings().splitlines() if line.startswith("| `FASTINSTALL_YES` |"))
+    assert "setup" in line
+    assert "rollback" in line
+
+
+@pytest.mark.parametrize("name", sorted(set(DOCUMENTS) & set(SCHEMAS)))
+def test_every_key_of_a_document_is_told(name: str) -> None:
+    make = SCHEMAS[name]
+    assert isinstance(make, partial)
+    section = render_documents({name: "`verb`"}).partition(f"## {name}\n")[2]
+    assert [key.name for key in dataclasses.fields(make.args[0]) if f"| `{key.name}` |" not in section] == []
+
+
+def test_a_document_without_a_schema_is_listed_all_the_same() -> None:
+    page = render_documents({"other": "`verb`"})
+    assert "| `fastinstall.other/1` | few, and told by their names | `verb` |" in page
+    assert "## other" not in page
