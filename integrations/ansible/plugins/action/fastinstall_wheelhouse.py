@@ -1,0 +1,141 @@
+# MIT licence, see LICENSE of fastinstall.
+"""The controller's part of `fastinstall_wheelhouse`: chooses what a host gets, checks it, packs what is missing there.
+
+A host is asked once. Where something is missing, it is sent one archive; nothing is sent a second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SUMS = "SHA256SUMS"
+_MODULE = "fastinstall.stack.fastinstall_wheelhouse"
+_NO_PROGRAM = (126, 127)
+_PYTHON = "install Python 3.11 or later, or name one in the inventory: ansible_python_interpreter"
+_AGAIN = "build it again: fastinstall build --with-tool -o DIR"
+
+
+class ActionModule(ActionBase):
+    """What Ansible calls for each host."""
+
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Ship what is missing; the module's result."""
+        super().run(tmp, task_vars)
+        variables = task_vars or {}
+        given = dict(self._task.args)
+        source = Path(self._loader.path_dwim(given.get("src") or "."))
+        host = None if given.get("tool_only") else given.get("host") or variables["inventory_hostname"]
+        manifest, paths = manifest_for(source, host)
+        given["manifest"] = manifest
+        result = self._asked(given, variables)
+        if result.get("changed") and not self._task.check_mode:
+            sent = self._sent({path: paths[path] for path in result["missing"]})
+            result = {**result, **self._asked({**given, "archive": sent}, variables), "missing": result["missing"]}
+        tool_sums = manifest["sums"].get(f"tool/{_SUMS}")
+        checksum = {"tool_checksum": hashlib.sha256(tool_sums.encode()).hexdigest()} if tool_sums is not None else {}
+        return {**result, **checksum}
+
+    def _asked(self, given: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
+        if result.get("rc") in _NO_PROGRAM and "msg" in result:
+            said = str(result.get("module_stderr") or result.get("module_stdout")).strip()
+            result.update(
+                failed=True, msg=f"there is no Python on this host for Ansible's modules: {said}", hint=_PYTHON
+            )
+        return result
+
+    def _sent(self, missing: Mapping[str, Path]) -> str:
+        """Send an archive; its path on the host."""
+        shell = self._connection._shell  # noqa: SLF001 (as Ansible's own action plugins do: there is no other way)
+        remote = str(shell.join_path(self._make_tmp_path(), "wheels.zip"))
+        with tempfile.TemporaryDirectory(prefix="fastinstall-") as space:
+            archive = Path(space) / "wheels.zip"
+            with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:  # wheels are compressed themselves
+                for name, path in missing.items():
+                    packed.write(path, name)
+            self._transfer_file(str(archive), remote)
+        self._fixup_perms2((shell.tmpdir, remote))
+        return remote
+
+
+def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[str, Path]]:
+    """What a wheelhouse has for a host, and where that lies here; for None fastinstall itself alone.
+
+    Raises:
+        AnsibleActionFail: it has nothing for it, or it is not what its sums say.
+    """
+    if not source.is_dir():
+        raise AnsibleActionFail(f"{source}: there is no wheelhouse; {_AGAIN}")
+    wheels = _stack(source, host) if host is not None else {}
+    tool = _of_sums(source / "tool") if (source / "tool").is_dir() else {}
+    wanted = {Path(path).name: _checked(source / path, digest) for path, digest in wheels.items()}
+    sums = {_SUMS: "".join(f"{digest}  {name}\n" for name, (digest, _size) in sorted(wanted.items()))} if wanted else {}
+    if tool:
+        sums[f"tool/{_SUMS}"] = _read(source / "tool" / _SUMS)
+    itself = {name: _checked(source / "tool" / name, digest) for name, digest in tool.items()}
+    paths = {Path(path).name: source / path for path in wheels}
+    paths.update({f"tool/{name}": source / "tool" / name for name in tool})
+    return {"wanted": wanted, "tool": itself, "sums": sums}, paths
+
+
+def _stack(source: Path, host: str) -> dict[str, str]:
+    """The relative paths of the wheels that a host gets, with their SHA-256: where there is a fleet, the one for it."""
+    file = source / "fleet.json"
+    if not file.is_file():
+        return _of_sums(source)
+    try:
+        return _of_fleet(json.loads(_read(file)), file, host)
+    except (ValueError, KeyError, TypeError):
+        raise AnsibleActionFail(f"{file}: it is damaged; {_AGAIN}") from None
+
+
+def _of_fleet(fleet: Mapping[str, Any], file: Path, host: str) -> dict[str, str]:
+    for left_out in fleet["left_out"]:
+        if left_out["host"] == host:
+            raise AnsibleActionFail(f"{host}: {left_out['reason']}\nhint: {left_out['hint']}")
+    artefact = next((each for each in fleet["artefacts"] if host in each["hosts"]), None)
+    if artefact is None:
+        again = "gather its facts, and build again: fastinstall build --hosts DIR --with-tool -o DIR"
+        raise AnsibleActionFail(f"{file} does not know {host}\nhint: {again}")
+    if not artefact["wheel"]:
+        raise AnsibleActionFail(f"{host}: {artefact['problem']}\nhint: {artefact['hint']}")
+    return {artefact["wheel"]: artefact["sha256"]}
+
+
+def _of_sums(directory: Path) -> dict[str, str]:
+    """The wheels that SHA256SUMS names, with their SHA-256."""
+    lines = re.findall(r"^([0-9a-f]{64}) [ *]([^/\s]+\.whl)$", _read(directory / _SUMS), re.MULTILINE)
+    return {name: digest for digest, name in lines}
+
+
+def _checked(file: Path, digest: str) -> tuple[str, int]:
+    """Sum and size of a wheel that is what it is to be."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise AnsibleActionFail(f"{file}: {error.strerror}; {_AGAIN}") from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise AnsibleActionFail(f"{file} is not what its sum says: it was changed since it was built; {_AGAIN}")
+    return digest, len(content)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AnsibleActionFail(f"{file}: {error.strerror}; {_AGAIN}") from None

@@ -1,0 +1,28 @@
+"""The one failure that the modules of this collection know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REFUSED, FAILED = 5, 6
+"""Exit codes of fastinstall for what must not be done, and for what could not."""
+
+
+class ToolError(Exception):
+    """fastinstall cannot be run, or it has said why it did not do something.
+
+    Args:
+        message: what happened and where.
+        hint: what to do about it.
+        exit_code: of fastinstall, or the one that it would have had.
+        details: further lines.
+    """
+
+    def __init__(
+        self, message: str, hint: str | None = None, exit_code: int = REFUSED, details: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.exit_code, self.details = message, hint, exit_code, list(details)

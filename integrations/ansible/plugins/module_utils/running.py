@@ -1,0 +1,74 @@
+"""What the modules share of Ansible: their parameters, fastinstall run by a module, and how a module ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import ToolError
+from .states import Request
+from .tool import Source, find_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ansible.module_utils.basic import AnsibleModule
+
+TARGET: dict[str, dict[str, Any]] = {"prefix": {"type": "path"}, "python": {"type": "path"}}
+"""The parameters that name an environment."""
+
+TOOL: dict[str, dict[str, Any]] = {
+    "executable": {"type": "str"},
+    "tool_python": {"type": "path"},
+    "tool_directory": {"type": "path"},
+    "tool_checksum": {"type": "str"},
+}
+"""The parameters that say where fastinstall comes from; `wheelhouse` belongs to them, too."""
+
+_DAMAGED = 7
+
+
+def request_of(module: AnsibleModule) -> Request:
+    """What the parameters of a module ask for.
+
+    Raises:
+        ToolError: there is no fastinstall to ask.
+    """
+    given = module.params
+    source = Source(
+        wheelhouse=given["wheelhouse"],
+        executable=given["executable"],
+        python=given["tool_python"],
+        directory=given["tool_directory"],
+        checksum=given["tool_checksum"],
+    )
+    return Request(
+        tool=find_tool(source),
+        run=module.run_command,
+        parameters=given,
+        changing=not module.check_mode,
+        comparing=module._diff,  # noqa: SLF001 (as the developer's guide of Ansible has it)
+    )
+
+
+def conclude(module: AnsibleModule, work: Callable[[], dict[str, Any]]) -> None:
+    """End a module with the result of its work, or with the words of the failure.
+
+    A look ahead on a host that has not got its wheelhouse yet is skipped: the task that brings it only looked, too.
+    """
+    wheelhouse = module.params["wheelhouse"]
+    if module.check_mode and wheelhouse and not module.params["executable"] and not Path(wheelhouse).is_dir():
+        module.exit_json(changed=False, skipped=True, msg=f"{wheelhouse} is not there, so fastinstall cannot be asked")
+    try:
+        result = work()
+    except ToolError as error:
+        module.fail_json(
+            msg=error.message,
+            hint=error.hint,
+            details=error.details,
+            exit_code=error.exit_code,
+            changed=error.exit_code == _DAMAGED,
+        )
+    if result.pop("failed", False):
+        module.fail_json(**result)
+    module.exit_json(**result)

@@ -1,0 +1,223 @@
+#!/usr/bin/python
+# MIT licence, see LICENSE of fastinstall.
+"""Keep a copy of a wheelhouse on a host: tell what of it is missing or damaged there, and put that in its place."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fastinstall_wheelhouse
+short_description: Ship what a host needs of a wheelhouse
+version_added: 0.1.0
+description:
+  - Copies wheels that C(fastinstall build) has made from the controller to a host, and fastinstall itself with them.
+    Only what fits the host is sent, in one archive, and only what is missing there or is not what its sum says.
+  - Where the wheelhouse has a C(fleet.json) (of C(fastinstall build --hosts)), the host gets the wheel that is meant
+    for it, and a host that was left out fails with the reason.
+  - What lies in the directory and is not of the wheelhouse is removed.
+attributes:
+  check_mode:
+    description: Tells what would be sent, and sends nothing.
+    support: full
+  diff_mode:
+    description: Shows the names of the wheels.
+    support: full
+  action:
+    description: The controller chooses, checks and packs the wheels.
+    support: full
+options:
+  src:
+    description: The wheelhouse, on the controller.
+    type: path
+    required: true
+  dest:
+    description: The directory on the host. Nobody but its owner may write there.
+    type: path
+    required: true
+  host:
+    description: The name of the host in C(fleet.json); default is its name in the inventory.
+    type: str
+  tool_only:
+    description: Ship fastinstall itself and no wheel of the stack, to look at a host before anything is built for it.
+    type: bool
+    default: false
+  tool_python:
+    description: The interpreter that runs fastinstall on the host, at least Python 3.11; default is any that fits.
+    type: path
+  manifest:
+    description: Set by the controller. What the wheelhouse has for this host.
+    type: dict
+  archive:
+    description: Set by the controller. A zip archive on the host, with what was missing.
+    type: path
+author:
+  - fastinstall (@fastinstall)
+"""
+
+EXAMPLES = r"""
+- name: Ship the wheelhouse
+  fastinstall.stack.fastinstall_wheelhouse:
+    src: ./wheelhouse
+    dest: /var/lib/fastinstall/wheelhouse
+"""
+
+RETURN = r"""
+missing:
+  description: What was not there, or not as it should be; relative paths.
+  returned: always
+  type: list
+  elements: str
+removed:
+  description: What lay there and is not of the wheelhouse.
+  returned: always
+  type: list
+  elements: str
+directory:
+  description: The directory on the host.
+  returned: always
+  type: str
+tool_checksum:
+  description: SHA-256 of C(tool/SHA256SUMS), for the module M(fastinstall.stack.fastinstall).
+  returned: where fastinstall itself is in the wheelhouse
+  type: str
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.fastinstall.stack.plugins.module_utils.errors import ToolError
+from ansible_collections.fastinstall.stack.plugins.module_utils.unpacking import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_MEGABYTE = 1024 * 1024
+_COPIES = 2  # the archive lies there too, until all of it is in its place
+_DIRECTORY_MODE = 0o755
+_FILE_MODE = 0o644
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "src": {"type": "path", "required": True},
+            "dest": {"type": "path", "required": True},
+            "host": {"type": "str"},
+            "tool_only": {"type": "bool", "default": False},
+            "tool_python": {"type": "path"},
+            "manifest": {"type": "dict"},
+            "archive": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    if module.params["manifest"] is None:
+        module.fail_json(
+            msg="the controller's part has not run: name the module fastinstall.stack.fastinstall_wheelhouse"
+        )
+    try:
+        module.exit_json(**_brought(module))
+    except ToolError as error:
+        module.fail_json(msg=error.message, hint=error.hint, details=error.details, exit_code=error.exit_code)
+    except OSError as error:
+        place = error.filename or module.params["dest"]
+        module.fail_json(msg=f"{place}: {error.strerror or error}", hint=f"df -h {place}; ls -ld {place}")
+
+
+def _brought(module: AnsibleModule) -> dict[str, Any]:
+    """Compare, and put what has come into its place; the module's result."""
+    manifest, dest = module.params["manifest"], Path(module.params["dest"])
+    wanted = _wanted(manifest, module.params["tool_python"])
+    there = {path for path in _there(dest) if path.startswith("tool/") or not module.params["tool_only"]}
+    missing = sorted(path for path, (digest, _size) in wanted.items() if _digest(dest / path) != digest)
+    strange = sorted(there - set(wanted) - set(manifest["sums"]))
+    stale = [path for path, text in manifest["sums"].items() if _content(dest / path) != text.encode()]
+    changed = bool(missing or strange or stale)
+    if missing and not module.params["archive"]:
+        _refuse_little_space(dest, sum(wanted[path][1] for path in missing) * _COPIES)
+    elif changed and not module.check_mode:
+        _put(dest, {path: wanted[path][0] for path in missing}, module.params["archive"])
+        _tidy(dest, strange, manifest["sums"])
+    diff = {"before": _lines(there - set(missing) - set(manifest["sums"])), "after": _lines(wanted)}
+    return {"changed": changed, "missing": missing, "removed": strange, "directory": str(dest), "diff": diff}
+
+
+def _wanted(manifest: Mapping[str, Any], python: str | None) -> dict[str, tuple[str, int]]:
+    """Relative paths with sum and size: the stack's wheels, and of fastinstall itself what fits an interpreter here."""
+    tool = manifest["tool"]
+    chosen = choose(Path("wheelhouse/tool"), tool, python)[1] if tool else []
+    return {**manifest["wanted"], **{f"tool/{name}": tool[name] for name in chosen}}
+
+
+def _there(dest: Path) -> set[str]:
+    """The relative paths of the files that lie in it."""
+    found = (Path(base, name) for base, _directories, names in os.walk(str(dest)) for name in names)
+    return {str(path.relative_to(dest)) for path in found}
+
+
+def _digest(path: Path) -> str | None:
+    content = _content(path)
+    return None if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _lines(paths: Collection[str]) -> str:
+    return "".join(f"{path}\n" for path in sorted(paths))
+
+
+def _refuse_little_space(dest: Path, needed: int) -> None:
+    """Refuse before anything is sent."""
+    place = next(parent for parent in (dest, *dest.parents) if parent.is_dir())
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        sizes = f"{free // _MEGABYTE} MB are free, and the wheels need {needed // _MEGABYTE + 1} while they are sent"
+        raise ToolError(f"{dest}: {sizes}", f"df -h {place}")
+
+
+def _put(dest: Path, missing: Mapping[str, str], archive: str) -> None:
+    """Take files out of an archive, those that are what their sum says."""
+    if not missing:
+        return
+    with zipfile.ZipFile(archive) as packed:
+        for path, digest in missing.items():
+            content = packed.read(path)
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise ToolError(f"{path}: it has changed on its way", "run the play again")
+            _write(dest / path, content)
+
+
+def _tidy(dest: Path, strange: Collection[str], sums: Mapping[str, str]) -> None:
+    """Remove what is not of the wheelhouse; put the sums beside the wheels."""
+    for path in strange:
+        (dest / path).unlink()
+    for path, text in sums.items():
+        _write(dest / path, text.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file beside its place, and rename it: nobody sees a part of it."""
+    path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+    descriptor, beside = tempfile.mkstemp(prefix=".coming-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(content)
+        Path(beside).chmod(_FILE_MODE)
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink()
+        raise
+
+
+if __name__ == "__main__":
+    main()

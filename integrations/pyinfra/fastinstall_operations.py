@@ -1,0 +1,51 @@
+"""An operation for pyinfra: the fast stack in an environment of a host.
+
+It lies beside `fastinstall_facts.py` in the directory of a deploy. `tool` is what runs fastinstall on the host: its
+name, or its path. Where there is only a wheelhouse (`fastinstall build --with-tool`), the directory `module_utils` of
+the Ansible collection runs it from there: `tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from fastinstall_facts import FastinstallPlan
+from pyinfra import host
+from pyinfra.api import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OTHERWISE = {"channels": "--channel"}
+
+
+@operation()
+def stack(environment: str, tool: str = "fastinstall", **wishes: Any) -> Iterator[str]:  # noqa: ANN401 (of any kind)
+    """Set up the stack as it is wished for; where it is in place and intact, nothing is done.
+
+    Args:
+        environment: its directory; it is made where there is nothing yet.
+        tool: the words that run fastinstall on the host.
+        wishes: those of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
+    """
+    place = quote(environment)
+    target = f"$([ -e {place} ] && echo --prefix || echo --new-env) {place}"
+    words = " ".join((target, *(word for name, value in wishes.items() for word in _flag(name, value))))
+    plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
+    if plan.get("steps") == []:
+        host.noop(plan["summary"])
+    else:  # what fastinstall would refuse, it says itself
+        yield f"{tool} setup --yes {words}"
+
+
+def _flag(name: str, value: object) -> tuple[str, ...]:
+    """A wish as words of the command line; one that is None is not given."""
+    flag = _OTHERWISE.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        if name == "guard":
+            return () if value else ("--no-guard",)
+        return (flag,) if value else ()
+    if isinstance(value, (list, tuple)):
+        value = ",".join(str(each) for each in value)
+    return () if value is None else (flag, quote(str(value)))

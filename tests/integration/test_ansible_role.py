@@ -1,0 +1,158 @@
+"""The role on a fleet: built once, shipped and set up; what is wrong with a host is named, and the others go on.
+
+One fleet serves all tests, and each play goes on from where the one before it has left the hosts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pytest
+from ansible_fleet import Fleet, build_fleet
+from ansible_machines import network
+from ansible_plays import Controller, Played
+from ansible_scene import CHANGES, HEALTHY, TOLD, held, machines
+from sandbox import NewSandbox, tree_hash
+
+ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
+SHIP, SET_UP, EXAMINE = "Ship what this host needs", "Set up the stack", "Examine what is in place"
+WHEELS = "home/.local/share/fastinstall/wheelhouse"
+_NOT_OURS = ("home/.ansible", "log", "etc/")
+"""What Ansible and sshd themselves leave on a disk."""
+
+Trees = Mapping[str, dict[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """The fleet.
+
+    Attributes:
+        controller: plays playbooks on it.
+        fleet: what was built for it.
+        bare: each environment as it is at first.
+    """
+
+    controller: Controller
+    fleet: Fleet
+    bare: Trees
+
+    def environments(self) -> Trees:
+        """Each environment as it is."""
+        disks = {name: self.controller.network.disk(name) for name in (*HEALTHY, *TOLD)}
+        return {name: tree_hash(disk / "env") for name, disk in disks.items()}
+
+    def disk(self, name: str) -> dict[str, str]:
+        """All that lies on a host's disk."""
+        tree = tree_hash(self.controller.network.disk(name))
+        return {path: content for path, content in tree.items() if not path.startswith(_NOT_OURS)}
+
+
+@pytest.fixture(scope="module")
+def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
+    with new_sandbox() as sandbox:
+        fleet = build_fleet(sandbox, (*HEALTHY, *TOLD), CHANGES)
+        with network(machines(sandbox.root), sandbox) as hosts:
+            controller = Controller(network=hosts, variables=fleet.variables)
+            started = Scene(controller=controller, fleet=fleet, bare={})
+            yield Scene(controller=controller, fleet=fleet, bare=started.environments())
+
+
+@pytest.fixture(scope="module")
+def looked_ahead(scene: Scene) -> tuple[Played, bool]:
+    """A play in check mode on one host, and whether that is as it was."""
+    before = scene.disk("web1")
+    played = scene.controller.play(ROLE, "--check", "--diff", "--limit", "web1")
+    return played, scene.disk("web1") == before
+
+
+@pytest.fixture(scope="module")
+def rolled_out(scene: Scene, looked_ahead: object) -> tuple[Played, Trees]:
+    """The role on all hosts at once, and the environments after it."""
+    del looked_ahead  # it has to come first
+    with held(scene.controller.network.disk("busy") / "env"):
+        played = scene.controller.play(ROLE)
+    return played, scene.environments()
+
+
+@pytest.fixture(scope="module")
+def repeated(scene: Scene, rolled_out: object) -> Played:
+    """A second run, before which a wheel on web3 was damaged."""
+    del rolled_out
+    wheel = next(scene.controller.network.disk("web3").glob(f"{WHEELS}/pillow-*.whl"))
+    content = bytearray(wheel.read_bytes())
+    content[len(content) // 2] ^= 1
+    wheel.write_bytes(content)
+    return scene.controller.play(ROLE, "--limit", ",".join(HEALTHY))
+
+
+def test_check_mode_tells_what_would_be_sent_and_changes_nothing(looked_ahead: tuple[Played, bool]) -> None:
+    played, is_unchanged = looked_ahead
+    assert played.exit_code == 0, played.text
+    assert is_unchanged
+    assert played.statuses(SHIP) == {"web1": "changed"}
+    assert "+pillow-" in played.text
+    assert "+tool/fastinstall-" in played.text
+
+
+def test_hosts_without_index_or_compiler_are_set_up_and_healthy(scene: Scene, rolled_out: tuple[Played, Trees]) -> None:
+    played, _ = rolled_out
+    assert set(played.failures) == set(TOLD), played.text
+    for task, status in ((SHIP, "changed"), (SET_UP, "changed"), (EXAMINE, "ok")):
+        statuses = played.statuses(task)
+        assert {host: statuses[host] for host in HEALTHY} == dict.fromkeys(HEALTHY, status), played.text
+    for host in HEALTHY:
+        (report,) = (outcome.result["report"] for outcome in played.of(host) if EXAMINE in outcome.task)
+        assert report["status"] in {"ok", "hint"}, report
+        assert list(scene.controller.network.disk(host).glob("env/lib/python3*/site-packages/PIL/_imaging.*.so"))
+
+
+@pytest.mark.parametrize("host", TOLD)
+def test_a_host_with_something_wrong_is_named_with_the_reason_and_left_as_it_was(
+    scene: Scene, rolled_out: tuple[Played, Trees], host: str
+) -> None:
+    played, after = rolled_out
+    told = played.failures[host].told
+    assert [words for words in TOLD[host] if words not in told] == [], told
+    assert after[host] == scene.bare[host]
+
+
+def test_a_host_gets_the_wheels_that_fit_it_and_no_others(scene: Scene, rolled_out: object) -> None:
+    del rolled_out
+    there = {path.name for path in (scene.controller.network.disk("web1") / WHEELS).rglob("*.whl")}
+    here = {path.name for path in scene.fleet.wheelhouse.rglob("*.whl")}
+    assert there < here
+    assert len([name for name in there if name.startswith("tree_sitter-")]) == 1
+
+
+def test_a_second_run_changes_nothing(repeated: Played) -> None:
+    assert repeated.exit_code == 0, repeated.text
+    assert repeated.changed <= {"web3"}
+    assert repeated.statuses(SET_UP) == dict.fromkeys(HEALTHY, "ok")
+
+
+def test_a_wheel_that_has_changed_on_a_host_is_noticed_by_its_hash_and_sent_again(repeated: Played) -> None:
+    (shipped,) = (outcome for outcome in repeated.of("web3") if SHIP in outcome.task)
+    assert shipped.status == "changed"
+    (sent,) = shipped.result["missing"]
+    assert sent.startswith("pillow-")
+
+
+def test_the_rollout_stops_where_more_hosts_fail_than_are_allowed(scene: Scene, repeated: object) -> None:
+    """The whole playbook: first comes a host that is set up already, then one with an old CPU, and nobody after it."""
+    del repeated
+    hosts = {"fleet_hosts": "web1:old-cpu:web2", "fleet_serial": 1, "fleet_max_fail_percentage": 0}
+    built = {"fastinstall_facts": str(scene.fleet.facts), "fastinstall_build_arguments": ["--offline"]}
+    played = scene.controller.play("fastinstall.stack.site", **hosts, **built)
+    assert played.exit_code != 0
+    assert played.statuses("Keep what was seen") == dict.fromkeys(("web1", "old-cpu", "web2"), "ok"), played.text
+    assert set(played.failures) == {"old-cpu"}, played.text
+    assert "sse4_2 for x86-64-v2" in played.failures["old-cpu"].told
+    assert played.statuses(SHIP) == {"web1": "ok", "old-cpu": "failed"}
+
+
+def test_rollback_puts_an_environment_back_as_it_was(scene: Scene, repeated: object) -> None:
+    del repeated
+    played = scene.controller.play("fastinstall.stack.rollback", "--limit", "web3")
+    assert played.exit_code == 0, played.text
+    assert played.changed == {"web3"}
+    assert scene.environments()["web3"] == scene.bare["web3"]

@@ -1,0 +1,160 @@
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from collection_parts import COLLECTION, MODULES, part, read_yaml
+
+from fastinstall import __version__
+from fastinstall.cli.options import WISHES as OPTIONS
+from fastinstall.cli.options import Option
+from fastinstall.model.conda import Engine
+from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+
+WISHES = part("wishes").WISHES
+CHOICES: Mapping[str, list[str]] = {
+    "link": [each.value for each in LinkMode],
+    "dist_name": ["pillow", "pillow-simd"],
+    "toolchain": [each.value for each in ToolchainSource],
+    "engine": [each.value for each in Engine],
+    "allow": [each.value for each in Risk],
+}
+
+
+def test_every_wish_of_the_command_line_is_a_parameter_and_every_parameter_a_wish() -> None:
+    assert {option.field: option.flag for option in OPTIONS} == {name: flag for name, (flag, _) in WISHES.items()}
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
+def test_a_parameter_has_default_and_choices_of_its_wish(option: Option) -> None:
+    _, specification = WISHES[option.field]
+    usual = getattr(Wish(), option.field)
+    assert specification.get("default") == (list(usual) if isinstance(usual, tuple) else usual)
+    assert specification.get("choices", []) == CHOICES.get(option.field, [])
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
+def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: Option) -> None:
+    _, specification = WISHES[option.field]
+    given = _other_than_default(specification)
+    words = part("wishes").words_of({**_defaults(), option.field: given})
+    assert words[0] == option.flag
+    if specification["type"] == "bool":
+        assert words == [option.flag]
+        assert given is not getattr(Wish(), option.field)
+    else:
+        read = option.read(words[1])
+        assert (list(read) if isinstance(read, tuple) else str(read)) == (
+            given if isinstance(given, list) else str(given)
+        )
+
+
+def test_what_is_left_at_its_default_is_left_to_the_settings_of_the_machine() -> None:
+    assert part("wishes").words_of(_defaults()) == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_documentation_of_a_module_says_what_its_parameters_are(
+    name: str, built: dict[str, dict[str, Any]]
+) -> None:
+    documented = _documented(name)
+    specified = built[name]["argument_spec"]
+    assert set(documented) == set(specified)
+    for parameter, specification in specified.items():
+        told = {key: documented[parameter].get(key) for key in ("type", "default", "choices", "elements")}
+        assert told == {key: specification.get(key) for key in told}, parameter
+
+
+@pytest.mark.parametrize("file", sorted(COLLECTION.rglob("*.py")), ids=lambda file: file.name)
+def test_what_runs_on_a_host_is_understood_by_python_38(file: Path) -> None:
+    ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+@pytest.mark.parametrize(
+    "file", sorted((COLLECTION / "plugins" / "module_utils").glob("*.py")), ids=lambda file: file.stem
+)
+def test_what_runs_on_a_host_needs_no_other_package(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    named = {name for node in tree.body for name in _imported(node)}
+    assert named <= {*sys.stdlib_module_names, "ansible"}
+
+
+def test_the_collection_has_the_version_of_fastinstall() -> None:
+    assert read_yaml((COLLECTION / "galaxy.yml").read_text(encoding="utf-8"))["version"] == __version__
+
+
+def test_all_modules_are_in_the_action_group_that_their_documentation_names() -> None:
+    runtime = read_yaml((COLLECTION / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    assert set(MODULES) <= set(runtime["action_groups"]["stack"])
+    for name in MODULES:
+        group = read_yaml(_constant(name, "DOCUMENTATION"))["attributes"]["action_group"]
+        assert group["membership"] == ["fastinstall.stack.stack"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
+    """What each module asks Ansible for; its class is put in the place of Ansible's, as that one reads stdin."""
+    pytest.importorskip("ansible")
+    root = tmp_path_factory.mktemp("collections")
+    place = root / "ansible_collections" / "fastinstall"
+    place.mkdir(parents=True)
+    (place / "stack").symlink_to(COLLECTION)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root))
+        yield {name: _asked_of_ansible(name, patch) for name in MODULES}
+
+
+def _asked_of_ansible(name: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    module = __import__(f"ansible_collections.fastinstall.stack.plugins.modules.{name}", fromlist=["main"])
+    seen: dict[str, Any] = {}
+    patch.setattr(module, "AnsibleModule", lambda **words: seen.update(words) or SimpleNamespace(**words))
+    patch.setattr(module, "conclude", lambda *_: None)
+    module.main()
+    return seen
+
+
+def _documented(name: str) -> dict[str, Any]:
+    fragment = (COLLECTION / "plugins" / "doc_fragments" / "tool.py").read_text(encoding="utf-8")
+    shared = next(
+        node.value.value
+        for node in ast.walk(ast.parse(fragment))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    )
+    own = read_yaml(_constant(name, "DOCUMENTATION"))["options"]
+    return {**read_yaml(str(shared))["options"], **own}
+
+
+def _constant(name: str, constant: str) -> str:
+    tree = ast.parse((COLLECTION / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8"))
+    assigned = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return str(assigned[constant])
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    """The top-level packages that a statement imports; those of its neighbours are none."""
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [str(node.module).partition(".")[0]]
+    return []
+
+
+def _defaults() -> dict[str, Any]:
+    return {name: specification.get("default") for name, (_, specification) in WISHES.items()}
+
+
+def _other_than_default(specification: Mapping[str, Any]) -> Any:
+    if specification["type"] == "bool":
+        return not specification["default"]
+    choices = [each for each in specification.get("choices", []) if each != specification.get("default")]
+    usual = {"int": 3, "path": str(COLLECTION), "list": choices[:2] or ["one", "two"], "str": "word"}
+    return choices[0] if choices and specification["type"] == "str" else usual[specification["type"]]
