@@ -9,18 +9,19 @@ from dataclasses import replace
 
 from fastinstall.api.planning import plan
 from fastinstall.api.session import Session
-from fastinstall.api.setup import Outcome, carry_out
+from fastinstall.api.setup import carry_out
 from fastinstall.api.target import Target
 from fastinstall.errors import RefusedError, UnprovenError, UsageError
 from fastinstall.model.event import Noted
 from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.wish import Wish
 
 Agree = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
 
 
-def carry_out_proven(session: Session, target: Target, agreed: Plan, agree: Agree) -> tuple[Plan, Outcome]:
+def carry_out_proven(session: Session, target: Target, agreed: Plan, agree: Agree) -> tuple[Plan, Receipt]:
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
@@ -30,7 +31,7 @@ def carry_out_proven(session: Session, target: Target, agreed: Plan, agree: Agre
         agree: asks for consent to another one.
 
     Returns:
-        The plan that was carried out, and what came of it.
+        The plan that was carried out, and the receipt of the setup that holds.
 
     Raises:
         UnprovenError: it did not prove, and its version was named, or no earlier one is left.

@@ -9,7 +9,7 @@ from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, plan, plan_restoring, settings_of
 from fastinstall.api.proven import Agree
 from fastinstall.api.session import Session
-from fastinstall.api.setup import Outcome, carry_out
+from fastinstall.api.setup import carry_out
 from fastinstall.api.target import Target
 from fastinstall.build.cache import find_wheel
 from fastinstall.errors import UnprovenError
@@ -65,7 +65,7 @@ def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
     return _returning(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, wish)
 
 
-def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Outcome:
+def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt:
     """Carry out what `plan_repair` has decided.
 
     Args:

@@ -21,7 +21,6 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
-from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -34,21 +33,11 @@ from fastinstall.rules.messages import quote
 from fastinstall.transaction import Observers, execute
 
 
-@immutable
-class Outcome:
-    """What came of a plan.
-
-    Attributes:
-        receipt: of the setup that now holds.
-        report: of all checks of doctor, on the environment as it is now; None where there was nothing to do.
-    """
-
-    receipt: Receipt
-    report: Report | None
-
-
-def carry_out(session: Session, plan: Plan) -> Outcome:
+def carry_out(session: Session, plan: Plan) -> Receipt:
     """Carry out a plan; the caller has consent, and has accepted its hazards.
+
+    Returns:
+        The receipt of the setup that holds.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -63,7 +52,7 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
     with late_interruptions_told(prefix, plan.verb):
         receipt = renew_guard(session, plan) if is_for_guard_alone(plan) else _put_in_place(session, plan)
         _tell_what_is_held(session, prefix)
-        return Outcome(receipt=receipt, report=_examined(session, plan))
+        return receipt
 
 
 def recover_first(session: Session, target: Target) -> None:
@@ -83,8 +72,11 @@ def _put_in_place(session: Session, plan: Plan) -> Receipt:
     return done.receipt
 
 
-def _examined(session: Session, plan: Plan) -> Report | None:
-    """Doctor's last word; that it cannot be had changes nothing about what holds."""
+def examined(session: Session, plan: Plan) -> Report | None:
+    """Doctor's word on what a plan has come to, for a person; None where it cannot be had, which changes nothing.
+
+    What holds has been verified by then, and a script asks doctor itself.
+    """
     try:
         return examine(session, plan.environment, Examination())
     except FastinstallError as error:
@@ -157,8 +149,8 @@ def _pin_project(
         pin_its_project(session, environment, receipt, project, transaction)
 
 
-def _unchanged(plan: Plan) -> Outcome:
+def _unchanged(plan: Plan) -> Receipt:
     receipt = receipt_of(plan.environment)
     if receipt is None:
         raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")
-    return Outcome(receipt=receipt, report=None)
+    return receipt

@@ -4,24 +4,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.api.setup import Outcome
 from fastinstall.cli.consent import equivalent_command
 from fastinstall.cli.page import Page, joined
 from fastinstall.cli.render import report_text, speed_text
 from fastinstall.model.finding import Report, Status
 from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt
 from fastinstall.rules.messages import quote
 
 
-def ending_text(plan: Plan, outcome: Outcome, page: Page) -> str:
+def ending_text(plan: Plan, receipt: Receipt, report: Report | None, page: Page) -> str:
     """The last screen.
 
     Args:
         plan: that was carried out.
-        outcome: what came of it.
+        receipt: of the setup that holds.
+        report: doctor's; None where it could not be had.
         page: how lines are broken; commands never are.
     """
-    parts = [_checked(outcome.report, page), _speed(outcome, page), joined(_closing(plan, outcome, page))]
+    parts = [_checked(report, page), _speed(receipt, page), joined(_closing(plan, receipt, page))]
     return "\n".join(part for part in parts if part)
 
 
@@ -36,12 +37,12 @@ def _checked(report: Report | None, page: Page) -> str:
     return text if not told else report_text(replace(report, findings=told), page) + text
 
 
-def _speed(outcome: Outcome, page: Page) -> str:
-    return speed_text(outcome.receipt.speed, page) if outcome.receipt.speed is not None else ""
+def _speed(receipt: Receipt, page: Page) -> str:
+    return speed_text(receipt.speed, page) if receipt.speed is not None else ""
 
 
-def _closing(plan: Plan, outcome: Outcome, page: Page) -> Iterator[str]:
-    receipt, prefix = outcome.receipt, quote(plan.environment.prefix)
+def _closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
+    prefix = quote(plan.environment.prefix)
     before, after = receipt.previous or "no Pillow", f"{receipt.distribution} {receipt.version}"
     change = f"{before} -> {after}" if before != after else f"{after}, made anew"
     yield from page.lines(f"done: {change}", rest="  ", style="bold")

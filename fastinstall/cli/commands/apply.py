@@ -9,7 +9,7 @@ from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import refuse_another_environment, refuse_if_stale
 from fastinstall.api.session import Session
 from fastinstall.api.setup import carry_out
-from fastinstall.cli.commands.setup import finish
+from fastinstall.cli.commands.setup import Done, finish
 from fastinstall.cli.common import mend_or_tell, progress_for, session_of
 from fastinstall.cli.consent import consent
 from fastinstall.cli.main import Context
@@ -31,9 +31,9 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.talk(line)
     agreed = consent(saved, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
-    outcome = carry_out(session, agreed)
+    receipt = carry_out(session, agreed)
     with done_already(agreed.environment.prefix, agreed.verb):
-        return finish(agreed, outcome, context, wizard=False)
+        return finish(session, Done(plan=agreed, receipt=receipt), context, wizard=False)
 
 
 def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:

@@ -11,7 +11,8 @@ from fastinstall.api.foretelling import foretelling
 from fastinstall.api.late import done_already
 from fastinstall.api.planning import plan
 from fastinstall.api.proven import carry_out_proven
-from fastinstall.api.setup import Outcome, recover_first
+from fastinstall.api.session import Session
+from fastinstall.api.setup import examined, recover_first
 from fastinstall.api.target import Target
 from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
@@ -20,7 +21,9 @@ from fastinstall.cli.render import report_text, speed_text
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import ExitCode, LateInterruption, RefusedError
 from fastinstall.model.codec import document, dump
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.rules.messages import quote
 
@@ -43,10 +46,10 @@ def run(arguments: Namespace, context: Context) -> int:
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
     with _keeping_answers(agreed, arguments, context), foretelling(session, agreed) as telling:
-        done, outcome = carry_out_proven(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
-    with done_already(done.environment.prefix, done.verb):
-        forget(session, Path(done.environment.prefix))
-        return finish(done, outcome, context, wizard=not arguments.yes)
+        carried, receipt = carry_out_proven(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
+    with done_already(carried.environment.prefix, carried.verb):
+        forget(session, Path(carried.environment.prefix))
+        return finish(session, Done(plan=carried, receipt=receipt), context, wizard=not arguments.yes)
 
 
 def show_plan(agreed: Plan, context: Context) -> int:
@@ -57,24 +60,33 @@ def show_plan(agreed: Plan, context: Context) -> int:
     return ExitCode.OK
 
 
-def finish(agreed: Plan, outcome: Outcome, context: Context, *, wizard: bool) -> int:
-    """Print what came of a plan: the receipt as JSON, or the report and the speed table."""
-    console = context.console
+@immutable
+class Done:
+    """A plan that was carried out, and the receipt of the setup that holds."""
+
+    plan: Plan
+    receipt: Receipt
+
+
+def finish(session: Session, done: Done, context: Context, *, wizard: bool) -> int:
+    """Print what came of a plan: the receipt as JSON, or doctor's report and the speed table."""
+    console, agreed, receipt = context.console, done.plan, done.receipt
     if console.json:
-        console.data(dump(document("receipt", outcome.receipt)))
+        console.data(dump(document("receipt", receipt)))
         return ExitCode.OK
     if not agreed.steps:
         console.data(agreed.summary)
         return ExitCode.OK
+    report = examined(session, agreed)
     if wizard:
         from fastinstall.cli.wizard_ending import ending_text  # noqa: PLC0415 (only for a person)
 
-        console.data(ending_text(agreed, outcome, console.out))
+        console.data(ending_text(agreed, receipt, report, console.out))
         return ExitCode.OK
-    if outcome.report is not None:
-        console.data(report_text(outcome.report, console.out))
-    if outcome.receipt.speed is not None:
-        console.data(speed_text(outcome.receipt.speed, console.out))
+    if report is not None:
+        console.data(report_text(report, console.out))
+    if receipt.speed is not None:
+        console.data(speed_text(receipt.speed, console.out))
         prefix = quote(agreed.environment.prefix)
         console.data(f"every operation, more of the slower ones among them: fastinstall bench --prefix {prefix}")
     console.data(f"done: {agreed.summary}")

@@ -32,7 +32,7 @@ class Played:
 def request(run: Played, *, changing: bool = True, comparing: bool = False, **given: Any) -> Any:
     usual = {name: specification.get("default") for name, (_, specification) in part("wishes").WISHES.items()}
     target = {"prefix": None, "python": None, "new_env": None}
-    flags = {"checks": [], "quick": False, "fail_on": "error", "redact": False, "dest": None}
+    flags = {"examine": False, "checks": [], "quick": False, "fail_on": "error", "redact": False, "dest": None}
     parameters = {**usual, **target, **flags, **given}
     return states.Request(["fastinstall"], run, parameters, changing=changing, comparing=comparing)
 
@@ -130,6 +130,21 @@ def test_absent_has_nothing_to_do_where_nothing_is_set_up(tmp_path: Path) -> Non
     assert states.absent(request(run, python=str(tmp_path / "bin" / "python")))["changed"] is False
     assert states.absent(request(run, prefix=str(tmp_path / "missing")))["changed"] is False
     assert run.asked == [["rollback", "--list", "--python", str(tmp_path / "bin" / "python"), "--json"]]
+
+
+@pytest.mark.parametrize(("code", "told"), [(0, "in place"), (3, "stock Pillow is back")])
+def test_what_was_set_up_is_examined_in_the_same_task_where_that_is_asked_for(
+    tmp_path: Path, code: int, told: str
+) -> None:
+    finding = {"check": "swapped", "status": "error" if code else "ok", "message": "stock Pillow is back"}
+    report = {"environment": {"prefix": str(tmp_path)}, "status": finding["status"], "findings": [finding]}
+    run = Played({"setup": (0, receipt(tmp_path)), "doctor": (code, report)})
+    result = states.present(request(run, prefix=str(tmp_path), examine=True, quick=True))
+    assert [words[0] for words in run.asked] == ["setup", "doctor"]
+    assert result["report"] == report
+    assert result["receipt"]["version"] == "13.0.0+simd.v2"
+    assert (result["failed"], result["changed"]) == (bool(code), False)
+    assert told in result["msg"]
 
 
 def test_looking_ahead_to_absent_undoes_nothing(tmp_path: Path) -> None:

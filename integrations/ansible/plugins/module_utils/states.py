@@ -69,7 +69,8 @@ def present(request: Request) -> Result:
     before = _standing(request)
     receipt = run_tool(request.tool, ["setup", "--yes", *words], request.run).document
     message = f"{receipt['distribution']} {receipt['version']} is in place in {receipt['environment']['prefix']}"
-    return {**result, "receipt": receipt, "changed": _standing(request) != before, "msg": message}
+    done: Result = {**result, "receipt": receipt, "changed": _standing(request) != before, "msg": message}
+    return _examined(request, done) if request.parameters["examine"] else done
 
 
 def absent(request: Request) -> Result:
@@ -108,6 +109,13 @@ def checked(request: Request) -> Result:
     report = answer.document
     failed = answer.exit_code == _FINDINGS
     return {"changed": False, "report": report, "failed": failed, "exit_code": answer.exit_code, "msg": _told(report)}
+
+
+def _examined(request: Request, done: Result) -> Result:
+    """What was done, with the report of doctor on it; where that is grave the task fails, and tells both."""
+    found = checked(request)
+    message = found["msg"] if found["failed"] else done["msg"]
+    return {**done, **found, "changed": done["changed"], "msg": message}
 
 
 def observed(request: Request) -> Result:

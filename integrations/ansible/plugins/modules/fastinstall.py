@@ -113,17 +113,23 @@ options:
     elements: str
     choices: [force-remove, vulnerable, feature-loss, downgrade, unverified-cpu, protected-packages]
     default: []
+  examine:
+    description:
+      - With O(state=present), run the checks afterwards, in the same task.
+      - As with V(checked), the module fails if they find something as grave as O(fail_on). What was set up stays.
+    type: bool
+    default: false
   checks:
-    description: With O(state=checked), only these checks (C(fastinstall doctor --list)).
+    description: With O(state=checked) or O(examine), only these checks (C(fastinstall doctor --list)).
     type: list
     elements: str
     default: []
   quick:
-    description: With O(state=checked), judge by files alone; PIL is not used, unchanged files are not read.
+    description: With O(state=checked) or O(examine), judge by files alone, without use of PIL.
     type: bool
     default: false
   fail_on:
-    description: With O(state=checked), from which finding on the module fails.
+    description: With O(state=checked) or O(examine), from which finding on the module fails.
     type: str
     choices: [error, warning, never]
     default: error
@@ -208,7 +214,7 @@ rollback:
   type: dict
 report:
   description: Every finding, C(fastinstall.doctor/1).
-  returned: with O(state=checked)
+  returned: with O(state=checked) or O(examine)
   type: dict
   contains:
     status:
@@ -251,6 +257,7 @@ def main() -> None:
             **TARGET,
             "new_env": {"type": "path"},
             **{name: specification for name, (_flag, specification) in WISHES.items()},
+            "examine": {"type": "bool", "default": False},
             "checks": {"type": "list", "elements": "str", "default": []},
             "quick": {"type": "bool", "default": False},
             "fail_on": {"type": "str", "default": "error", "choices": ["error", "warning", "never"]},
