@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -192,6 +193,10 @@ def test_stock_pillow_is_built_by_the_same_way(sandbox: Sandbox, venv: Venv) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"),
+    reason="a whole build, where test_reproducible has a small one: FASTINSTALL_TEST_ALL_ROWS=1",
+)
 def test_it_can_be_linked_to_the_libraries_of_the_system(sandbox: Sandbox, venv: Venv) -> None:
     recipe = load_recipe("pillow", (recipes_directory(),))
     require_system(not _missing(recipe, sandbox), "a header that every build needs")

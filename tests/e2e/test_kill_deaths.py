@@ -24,7 +24,7 @@ CHEAP = ("rollback",)
 STRIDE = {"published": 6}
 """In CI a setup dies at every sixth kind of boundary: `test_kill_states` has what every death leaves."""
 
-COUNTS = {"published": 8, "rollback": 30, "guard-remove": 22} if ALL else {"published": 5, "rollback": 8}
+COUNTS = {"published": 8, "rollback": 30, "guard-remove": 22} if ALL else {"published": 3, "rollback": 8}
 """So many deaths at any time."""
 
 INTERRUPTED = "had been interrupted"
