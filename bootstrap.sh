@@ -55,9 +55,10 @@ make_private_environment() { # $1: the interpreter, $2: the stamp
     rm -f "$private/.fastinstall-stamp" "$private/.fastinstall-test-stamp"
     "$1" -P -m venv --clear "$private" ||
         die "$1 could not make a virtual environment" "on Debian and Ubuntu: apt-get install python3-venv" 6
-    pip_install --editable "$checkout[isa,conda]" >&2 ||
+    pip_install --editable "${checkout}[isa,conda]" >&2 ||
         die "fastinstall's own dependencies could not be installed" "is the package index reachable? pip's message stands above" 6
     printf '%s\n' "$2" >"$private/.fastinstall-stamp"
+    say "where a command says 'fastinstall', type 'sh $0', or: alias fastinstall='$private/bin/fastinstall'"
 }
 
 add_test_tools() { # $1: the stamp
