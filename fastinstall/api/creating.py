@@ -27,7 +27,7 @@ def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Inter
             f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {quote(prefix)}"
         )
     base = observe_interpreter(target.python or base_python(session))
-    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for by --new-env")
+    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for; nothing is there yet")
     return step, relocated(base, prefix)
 
 

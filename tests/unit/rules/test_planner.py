@@ -57,7 +57,9 @@ MICROARCHITECTURES: dict[str, tuple[str, ...]] = {"x86-64-v3": ("x86_64_v3", "ha
 KEYS = {"describes", "base", "facts", "recipe", "releases", "wish", "create", "restoring", "preview", "request"}
 PLAN = {"steps", "skipped", "hazards", "warnings", "summary"}
 CREATE = CreateEnvironment(
-    prefix=environment().prefix, python=PurePosixPath("/usr/local/bin/python3.11"), reason="asked for by --new-env"
+    prefix=environment().prefix,
+    python=PurePosixPath("/usr/local/bin/python3.11"),
+    reason="asked for; nothing is there yet",
 )
 
 
