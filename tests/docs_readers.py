@@ -110,12 +110,12 @@ class Reader:
 def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
     """Do what a page says, and hold each command to its scenario.
 
-    The environments that it presupposes have to lie in the sandbox's `work` already.
+    The environments that it presupposes have to lie in the sandbox's `desk` already.
 
     Raises:
         AssertionError: a command ended otherwise than it should.
     """
-    work, notes = sandbox.root / "work", sandbox.root / "notes"
+    work, notes = sandbox.root / "desk", sandbox.root / "notes"
     for directory in (work, notes, *(sandbox.root / name for name in ("srv", "opt", "mnt"))):
         directory.mkdir(exist_ok=True)
     for name, content in scenario.before.files.items():

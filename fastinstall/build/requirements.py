@@ -5,15 +5,14 @@ which says which of them was fetched last. It is used for 30 days; after that th
 and where it cannot be reached, what is there still serves.
 """
 
-import json
 import os
-import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from fastinstall.build.latest import latest_whole
 from fastinstall.build.request import BuildRequest
-from fastinstall.errors import DocumentError, FailedError
+from fastinstall.errors import FailedError
 from fastinstall.installers.pip import pip_environment
 from fastinstall.model import codec
 from fastinstall.model.event import Noted
@@ -70,7 +69,7 @@ def fetch_requirements(request: BuildRequest, source: Path) -> Requirements:
     if not required:
         return Requirements(directory=None, files=())
     place = request.cache / "requirements" / codec.digest(_inputs(request, required))
-    latest, age = _stored(place)
+    latest, age = latest_whole(_Latest, "requirements", place / _LATEST)
     if latest is None or (age > _LIFETIME and not request.offline):
         latest = _refreshed(request, required, place, latest)
     return Requirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
@@ -138,18 +137,6 @@ def _fetched(request: BuildRequest, required: tuple[str, ...], place: Path) -> _
 def _index_words(request: BuildRequest) -> tuple[str, ...]:
     links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
     return ("--no-index", *links) if request.offline else links
-
-
-def _stored(place: Path) -> tuple[_Latest | None, float]:
-    """What was fetched last, if it is there whole, and its age in seconds."""
-    path = place / _LATEST
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        latest = codec.open_document(_Latest, "requirements", data, file=path)
-        whole = all(files.sha256(place / latest.directory / name) == digest for name, digest in latest.files.items())
-        return (latest, time.time() - path.stat().st_mtime) if whole else (None, 0.0)
-    except (OSError, ValueError, DocumentError):
-        return None, 0.0
 
 
 def _missing(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:

@@ -5,14 +5,13 @@ which of them was fetched last. It is used for 30 days; after that the index is 
 reached, what is there still serves.
 """
 
-import json
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from email.parser import HeaderParser
 from pathlib import Path
 
-from fastinstall.errors import DocumentError, FailedError
+from fastinstall.build.latest import latest_whole
+from fastinstall.errors import FailedError
 from fastinstall.installers.pip import pip_environment
 from fastinstall.installers.sound_wheel import read_sound_metadata
 from fastinstall.model import codec
@@ -77,7 +76,8 @@ def fetch_needs(fetching: Fetching) -> tuple[Path, Needs]:
         FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / codec.digest(_inputs(fetching))
-    latest, age = _stored(place)  # that of a time when a Python could not be served may be of a bad moment
+    latest, age = latest_whole(Needs, "tool-needs", place / _LATEST)
+    # That of a time when a Python could not be served may be of a bad moment:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
         latest = _refreshed(fetching, place, latest)
     return place / latest.directory, latest
@@ -196,15 +196,3 @@ def _target(minor: str, platforms: Sequence[str]) -> Iterator[str]:
         yield from ("--abi", abi)
     for platform in platforms:
         yield from ("--platform", platform)
-
-
-def _stored(place: Path) -> tuple[Needs | None, float]:
-    """What was fetched last, if it is there whole, and its age in seconds."""
-    path = place / _LATEST
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        latest = codec.open_document(Needs, "tool-needs", data, file=path)
-        whole = all(files.sha256(place / latest.directory / name) == digest for name, digest in latest.files.items())
-        return (latest, time.time() - path.stat().st_mtime) if whole else (None, 0.0)
-    except (OSError, ValueError, DocumentError):
-        return None, 0.0

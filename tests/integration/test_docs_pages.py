@@ -35,5 +35,5 @@ def test_page_is_true(page: Path, sandbox: Sandbox, prepared: Prepared) -> None:
     for program in scenario.before.needs:
         require_system(shutil.which(program), program)
     for name, kind in scenario.before.environments.items():
-        prepared.bring(kind, sandbox.root / "work" / name)
+        prepared.bring(kind, sandbox.root / "desk" / name)
     read(page, scenario, sandbox)
