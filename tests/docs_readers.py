@@ -6,15 +6,19 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from docs_brought import Desk
 from docs_output import lines_missing
-from docs_pages import Block, Command, blocks_of, commands_of
+from docs_pages import ROOT, Block, Command, blocks_of, commands_of
 from docs_scenarios import Expected, Scenario
 from docs_shell import Shell, opened
 from interpreters import running
 from sandbox import Result, Sandbox, run
+
+from fastinstall import __version__
 
 ALL_ROWS = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
 TOOLS = (
@@ -38,7 +42,7 @@ _PYTHONS = {
 
 _ASKS = re.compile(r"\bfastinstall (?:setup|apply|rollback|guard (?:install|remove|accept)|doctor(?=.* --fix))(?= |$)")
 _ASKS_NOT = re.compile(r" --yes\b| -y\b| --list\b| --dry-run\b")
-_ABSOLUTE = re.compile(r"(?<![\w./~$}-])/(?=(?:srv|opt|mnt|scratch|shared)/)")
+_ABSOLUTE = r"(?<![\w./~$}-])/(?=(?:srv|opt|mnt|scratch|shared)/)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,17 +50,15 @@ class Reader:
     """One who reads a page at the terminal.
 
     Attributes:
-        sandbox: whose files are where.
+        desk: where they work.
         scenario: of the page.
         shell: the open one.
-        work: the directory where the reader began.
         replaced: words to what stands for them here.
     """
 
-    sandbox: Sandbox
+    desk: Desk
     scenario: Scenario
     shell: Shell
-    work: Path
     replaced: Mapping[str, str] = field(default_factory=dict)
 
     def follow(self, text: str) -> None:
@@ -75,6 +77,8 @@ class Reader:
     def _do(self, command: Command, expected: Expected) -> None:
         if expected.excuse or (expected.long and not ALL_ROWS):
             return
+        for name in expected.brings:
+            self._run(self.desk.bring(name))
         self._aside(expected.before)
         text = expected.instead or consented(command.text, expected.answer)
         result = self.shell.run(self._script(text) if command.is_script else self.here(text))
@@ -85,26 +89,29 @@ class Reader:
         self._aside(expected.after)
 
     def _aside(self, command: str) -> None:
+        self._run(self.here(command))
+
+    def _run(self, command: str) -> None:
         if command:
-            result = self.shell.run(self.here(command))
+            result = self.shell.run(command)
             assert result.exit_code == 0, f"of the scenario: {command}\n{result.text}"
 
     def _script(self, text: str) -> str:
-        file = self.work / "script-of-the-page"
+        file = self.desk.work / "script-of-the-page"
         file.write_text(self.here(text) + "\n", encoding="utf-8")
         file.chmod(0o755)
         return str(file)
 
     def _write(self, block: Block) -> None:
-        file = self.work / Path(self.here(block.file).replace("~", str(self.sandbox.root / "home"), 1))
+        file = self.desk.work / Path(self.here(block.file).replace("~", str(self.desk.sandbox.root / "home"), 1))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.here(block.text) + "\n", encoding="utf-8")
 
     def here(self, text: str) -> str:
         """A text of the page with the places of this machine."""
-        for word in sorted(self.replaced, key=len, reverse=True):
-            text = text.replace(word, self.replaced[word])
-        return _ABSOLUTE.sub(f"{self.sandbox.root}/", text)
+        words = "|".join(re.escape(word) for word in sorted(self.replaced, key=len, reverse=True))
+        pattern = f"{words}|{_ABSOLUTE}"
+        return re.sub(pattern, lambda found: self.replaced.get(found[0], f"{self.desk.sandbox.root}/"), text)
 
 
 def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
@@ -122,10 +129,16 @@ def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(content, encoding="utf-8")
     variables = _variables(sandbox, scenario, work)
-    places = {"{root}": str(sandbox.root), "{port}": str(_free_port())}
+    places = {
+        "{root}": str(sandbox.root),
+        "{port}": str(_free_port()),
+        "{checkout}": str(ROOT),
+        "{version}": __version__,
+    }
     replaced = {word: _filled(text, places) for word, text in scenario.words.items()} | _PYTHONS
-    with opened(work, notes, variables) as shell:
-        reader = Reader(sandbox=sandbox, scenario=scenario, shell=shell, work=work, replaced=replaced)
+    with ExitStack() as until_read, opened(work, notes, variables) as shell:
+        desk = Desk(sandbox=sandbox, work=work, until_read=until_read)
+        reader = Reader(desk=desk, scenario=scenario, shell=shell, replaced=replaced)
         reader.prepare()
         reader.follow(page.read_text(encoding="utf-8"))
 

@@ -12,13 +12,15 @@ without one presupposes nothing, and each of its commands ends with 0. Keys:
     needs = ["docker"]                programs; without them the page is skipped, and fails in continuous integration
 
     [words]                           replaced wherever a command or a shown file has them, the longest first;
-    "8000" = "{port}"                 {root} is the sandbox, {port} a free one; python3.11 is always the running Python
+    "8000" = "{port}"                 {root} is the sandbox, {port} a free one, {checkout} and {version} ours;
+                                      python3.11 is always the running Python
 
     [[command]]                       for every command whose text starts with `is`; one that matches none is an error
     is = "fastinstall doctor swapped"
     exit = 3                          how it ends, where that is not 0
     excuse = "root"                   not run; a name of excuses.toml, which says why and for which commands
     instead = "..."                   run in its place
+    brings = ["poetry"]               what tests/docs_brought.py has there, from this command on
     before = "...", after = "..."     run before it and after it
     answer = "--new-env ./fork"       further words behind `fastinstall VERB`; what asks at the terminal gets `--yes`
     long = "a reason"                 run with FASTINSTALL_TEST_ALL_ROWS=1 only
@@ -49,6 +51,7 @@ class Expected:
     exit: int = 0
     excuse: str = ""
     instead: str = ""
+    brings: tuple[str, ...] = ()
     before: str = ""
     after: str = ""
     answer: str = ""

@@ -3,6 +3,7 @@
 Neither is a dependency of the tests: both bring dozens of distributions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,17 +57,25 @@ class ProjectTools:
 def project_tools(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> ProjectTools:
     """poetry and pdm, the same for all workers."""
     root = tmp_path_factory.mktemp("project-tools")
-    variables = Sandbox(root=root, cache=shared_cache, downloads=root / "downloads").variables()
-    directory = shared_cache / "testbed" / f"project-tools-{key_of(*REQUIREMENTS)}"
-    made_once(directory, lambda place: _make(place, variables))
-    return ProjectTools(bin=directory / "bin")
+    return made_project_tools(Sandbox(root=root, cache=shared_cache, downloads=root / "downloads"))
 
 
-def _make(place: Path, variables: dict[str, str]) -> None:
-    python = place / "bin" / "python"
-    for argv in (
-        (UV, "venv", "--quiet", "--no-project", "--allow-existing", "--python", running().executable, place),
-        (UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *REQUIREMENTS),
-    ):
-        made = run(argv, variables)
-        assert made.exit_code == 0, made.text
+def made_project_tools(sandbox: Sandbox) -> ProjectTools:
+    """The same, in the cache of a sandbox."""
+    return ProjectTools(bin=programs("project-tools", REQUIREMENTS, sandbox))
+
+
+def programs(name: str, requirements: Sequence[str], sandbox: Sandbox) -> Path:
+    """The `bin` of an environment with these requirements, made once and kept in the cache."""
+    variables = sandbox.variables()
+
+    def make(place: Path) -> None:
+        python = place / "bin" / "python"
+        venv = (UV, "venv", "--quiet", "--no-project", "--allow-existing", "--python", running().executable, place)
+        install = (UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *requirements)
+        commands: tuple[tuple[str | Path, ...], ...] = (venv, install)
+        for argv in commands:
+            made = run(argv, variables)
+            assert made.exit_code == 0, made.text
+
+    return made_once(sandbox.cache / "testbed" / f"{name}-{key_of(*requirements)}", make) / "bin"

@@ -1,0 +1,131 @@
+"""What commands of pages want besides environments: `brings` in a scenario names it, and it is there before they run.
+
+It is made when the first command asks for it, and told to the reader's shell in a line.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ansible_machines import Machine, network
+from docs_pages import ROOT
+from project_tools import made_project_tools, programs
+from sandbox import Sandbox, run
+
+from fastinstall.build.tool_wheel import own_wheel
+
+HOSTS = ("web1", "web2", "web3")
+"""Machines of the inventory that a controller has."""
+
+_PROGRAMS = {"pipx": ("pipx==1.18.4",), "pre-commit": ("pre-commit==4.7.0",)}
+_NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
+_ON_THE_NETWORK = """\
+#!/bin/sh
+exec nsenter --target={process} --net --mount --pid --uts sh -c 'cd "$0" && exec "$@"' "$PWD" "$PLAYS" "$@"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """Where a reader works.
+
+    Attributes:
+        sandbox: whose files are where.
+        work: the directory where the reader began.
+        until_read: closes what runs until the page is read.
+        brought: what is there already.
+    """
+
+    sandbox: Sandbox
+    work: Path
+    until_read: ExitStack
+    brought: set[str] = field(default_factory=set)
+
+    def bring(self, name: str) -> str:
+        """Have something there, and return a line for the shell that finds it; empty where there is nothing to say."""
+        if name in self.brought:
+            return ""
+        self.brought.add(name)
+        return _BRINGERS[name](self)
+
+
+def _wheel(desk: Desk) -> str:
+    """The wheel of the checkout, where pip looks: no index has a fastinstall."""
+    variables = desk.sandbox.variables({"PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS")})
+    return f"export PIP_FIND_LINKS='{own_wheel(desk.sandbox.cache, variables).parent}'"
+
+
+def _development_tools(_: Desk) -> str:
+    """A `python` with the project's dependency groups: that of the tests."""
+    return f"PATH='{Path(sys.executable).parent}':$PATH"
+
+
+def _poetry(desk: Desk) -> str:
+    return f"PATH='{made_project_tools(desk.sandbox).bin}':$PATH"
+
+
+def _program(name: str, desk: Desk) -> str:
+    return f"PATH='{programs(name, _PROGRAMS[name], desk.sandbox)}':$PATH"
+
+
+def _repository(desk: Desk) -> str:
+    """The checkout as a repository with one commit, /srv/fastinstall.git, and somebody who signs with an ssh key."""
+    tree, home = desk.sandbox.root / "tree", desk.sandbox.root / "home"
+    shutil.copytree(ROOT, tree, ignore=_NOT_OF_THE_REPOSITORY, symlinks=True)
+    key = home / ".ssh" / "id_ed25519"
+    key.parent.mkdir()
+    commands: tuple[tuple[str | Path, ...], ...] = (
+        ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key),
+        *(("git", "config", "--global", *setting) for setting in _settings(key)),
+        ("git", "init", "--quiet", "--initial-branch=main"),
+        ("git", "add", "--all"),
+        ("git", "commit", "--quiet", "--message=All"),
+        ("git", "clone", "--quiet", "--bare", tree, desk.sandbox.root / "srv" / "fastinstall.git"),
+    )
+    for argv in commands:
+        done = run(argv, desk.sandbox.variables(), directory=tree)
+        assert done.exit_code == 0, done.text
+    signers = key.with_name("allowed_signers")
+    signers.write_text(f"maintainer@example.org {key.with_suffix('.pub').read_text()}", encoding="utf-8")
+    return ""
+
+
+def _settings(key: Path) -> tuple[tuple[str, str], ...]:
+    return (
+        ("user.name", "A maintainer"),
+        ("user.email", "maintainer@example.org"),
+        ("gpg.format", "ssh"),
+        ("gpg.ssh.allowedSignersFile", str(key.with_name("allowed_signers"))),
+        ("user.signingkey", f"{key}.pub"),
+    )
+
+
+def _hosts(desk: Desk) -> str:
+    """Three machines that the inventory leads to; who plays a playbook is connected with them."""
+    hosts = desk.until_read.enter_context(network([Machine(name=name) for name in HOSTS], desk.sandbox))
+    shutil.copy(hosts.inventory, desk.work / "inventory.yml")
+    directory = desk.sandbox.root / "controller-bin"
+    directory.mkdir()
+    script = directory / "ansible-playbook"
+    script.write_text(_ON_THE_NETWORK.format(process=hosts.process), encoding="utf-8")
+    script.chmod(0o755)
+    disk = hosts.disk("HOST")
+    return (
+        f"export PLAYS=$(command -v ansible-playbook) ANSIBLE_SSH_CONTROL_PATH_DIR=/run/ansible"
+        f" PATH='{directory}':$PATH && disk() {{ echo '{disk}' | sed s/HOST/$1/; }}"
+    )
+
+
+_BRINGERS: Mapping[str, Callable[[Desk], str]] = {
+    "wheel": _wheel,
+    "development-tools": _development_tools,
+    "poetry": _poetry,
+    "repository": _repository,
+    "hosts": _hosts,
+    **{name: partial(_program, name) for name in _PROGRAMS},
+}
