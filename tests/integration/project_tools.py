@@ -72,10 +72,10 @@ def programs(name: str, requirements: Sequence[str], sandbox: Sandbox) -> Path:
     def make(place: Path) -> None:
         python = place / "bin" / "python"
         venv = (UV, "venv", "--quiet", "--no-project", "--allow-existing", "--python", running().executable, place)
-        install = (UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *requirements)
-        commands: tuple[tuple[str | Path, ...], ...] = (venv, install)
-        for argv in commands:
-            made = run(argv, variables)
-            assert made.exit_code == 0, made.text
+        made = run(venv, variables)
+        assert made.exit_code == 0, made.text
+        install: tuple[str | Path, ...] = (UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode")
+        installed = run((*install, *requirements), variables)
+        assert installed.exit_code == 0, installed.text
 
     return made_once(sandbox.cache / "testbed" / f"{name}-{key_of(*requirements)}", make) / "bin"
