@@ -49,13 +49,7 @@ class Person:
     def presses(self, question: str, *keys: str) -> None:
         """Press keys where a text is asked for."""
         self.reads(question)
-        while not self.plain and not self._last_row.startswith("? "):
-            self.shown.listen()
         self.shown.press(*keys)
-
-    @property
-    def _last_row(self) -> str:
-        return [row for row in self.shown.rows if row][-1]
 
     def _keys(self, label: str) -> list[str]:
         """The arrow keys that lead from where the menu points to the label."""

@@ -14,9 +14,12 @@ from fastinstall.rules.secrets import redacted
 if TYPE_CHECKING:
     from questionary import Question
 
+_MARK = "? "
+_WAYS = "(arrow keys, Enter)"
 _POINTER = 6
-_ROOM = 24
-"""Columns of a question's line that are not its own: mark, instruction, a short answer."""
+_SHORT = len(" 12")
+_TYPED = 20
+"""Columns that a question leaves for an answer that is typed; a longer one goes on in the next line."""
 
 
 class Asker(Protocol):
@@ -64,7 +67,7 @@ class Menus:
         """Ask yes or no."""
         import questionary  # noqa: PLC0415 (only for a person)
 
-        asked = self._asked(question, "Yes or no?")
+        asked = self._asked(question, len("(Y/n) Yes"))
         return bool(_answer(questionary.confirm(asked, default=default, **self._terminal())))
 
     def chosen(
@@ -80,16 +83,13 @@ class Menus:
 
         if meanings:
             self._console.talk("\n".join(_explained(answers, meanings, self._console.err)))
-        room = (self._console.err.width or 80) - _POINTER
-        choices = [
-            questionary.Choice(title=shortened(self._fit(label), room), value=value) for value, label in answers.items()
-        ]
+        labels = {value: shortened(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
         asked = questionary.select(
-            self._asked(question, "Which?"),
-            choices=choices,
+            self._asked(question, max(map(len, (_WAYS, *labels.values())))),
+            choices=[questionary.Choice(title=label, value=value) for value, label in labels.items()],
             default=default if default in answers else None,
             pointer=">",
-            instruction="(arrow keys, Enter)",
+            instruction=_WAYS,
             **self._terminal(),
         )
         return str(_answer(asked))
@@ -98,16 +98,20 @@ class Menus:
         """Ask for a line of text."""
         import questionary  # noqa: PLC0415
 
-        asked = self._asked(question, "Your answer:")
+        asked = self._asked(question, max(_TYPED, len(default)))
         return str(_answer(questionary.text(asked, default=default, **self._terminal()))).strip()
 
-    def _asked(self, question: str, short: str) -> str:
-        """The question; where a line is too narrow for it and its answer, it is said before, and `short` is asked."""
-        page = self._console.err
-        if len(question) + _ROOM <= (page.width or 80):
-            return self._fit(question)
-        self._console.talk("\n".join(page.lines(question, style="bold")))
-        return short
+    def _asked(self, question: str, room: int) -> str:
+        """The question; where its line has no room for the answer too, the answer gets the next one."""
+        text = self._fit(question)
+        if len(f"{_MARK}{text} ") + room <= self._width:
+            return text
+        lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
+        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # a blank follows in any case
+
+    @property
+    def _width(self) -> int:
+        return self._console.err.width or 80
 
     def _fit(self, text: str) -> str:
         return fit(text, self._console.known)
@@ -134,7 +138,7 @@ class Lines:
     def confirmed(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         words = {"": default, "y": True, "yes": True, "n": False, "no": False}
-        while (answer := self._line(f"{question} ({'Y/n' if default else 'y/N'}) ").lower()) not in words:
+        while (answer := self._line(question, f"({'Y/n' if default else 'y/N'})").lower()) not in words:
             self._say("Answer y or n.\n")
         return words[answer]
 
@@ -155,17 +159,21 @@ class Lines:
             first = f"  {number:>{len(str(len(values)))}}) "
             self._say("".join(f"{line}\n" for line in self._page.lines(text, first=first, rest=" " * len(first))))
         while True:
-            answer = self._line(f"{question} (1 to {len(values)}, Enter for {usual}) ") or str(usual)
+            answer = self._line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
             if answer.isdecimal() and 1 <= int(answer) <= len(values):
                 return values[int(answer) - 1]
             self._say(f"Answer with a number from 1 to {len(values)}.\n")
 
     def typed(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
-        return self._line(f"{question} (Enter for {default}) " if default else f"{question} ") or default
+        return self._line(question, f"(Enter for {default})" if default else "") or default
 
-    def _line(self, prompt: str) -> str:
-        self._say(prompt)
+    def _line(self, question: str, ways: str) -> str:
+        """What is answered; where a line is too narrow for the question and its ways, these get the next one."""
+        asked = f"{question} {ways}".rstrip()
+        if self._page.width is not None and len(asked) + _SHORT > self._page.width:
+            asked = "\n".join((*self._page.lines(question), ways)).rstrip()
+        self._say(f"{asked} ")
         line = sys.stdin.readline()
         if not line:
             raise KeyboardInterrupt

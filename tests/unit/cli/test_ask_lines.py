@@ -30,6 +30,20 @@ def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
     assert told.count("Answer with a number from 1 to 2.\n") == 2
 
 
+def test_a_question_is_broken_between_words_and_its_ways_stay_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = _lines(monkeypatch, "\n\n\n")
+    lines.chosen("Which of these two answers will it be at last?", {"a": "first"})
+    lines.typed("Where should it go, if anywhere at all?", default="./here")
+    lines.typed("Where should it go, if anywhere at all, or later?")
+    assert capsys.readouterr().err == (
+        "  1) first\nWhich of these two answers will it be at\nlast?\n(1 to 1, Enter for 1) "
+        "Where should it go, if anywhere at all?\n(Enter for ./here) "
+        "Where should it go, if anywhere at all,\nor later? "
+    )
+
+
 def test_enter_gives_what_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS, default="b") == "b"
     assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS) == "a"

@@ -1,0 +1,72 @@
+"""A question is said once, and waits for its answer in its own line, or in the next one where that is too narrow."""
+
+import time
+from pathlib import Path
+
+import pytest
+from terminal import ENTER, Terminal, python_in_terminal
+
+ASKS = """
+import sys
+
+from fastinstall.cli.ask import asker_for
+from fastinstall.cli.console import Console
+from fastinstall.cli.page import Page
+
+asker = asker_for(Console(lines_only=False, err=Page(width=int(sys.argv[1]))))
+asker.chosen("No environment is active. Where should the fast stack go?", {"here": "./.venv", "none": "Cancel"})
+asker.confirmed("Accept the risk that is named 'vulnerable' above?")
+asker.typed("Channels, separated by commas [back: go back]:", default="conda-forge")
+"""
+
+WIDE = """\
+? No environment is active. Where should the fast stack go? (arrow keys, Enter)
+ > ./.venv
+   Cancel
+---
+? No environment is active. Where should the fast stack go? ./.venv
+? Accept the risk that is named 'vulnerable' above? (Y/n)
+---
+? No environment is active. Where should the fast stack go? ./.venv
+? Accept the risk that is named 'vulnerable' above? Yes
+? Channels, separated by commas [back: go back]: conda-forge"""
+
+NARROW = """\
+? No environment is active. Where should the fast stack go?
+  (arrow keys, Enter)
+ > ./.venv
+   Cancel
+---
+? No environment is active. Where should the fast stack go?
+  ./.venv
+? Accept the risk that is named 'vulnerable' above?
+  (Y/n)
+---
+? No environment is active. Where should the fast stack go?
+  ./.venv
+? Accept the risk that is named 'vulnerable' above?
+  Yes
+? Channels, separated by commas [back: go back]:
+  conda-forge"""
+
+
+@pytest.mark.parametrize(("columns", "screens"), [(80, WIDE), (60, NARROW)])
+def test_a_question_is_one_question_while_it_waits_and_when_it_is_answered(
+    tmp_path: Path, columns: int, screens: str
+) -> None:
+    variables = {"LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
+    with python_in_terminal(
+        "-c", ASKS, str(columns), variables=variables, directory=tmp_path, columns=columns
+    ) as shown:
+        for screen in screens.split("\n---\n"):
+            waits(shown, screen)
+            shown.press(ENTER)
+        assert shown.end() == 0
+
+
+def waits(shown: Terminal, screen: str) -> None:
+    """Wait for exactly this screen."""
+    deadline = time.monotonic() + 30
+    while shown.text != screen and time.monotonic() < deadline:
+        shown.listen()
+    assert shown.text == screen
