@@ -16,6 +16,7 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.selection import parse_filename
 from fastinstall.installers.sound_wheel import read_sound_metadata
 from fastinstall.installers.wheelhouse import read_sums
+from fastinstall.model.built import ToolWheels
 from fastinstall.model.event import Noted, Started
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.messages import quote
@@ -29,27 +30,6 @@ _SUMS = "SHA256SUMS"
 _OLDEST = (3, 11)
 _CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
 _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
-
-
-@immutable
-class ToolWheels:
-    """fastinstall in a directory.
-
-    Attributes:
-        directory: where its wheels and their SHA256SUMS lie.
-        wheel: the file name of fastinstall's own.
-        version: of it.
-        pythons: the minor versions of Python that can run it from there.
-        files: sha256 by file name, of all of them.
-        left_out: why a Python cannot be served, by its minor version.
-    """
-
-    directory: Path
-    wheel: str
-    version: str
-    pythons: tuple[str, ...]
-    files: dict[str, str]
-    left_out: dict[str, str]
 
 
 def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False) -> ToolWheels:

@@ -10,8 +10,10 @@ from typing import Any
 from fastinstall.model.advisory import AdvisoryList
 from fastinstall.model.answers import Answers
 from fastinstall.model.bench import BenchReport
+from fastinstall.model.built import BuildReport
 from fastinstall.model.codec import dump, json_schema
 from fastinstall.model.collected import Collected
+from fastinstall.model.completion import Completion
 from fastinstall.model.durations import Durations
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report, Survey
@@ -41,9 +43,11 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "answers": partial(json_schema, Answers, name="answers"),
     "guard": partial(json_schema, Guards, name="guard"),
     "locks": partial(json_schema, LockReport, name="locks"),
+    "build": partial(json_schema, BuildReport, name="build"),
     "merge": partial(json_schema, MergeReport, name="merge"),
     "proof": partial(json_schema, Proof, name="proof"),
     "transactions": partial(json_schema, Transactions, name="transactions"),
+    "completion": partial(json_schema, Completion, name="completion"),
 }
 
 

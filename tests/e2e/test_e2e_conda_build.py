@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from interpreters import running
 from sandbox import NewSandbox, Result, Sandbox
+
+from fastinstall.model.schemas import SCHEMAS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ def channel(new_sandbox: NewSandbox) -> Iterator[Channel]:
 
 def test_it_makes_a_channel_with_the_stack_and_its_guard(channel: Channel) -> None:
     told = channel.result.document
-    assert told["schema"] == "fastinstall.build/1"
+    jsonschema.validate(told, SCHEMAS["build"]())
     assert (told["format"], told["channel"]) == ("conda", channel.directory.as_uri())
     stack, guard = told["packages"]
     assert stack["build"] == f"simd_v2v3_py{str(running()).replace('.', '')}_0"

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from interpreters import Python, at_hand, running
 from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
+
+from fastinstall.model.schemas import SCHEMAS
 
 ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"
@@ -37,7 +40,13 @@ class Brought:
     """A wheelhouse with the tool in it, and what was said of it."""
 
     directory: Path
-    told: dict[str, Any]
+    document: dict[str, Any]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was said of the tool."""
+        tool: dict[str, Any] = self.document["tool"]
+        return tool
 
     @property
     def tool(self) -> Path:
@@ -51,12 +60,26 @@ def brought(new_sandbox: NewSandbox) -> Iterator[Brought]:
         directory = sandbox.root / "wheelhouse"
         done = _build(sandbox, directory)
         assert done.exit_code == 0, done.text
-        yield Brought(directory=directory, told=done.document["tool"])
+        yield Brought(directory=directory, document=done.document)
 
 
 @pytest.fixture(scope="module")
 def unpacked(brought: Brought) -> Path:
     return _unpacked(brought, running(), brought.directory.with_name("unpacked"))
+
+
+def test_what_the_build_tells_is_by_its_schema(brought: Brought) -> None:
+    jsonschema.validate(brought.document, SCHEMAS["build"]())
+    assert brought.told["directory"] == str(brought.tool)
+
+
+def test_a_wheel_without_a_merge_is_told_by_what_was_built(brought: Brought, sandbox: Sandbox) -> None:
+    words = ("--python", running().executable, *STOCK, "--explain", "--json")
+
+    told = sandbox.cli("build", "-o", brought.directory, *words).document
+
+    jsonschema.validate(told, SCHEMAS["build"]())
+    assert told == {**brought.document, "from_cache": True, "tool": None}
 
 
 def test_everything_is_there_with_its_sum_and_nothing_else(brought: Brought) -> None:

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from fastinstall.api.building import Built, build_channel, build_into, merge_report
 from fastinstall.api.session import Session
@@ -11,12 +10,10 @@ from fastinstall.api.target import Target
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
 from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode, UsageError
-from fastinstall.model.codec import document, dump, encode
+from fastinstall.model.built import BuildReport, BuiltPackage, Format, ToolWheels
+from fastinstall.model.codec import document, dump
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.wish import Wish
-
-if TYPE_CHECKING:
-    from fastinstall.api.tool_wheels import ToolWheels
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -32,9 +29,9 @@ def run(arguments: Namespace, context: Context) -> int:
     built = _maker(arguments)(session, target_of(arguments), wish, output)
     tool = _tool(session, output, wish, built) if arguments.with_tool else None
     if arguments.explain:
-        return _explain(built, context)
+        return _explain(built, tool, context)
     if context.console.json:
-        context.console.data(dump({"schema": "fastinstall.build/1", **_summary(built), **_tool_summary(tool)}))
+        context.console.data(dump(document("build", _report(built, tool))))
     else:
         brought = (tool.directory / tool.wheel,) if tool is not None else ()
         context.console.data("\n".join(str(path) for path in (*_files(built), *brought)))
@@ -57,28 +54,29 @@ def _maker(arguments: Namespace) -> Callable[[Session, Target, Wish, Path], Buil
     return build_channel if arguments.format == "conda" else build_into
 
 
-def _tool(session: Session, output: Path, wish: Wish, built: Built) -> "ToolWheels":
+def _tool(session: Session, output: Path, wish: Wish, built: Built) -> ToolWheels:
     """Fastinstall itself beside what was built, for its Python too."""
     from fastinstall.api.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
 
 
-def _tool_summary(tool: "ToolWheels | None") -> dict[str, Any]:
-    return {} if tool is None else {"tool": encode(tool)}
-
-
-def _summary(built: Built) -> dict[str, Any]:
+def _report(built: Built, tool: ToolWheels | None) -> BuildReport:
     result, stack = built.result, built.stack
-    wheel = {"wheel": str(result.wheel), "sha256": result.sha256, "from_cache": result.from_cache}
-    if stack is None:
-        variants = {"variants": [str(path) for path in built.variants]} if built.variants else {}
-        return {"format": "wheel", **wheel, **variants}
-    packages = [
-        {"name": each.name, "version": each.version, "build": each.build, "path": str(path), "sha256": each.sha256}
-        for each, path in zip(_packages(built), _files(built), strict=True)
-    ]
-    return {"format": "conda", **wheel, "channel": stack.package.channel, "packages": packages}
+    packages = () if stack is None else zip(_packages(built), _files(built), strict=True)
+    return BuildReport(
+        format=Format.WHEEL if stack is None else Format.CONDA,
+        wheel=result.wheel,
+        sha256=result.sha256,
+        from_cache=result.from_cache,
+        variants=built.variants,
+        channel="" if stack is None else stack.package.channel,
+        packages=tuple(
+            BuiltPackage(name=each.name, version=each.version, build=each.build, path=path, sha256=each.sha256)
+            for each, path in packages
+        ),
+        tool=tool,
+    )
 
 
 def _packages(built: Built) -> list[CondaPackage]:
@@ -94,14 +92,15 @@ def _files(built: Built) -> list[Path]:
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _packages(built)]
 
 
-def _explain(built: Built, context: Context) -> int:
-    """The wheel's own report of its merge."""
+def _explain(built: Built, tool: ToolWheels | None, context: Context) -> int:
+    """The wheel's own report of its merge; what was built, where nothing was merged into it."""
     report = merge_report(built.result.wheel)
     made = [str(path) for path in _files(built)]
-    if report is None:
+    if context.console.json:
+        told = document("build", _report(built, tool)) if report is None else document("merge", report)
+        context.console.data(dump(told))
+    elif report is None:
         context.console.data("\n".join((*made, "nothing was merged into it: its source was built as it is")))
-    elif context.console.json:
-        context.console.data(dump(document("merge", report)))
     else:
         from fastinstall.merge.explain import explain  # noqa: PLC0415 (only with --explain)
 

@@ -7,14 +7,15 @@ from fastinstall.cli.common import session_of
 from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
 from fastinstall.errors import ExitCode
+from fastinstall.model.completion import Completion, Shell
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Print it; nothing is installed."""
     script = completion_script(arguments.shell, all_recipes(session_of(context)))
     if context.console.json:
-        from fastinstall.model.codec import dump  # noqa: PLC0415 (only for JSON)
+        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
 
-        script = dump({"schema": "fastinstall.completion/1", "shell": arguments.shell, "script": script})
+        script = dump(document("completion", Completion(shell=Shell(arguments.shell), script=script)))
     context.console.data(script.removesuffix("\n"))
     return ExitCode.OK

@@ -1,21 +1,27 @@
 """What the completion scripts offer is what the parser takes."""
 
+import json
 import re
 
+import jsonschema
 import pytest
 
 from fastinstall.cli.completion import completion_script
 from fastinstall.cli.completion_values import Kind, Value, Verb, verbs
 from fastinstall.cli.completion_vocabulary import vocabulary
 from fastinstall.cli.help import groups_of
+from fastinstall.cli.main import main
 from fastinstall.cli.options import read_wish
 from fastinstall.cli.parser import build_parser, parse, verbs_of
 from fastinstall.cli.verbs import VERBS
+from fastinstall.errors import ExitCode
+from fastinstall.model.completion import Shell
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.schemas import SCHEMAS
 from fastinstall.probes.recipes import load_recipes
 from fastinstall.system.resources import recipes_directory
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = tuple(Shell)
 PATHS = (Kind.FILES, Kind.DIRECTORIES, Kind.ENVIRONMENTS)
 
 
@@ -51,6 +57,15 @@ def test_a_script_has_every_verb_and_every_flag(shell: str) -> None:
     flags = {flag.names[-1] for verb in KNOWN.values() for flag in verb.flags}
     spelled = {flag.replace("--", "-l ", 1) if shell == "fish" else flag for flag in flags}
     assert [word for word in (*VERBS, *spelled) if word not in script] == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_as_json_it_is_the_same_by_its_schema(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == main(["completion", shell, "--json"]) == ExitCode.OK
+    script, _, document = capsys.readouterr().out.rpartition('{\n  "schema"')
+    told = json.loads(f'{{"schema"{document}')
+    jsonschema.validate(told, SCHEMAS["completion"]())
+    assert (told["shell"], told["script"]) == (shell, script)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
