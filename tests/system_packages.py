@@ -1,4 +1,4 @@
-"""Compiler, headers, emulator and shells for the tests: installed where we may, else named with the command.
+"""Compiler, headers and programs for the tests: installed where we may, else named with the command.
 
 We may as root with apt or dnf. A missing one ends the run only in continuous integration; elsewhere
 the tests that need it are skipped.
@@ -26,6 +26,9 @@ _PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
     "zsh": {"apt": ("zsh",), "dnf": ("zsh",)},
     "fish": {"apt": ("fish",), "dnf": ("fish",)},
     "groff": {"apt": ("groff-base",), "dnf": ("groff-base",)},
+    "git": {"apt": ("git",), "dnf": ("git-core",)},
+    "ssh-keygen": {"apt": ("openssh-client",), "dnf": ("openssh",)},
+    "rsync": {"apt": ("rsync",), "dnf": ("rsync",)},
 }
 """What tests start, by name, with the packages that bring it."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
@@ -80,7 +83,7 @@ def _bring(manager: str | None, packages: Mapping[str, tuple[str, ...]]) -> None
     if manager is None or not may_install():
         commands = [install_command(name, packages[name]) for name in ([manager] if manager else packages)]
         _say(
-            "compiler, headers, emulator or shells are missing, and some tests will be skipped; to bring them: "
+            "compiler, headers or programs are missing, and some tests will be skipped; to bring them: "
             + "; or ".join(commands)
         )
         return
