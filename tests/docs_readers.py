@@ -21,6 +21,9 @@ from sandbox import Result, Sandbox, run
 from fastinstall import __version__
 
 ALL_ROWS = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
+SECONDS = 1800.0 if ALL_ROWS else 400.0
+"""What a command may take."""
+
 TOOLS = (
     "uv",
     "uvx",
@@ -136,7 +139,7 @@ def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
         "{version}": __version__,
     }
     replaced = {word: _filled(text, places) for word, text in scenario.words.items()} | _PYTHONS
-    with ExitStack() as until_read, opened(work, notes, variables) as shell:
+    with ExitStack() as until_read, opened(work, notes, variables, seconds=SECONDS) as shell:
         desk = Desk(sandbox=sandbox, work=work, until_read=until_read)
         reader = Reader(desk=desk, scenario=scenario, shell=shell, replaced=replaced)
         reader.prepare()

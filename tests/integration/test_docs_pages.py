@@ -20,6 +20,7 @@ def _runs(page: Path) -> bool:
     return any(not each.excuse and (ALL_ROWS or not each.long) for each in expected)
 
 
+pytestmark = pytest.mark.timeout(7200 if ALL_ROWS else 600)
 PAGES = [page for page in page_files() if _runs(page)]
 
 
