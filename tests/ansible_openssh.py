@@ -74,10 +74,10 @@ def open_ssh(cache: Path) -> OpenSsh:
 
 
 def _unpack(directory: Path) -> None:
-    """Unpack the packages, and of what they need all that the system lacks."""
-    listed = _text("apt-get", "install", "--print-uris", "-y", "--no-install-recommends", *PACKAGES, within=directory)
-    names = re.findall(r"^'[^']+' ([^_ ]+)_", listed, re.MULTILINE)
-    _text("apt-get", "download", *names, within=directory)
+    """Unpack the packages, those that the system has too, and of what they need all that it lacks."""
+    told = _text("apt-get", "install", "--simulate", "-y", "--no-install-recommends", *PACKAGES, within=directory)
+    lacking = re.findall(r"^Inst (\S+)", told, re.MULTILINE)
+    _text("apt-get", "download", *{*PACKAGES, *lacking}, within=directory)
     for package in sorted(directory.glob("*.deb")):
         _text("dpkg-deb", "-x", str(package), str(directory), within=directory)
         package.unlink()
