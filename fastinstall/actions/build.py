@@ -6,7 +6,6 @@ from pathlib import Path
 
 from fastinstall.actions.toolchain import private_toolchain
 from fastinstall.actions.workshop import Workshop
-from fastinstall.build.pipeline import build_wheel
 from fastinstall.build.request import BuildRequest, BuildResult
 from fastinstall.errors import RefusedError
 from fastinstall.installers.pip import argv_for, pip_environment
@@ -72,6 +71,8 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
         result = taken(step.prebuilt, workshop)
         require_stack_alone(result.wheel)  # before a proof runs what is in it
         return result
+    from fastinstall.build.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
     return build_wheel(request_for(step, interpreter, brought, workshop))
 
 

@@ -18,6 +18,7 @@ from fastinstall.model.conda import Engine
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -25,9 +26,10 @@ from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, Pr
 from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.environment import active_prefixes
-from fastinstall.probes.facts import ObservationRequest
+from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.project import project_of
+from fastinstall.rules.decision import compiles
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.guard_plan import guard_plan
 from fastinstall.rules.messages import listing
@@ -55,14 +57,14 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
     done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
     if done is not None and not (wish.pin and receipt is not None and _has_unpinned_project(environment, receipt)):
         return done
-    return _plan_existing(session, recipe, wish, environment, receipt)
+    return _plan_existing(session, recipe, wish, facts, receipt)
 
 
 def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
     """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
     made = creation(session, target)
     if made is not None:
-        return _facts_before_creation(session, recipe, made)
+        return _facts_before_creation(session, recipe, made, toolchain=True)
     return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
 
 
@@ -140,7 +142,7 @@ def current_digest(session: Session, saved: Plan) -> str:
     made = creation(session, Target(new=Path(create.prefix), python=Path(create.python)))
     if made is None:
         raise UndeterminedError(f"{create.prefix} could not be observed")
-    return facts_digest(_facts_before_creation(session, recipe, made))
+    return facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
 
 
 def releases_of_all(
@@ -175,16 +177,20 @@ def _python_of(session: Session, target: Target) -> Path:
     return base_python(session) if nothing_named else Path(find(session, target).python)
 
 
-def _plan_existing(
-    session: Session, recipe: Recipe, wish: Wish, environment: Environment, receipt: Receipt | None
-) -> Plan:
+def _plan_existing(session: Session, recipe: Recipe, wish: Wish, seen: Facts, receipt: Receipt | None) -> Plan:
+    """Look at what was not looked at yet (PIL in use, and what compiles), while the index is asked."""
+    environment = seen.environment
     index = _index_soon(session, recipe, wish, Path(environment.python))
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+    if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
+        toolchain = None
+        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+    else:
+        toolchain = _toolchain_soon(session, recipe, wish)
+        facts = replace(seen, runtime=observe_use(environment, session.variables))
     releases = index.releases(recipe, facts.interpreter)
-    situation = _with_project(
-        session, Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
-    )
-    return make_plan(_with_links(session, _with_preview(session, situation)))
+    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
+    ready = _with_project(session, _equipped(session, situation, toolchain))
+    return make_plan(_with_links(session, _with_preview(session, ready)))
 
 
 def _has_unpinned_project(environment: Environment, receipt: Receipt) -> bool:
@@ -230,17 +236,33 @@ def _with_preview(session: Session, situation: Situation) -> Situation:
 def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter]) -> Plan:
     create, interpreter = made
     index = _index_soon(session, recipe, wish, Path(create.python))
-    facts = _facts_before_creation(session, recipe, made)
+    toolchain = _toolchain_soon(session, recipe, wish)
+    facts = _facts_before_creation(session, recipe, made, toolchain=False)
     releases = index.releases(recipe, interpreter)
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
-    return make_plan(_with_links(session, situation))
+    return make_plan(_with_links(session, _equipped(session, situation, toolchain)))
 
 
-def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
+def _facts_before_creation(
+    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool
+) -> Facts:
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=True))
+    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
     return predicted(observed, Path(create.prefix), interpreter)
+
+
+def _toolchain_soon(session: Session, recipe: Recipe, wish: Wish) -> Running[Toolchain] | None:
+    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
+    return None if wish.wheelhouse else Running(partial(observe_means, recipe, session.variables))
+
+
+def _equipped(session: Session, situation: Situation, toolchain: Running[Toolchain] | None) -> Situation:
+    """The situation with what compiles here, unless that makes no difference to it."""
+    if situation.facts.toolchain is not None or (toolchain is None and not compiles(situation)):
+        return situation
+    found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
+    return replace(situation, facts=replace(situation.facts, toolchain=found))
 
 
 def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:

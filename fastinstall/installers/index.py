@@ -133,7 +133,8 @@ class PackageIndex:
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            yield from (describe_file(path) for path in stored_files(self.cache) if wanted(path.name))
+            kept = (path for path in stored_files(self.cache) if wanted(path.name))
+            yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
     def _indexed(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
         from fastinstall.installers import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)

@@ -68,7 +68,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
         filename=path.name,
         url=path.as_uri(),
         sha256=digest,
-        requires_python=_inspect(path, parsed),
+        requires_python=_inspect(path, parsed, summed=expected is not None),
         size=path.stat().st_size,
     )
 
@@ -86,11 +86,11 @@ def recipe_of(path: Path | None) -> str:
     return str(made.get("recipe", "")) if isinstance(made, dict) else ""
 
 
-def _inspect(path: Path, parsed: FileName) -> str:
-    """What it requires of Python, once all of it was found sound."""
+def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
+    """What it requires of Python, once all of it was found sound: by its own sum, or by those inside it."""
     try:
         if parsed.is_wheel:
-            return _requires_python(read_sound_metadata(path))
+            return _requires_python(read_sound_metadata(path, thorough=not summed))
         return _requires_python(_read_information(path))
     except OSError as error:
         raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error

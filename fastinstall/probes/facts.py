@@ -93,9 +93,11 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     Raises:
         UndeterminedError: the target's interpreter does not answer.
     """
-    runtime = request.started or (Running(lambda: _runtime(environment, variables)) if request.runtime else None)
+    runtime = request.started or (Running(lambda: observe_use(environment, variables)) if request.runtime else None)
     answer = request.interpreter or Running(lambda: observe_interpreter(Path(environment.python)))
-    toolchain = Running(lambda: _toolchain(request, variables)) if request.toolchain else None
+    toolchain = (
+        Running(lambda: observe_means(request.recipe, variables, request.include_roots)) if request.toolchain else None
+    )
     hardware = Running(lambda: _hardware(request, variables))
     from fastinstall.probes.distributions import observe_distributions
     from fastinstall.probes.environment import active_prefixes
@@ -143,6 +145,27 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         gpu=_gpu(hardware.result(), site_packages, distributions, conda),
         loading=_loading(distributions, settings["GLIBC_TUNABLES"]),
     )
+
+
+def observe_use(environment: Environment, variables: Mapping[str, str]) -> Runtime:
+    """What happens when PIL is imported and used there, quickly and in a subprocess."""
+    from fastinstall.probes.runtime import observe_runtime
+
+    return observe_runtime(Path(environment.python), environment=variables, quick=True)
+
+
+def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: tuple[Path, ...] = ()) -> Toolchain:
+    """The means to build a recipe here: compiler, libraries and package manager.
+
+    Args:
+        recipe: which flags and libraries to look for.
+        variables: the shell's environment variables.
+        include_roots: include directories that its libraries may stand in, before the system's.
+    """
+    from fastinstall.probes.toolchain import observe_toolchain
+    from fastinstall.rules.flags import probed_flags
+
+    return observe_toolchain(recipe.libraries, probed_flags(recipe), include_roots=include_roots, variables=variables)
 
 
 def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
@@ -193,24 +216,10 @@ def _conda(
     )
 
 
-def _runtime(environment: Environment, variables: Mapping[str, str]) -> Runtime:
-    from fastinstall.probes.runtime import observe_runtime
-
-    return observe_runtime(Path(environment.python), environment=variables, quick=True)
-
-
 def _cpu(tunables: str) -> Cpu:
     from fastinstall.probes.cpu import observe_cpu
 
     return observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
-
-
-def _toolchain(request: ObservationRequest, variables: Mapping[str, str]) -> Toolchain:
-    from fastinstall.probes.toolchain import observe_toolchain
-    from fastinstall.rules.flags import probed_flags
-
-    recipe, roots = request.recipe, request.include_roots
-    return observe_toolchain(recipe.libraries, probed_flags(recipe), include_roots=roots, variables=variables)
 
 
 def _replaced(recipe: Recipe) -> tuple[str, ...]:

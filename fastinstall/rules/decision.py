@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.recipe import Level
@@ -45,10 +46,8 @@ def decide(situation: Situation) -> Decision:
         UsageError: an unknown level, version or library.
     """
     situation = _pinned(situation)
-    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
-    refuse_unsuited(recipe, facts.cpu, wish)
-    releases = buildable(situation.releases, recipe, facts.cpu, wish)
-    choice = newest_fitting(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
+    recipe, wish = situation.recipe, situation.wish
+    releases, choice = _chosen(situation)
     levels = _levels(situation, choice)
     if choice.prebuilt is not None:
         statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
@@ -56,6 +55,25 @@ def decide(situation: Situation) -> Decision:
         statics = choose_statics(recipe, releases, wish.link)
         native = _native(situation, choice, statics)
     return Decision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
+
+
+def compiles(situation: Situation) -> bool:
+    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at.
+
+    Raises:
+        RefusedError: no version or level fits.
+        UsageError: an unknown level or version.
+    """
+    _releases, choice = _chosen(_pinned(situation))
+    return choice.prebuilt is None
+
+
+def _chosen(situation: Situation) -> tuple[Releases, Choice]:
+    """What there is for the machine and the wish, and what is taken of it."""
+    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    refuse_unsuited(recipe, facts.cpu, wish)
+    releases = buildable(situation.releases, recipe, facts.cpu, wish)
+    return releases, newest_fitting(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
 
 
 def _pinned(situation: Situation) -> Situation:

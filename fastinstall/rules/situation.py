@@ -18,7 +18,7 @@ class Situation:
     """Everything that a plan is made from.
 
     Attributes:
-        facts: the target, with its toolchain.
+        facts: the target, with its toolchain where something may have to be built.
         recipe: what to build.
         wish: what was asked for.
         releases: what the index or the wheelhouse offers.

@@ -45,6 +45,9 @@ def venv(sandbox: Sandbox) -> Venv:
 def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
     sandbox: Sandbox, venv: Venv, built: Wheelhouse
 ) -> None:
+    compiler, asked = sandbox.root / "cc", sandbox.root / "asked"
+    compiler.write_text(f"#!/bin/sh\n: >>'{asked}'\n")
+    compiler.chmod(0o755)
     elsewhere = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache"), "PATH": str(sandbox.root)}
     words = ("--prefix", venv.prefix, "--wheelhouse", built.directory, "--offline")
     done = sandbox.cli("setup", "--yes", *words, "--json", env=elsewhere)
@@ -53,6 +56,7 @@ def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
     assert receipt["wheel"] == built.wheel.name
     assert receipt["levels"] == ["x86-64-v2", "x86-64-v3"]
     assert receipt["kernels"].startswith("pillow-simd ")
+    assert not asked.exists(), "a compiler was looked at for a wheel that is ready"
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
     again = sandbox.cli("setup", "--yes", *words, env=elsewhere)
     assert "nothing to do" in again.stdout

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from fastinstall.errors import DocumentError, FailedError
+from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.installers.wheelhouse import read_wheelhouse
+from fastinstall.system.archive_error import ArchiveError
 
 WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl"
 SDIST = "pillow_simd-12.1.1.post0.tar.gz"
@@ -93,6 +95,19 @@ def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> Non
 
     with pytest.raises(FailedError, match=r"PIL/__init__\.py' is damaged: its checksum is another"):
         read_wheelhouse(tmp_path, everything)
+
+
+def test_what_is_inside_is_not_held_against_its_sums_where_the_wheel_has_one_of_its_own(tmp_path: Path) -> None:
+    """Nor need it be: what of it is used is looked at once more, whole, before it is."""
+    wheel = write_wheel(tmp_path)
+    content = bytearray(wheel.read_bytes())
+    content[content.index(b"x = 1")] ^= 1
+    wheel.write_bytes(content)
+    (tmp_path / "SHA256SUMS").write_text(f"{hashlib.sha256(content).hexdigest()}  {WHEEL}\n")
+
+    assert [each.filename for each in read_wheelhouse(tmp_path, everything)] == [WHEEL]
+    with pytest.raises(ArchiveError, match=r"PIL/__init__\.py' is damaged"):
+        require_stack_alone(wheel)
 
 
 @pytest.mark.parametrize("kept", [0, 50, -20])

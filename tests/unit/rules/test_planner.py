@@ -40,6 +40,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import Build, CreateEnvironment
 from fastinstall.rules.conda_request import conda_request
+from fastinstall.rules.decision import compiles
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.planner import make_plan, nothing_to_do
 from fastinstall.rules.situation import Situation
@@ -74,7 +75,9 @@ def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
     if "refusal" in case:
         _refuses(case)
     else:
-        _plans(case, make_plan(_situation(case)))
+        made = make_plan(_situation(case))
+        _plans(case, made)
+        _compiles(_situation(case), made)
 
 
 def test_every_step_skip_and_risk_says_why() -> None:
@@ -213,6 +216,14 @@ def _plans(case: dict[str, Any], made: Plan) -> None:
         assert _fits(hazard, wanted), (hazard, wanted)
     _warns(case.get("warnings", 0), made)
     assert case.get("summary", "") in made.summary
+
+
+def _compiles(situation: Situation, made: Plan) -> None:
+    """Whether anything is compiled is known before a compiler is looked for; in conda environments one always is."""
+    build = next((step for step in made.steps if isinstance(step, Build)), None)
+    if build is not None and situation.facts.conda is None:
+        unequipped = replace(situation, facts=replace(situation.facts, toolchain=None))
+        assert compiles(unequipped) is (build.prebuilt is None)
 
 
 def _skips(wanted: list[str] | dict[str, str], made: Plan) -> None:
