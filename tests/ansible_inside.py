@@ -19,6 +19,8 @@ from typing import Any
 
 DISKS = Path("/media")
 """Where each machine has its disk, seen by all; a machine itself sees its own disk here."""
+USER = 54321
+"""The number of a machine's ordinary user, and of their group; nobody else has it."""
 
 _COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "tcc")
 _SECONDS = 20.0
@@ -50,13 +52,16 @@ def be(document: dict[str, Any], number: int) -> None:
     (disk / "tmp").chmod(0o1777)
     empty.touch()
     empty.chmod(0o644)
-    (disk / "etc" / "passwd").write_text(_passwd(), encoding="utf-8")
+    (disk / "etc" / "passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
+    shutil.copy(document["authorized_keys"], disk / "etc" / "authorized_keys")  # sshd reads it as who logs in
     (disk / "etc" / "sshd_config").write_text(_sshd_config(document, machine), encoding="utf-8")
     _make_environment(machine, disk / "env")
     for source, target in _covered(machine, disk):
         _call("mount", "--bind", source, target)
     if not machine["has_python"]:
         _remove_pythons(disk)
+    if machine["user"]:
+        _admit(machine, disk)
     _call("hostname", machine["name"])
     _call("mount", "--rbind", disk, DISKS)
     _call("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
@@ -124,15 +129,46 @@ def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str 
 
 
 def _remove_pythons(disk: Path) -> None:
-    """Take every Python off PATH, in a layer over /usr/bin and /usr/local/bin that only this machine has."""
-    for name in ("usr/bin", "usr/local/bin"):
-        upper, work = disk / "etc" / "upper" / name, disk / "etc" / "work" / name
-        for directory in (upper, work):
-            directory.mkdir(parents=True)
-        layers = f"lowerdir=/{name},upperdir={upper},workdir={work}"
-        _call("mount", "-t", "overlay", "-o", layers, "overlay", f"/{name}")
-        for python in Path("/", name).glob("python*"):
+    """Take every Python off PATH."""
+    for directory in (Path("/usr/bin"), Path("/usr/local/bin")):
+        _lay_over(directory, disk)
+        for python in directory.glob("python*"):
             python.unlink()
+
+
+def _admit(machine: dict[str, Any], disk: Path) -> None:
+    """An ordinary user: a home, the way to the interpreter, /opt for root, and sudo without a password."""
+    home, opt, sudoers = disk / machine["user"], disk / "opt", disk / "etc" / "sudoers"
+    for directory in (home, opt):
+        directory.mkdir()
+    home.chmod(0o700)
+    os.chown(home, USER, USER)
+    _call("mount", "--bind", opt, "/opt")
+    sudoers.write_text(f"{machine['user']} ALL=(ALL:ALL) NOPASSWD: ALL\n", encoding="utf-8")
+    sudoers.chmod(0o440)
+    _call("mount", "--bind", sudoers, "/etc/sudoers")
+    _open_ways(Path(machine["python"]), disk)
+
+
+def _open_ways(python: Path, disk: Path) -> None:
+    """Let everybody through the directories above an interpreter and what it is a link to."""
+    laid: list[Path] = []
+    for directory in reversed([*python.parents, *python.resolve().parents]):
+        if directory.stat().st_mode & 0o005 == 0o005:
+            continue
+        if not any(directory.is_relative_to(other) for other in laid):
+            _lay_over(directory, disk)
+            laid.append(directory)
+        directory.chmod(0o755)
+
+
+def _lay_over(directory: Path, disk: Path) -> None:
+    """Let only this machine see what it changes in a directory of the system."""
+    upper, work = (disk / "etc" / name / str(directory).replace("/", "_") for name in ("upper", "work"))
+    for made in (upper, work):
+        made.mkdir(parents=True)
+    layers = f"lowerdir={directory},upperdir={upper},workdir={work}"
+    _call("mount", "-t", "overlay", "-o", layers, "overlay", directory)
 
 
 def _programs(name: str) -> list[Path]:
@@ -140,9 +176,10 @@ def _programs(name: str) -> list[Path]:
     return [directory / name for directory in directories if (directory / name).is_file()]
 
 
-def _passwd() -> str:
+def _passwd(user: str) -> str:
+    ordinary = f"{user}:*:{USER}:{USER}::{DISKS}/{user}:/bin/sh\n" if user else ""
     return (
-        f"root:x:0:0:root:{DISKS}/home:/bin/sh\n"
+        f"root:x:0:0:root:{DISKS}/home:/bin/sh\n{ordinary}"
         "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
     )
 
@@ -154,7 +191,7 @@ def _sshd_config(document: dict[str, Any], machine: dict[str, Any]) -> str:
     lines = (
         f"ListenAddress {machine['address']}",
         f"HostKey {machine['host_key']}",
-        f"AuthorizedKeysFile {document['authorized_keys']}",
+        f"AuthorizedKeysFile {DISKS}/etc/authorized_keys",
         f"PidFile {DISKS}/sshd.pid",
         "PermitRootLogin prohibit-password",
         "PasswordAuthentication no",

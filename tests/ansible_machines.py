@@ -7,6 +7,7 @@ not: the kernel and /usr are shared, and they see the processes of each other. O
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from ansible_inside import DISKS
 from ansible_openssh import OpenSsh, open_ssh
+from needs import require_system
 from sandbox import Result, Sandbox, run
 
 _NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child=KILL")
@@ -38,6 +40,8 @@ class Machine:
         covered: files that lie over others: the one seen, by its path.
         wrapper: words before sshd, `setarch` for one.
         inventory: variables in the inventory.
+        user: the name of an ordinary user, who may become root by sudo; Ansible logs in as them. Empty for root.
+        group: of the inventory.
     """
 
     name: str
@@ -50,6 +54,8 @@ class Machine:
     covered: Mapping[str, str] = field(default_factory=dict)
     wrapper: tuple[str, ...] = ()
     inventory: Mapping[str, object] = field(default_factory=dict)
+    user: str = ""
+    group: str = "fleet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +97,7 @@ def network(machines: Sequence[Machine], sandbox: Sandbox) -> Iterator[Network]:
     The first process of theirs dies with us (prctl(2), PR_SET_PDEATHSIG), and all others with it (pid_namespaces(7)).
     """
     _require_namespaces()
+    require_system(not any(each.user for each in machines) or bool(shutil.which("sudo")), "sudo")
     ssh = open_ssh(sandbox.cache)
     directory = sandbox.root / "controller"
     directory.mkdir()
@@ -149,20 +156,23 @@ def _write_inventory(specified: Sequence[Mapping[str, Any]], ssh: OpenSsh, direc
     public = {each["host_key"]: Path(f"{each['host_key']}.pub").read_text(encoding="utf-8") for each in specified}
     known = "".join(f"{each['address']} {public[each['host_key']]}" for each in specified)
     (directory / "known_hosts").write_text(known, encoding="utf-8")
-    hosts = {each["name"]: _host_variables(each) for each in specified}
+    groups: dict[str, dict[str, dict[str, object]]] = {each["group"]: {"hosts": {}} for each in specified}
+    for each in specified:
+        groups[each["group"]]["hosts"][each["name"]] = _host_variables(each)
     common = {
         "ansible_user": "root",
         "ansible_ssh_executable": str(_wrapped(ssh, directory)),
         "ansible_ssh_private_key_file": str(directory / "client_key"),
         "ansible_ssh_common_args": f"-F none -o UserKnownHostsFile={directory}/known_hosts",
     }
-    inventory = {"all": {"vars": common, "children": {"fleet": {"hosts": hosts}}}}
+    inventory = {"all": {"vars": common, "children": groups}}
     (directory / "inventory.json").write_text(json.dumps(inventory), encoding="utf-8")
 
 
 def _host_variables(specified: Mapping[str, Any]) -> dict[str, object]:
     interpreter = {"ansible_python_interpreter": specified["python"]} if specified["has_python"] else {}
-    return {"ansible_host": specified["address"], **interpreter, **specified["inventory"]}
+    user = {"ansible_user": specified["user"]} if specified["user"] else {}
+    return {"ansible_host": specified["address"], **interpreter, **user, **specified["inventory"]}
 
 
 def _wrapped(ssh: OpenSsh, directory: Path) -> Path:

@@ -3,7 +3,8 @@
 What is simulated: a CPU below the floor by GLIBC_TUNABLES, which hides its features from the host's real loader, and by
 another /proc/cpuinfo; the 32-bit host by setarch(8), under which the kernel calls itself i686; the Arm host, and the
 one that was looked at long ago, by their facts files. All else is real: disks that are full, a Python that is not
-there, a lock that another process holds, nobody who listens.
+there, a lock that another process holds, nobody who listens. On web3 nobody logs in as root: Ansible becomes root by
+sudo.
 """
 
 import fcntl
@@ -16,6 +17,8 @@ from ansible_fleet import Changes
 from ansible_machines import Machine
 
 HEALTHY = ("web1", "web2", "web3")
+PERSON = "kim"
+"""The ordinary user of web3."""
 TOLD: Mapping[str, tuple[str, ...]] = {
     "arm": ("aarch64",),
     "busy": ("/media/env: ", " works on this environment"),
@@ -63,7 +66,7 @@ def machines(directory: Path) -> list[Machine]:
         Machine(name="small", megabytes=13),
         Machine(name="thirty-two", wrapper=("setarch", "i686")),
         Machine(name="web2"),
-        Machine(name="web3"),
+        Machine(name="web3", user=PERSON, inventory={"ansible_become": True}),
     ]
 
 

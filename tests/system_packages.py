@@ -29,6 +29,7 @@ _PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
     "git": {"apt": ("git",), "dnf": ("git-core",)},
     "ssh-keygen": {"apt": ("openssh-client",), "dnf": ("openssh",)},
     "rsync": {"apt": ("rsync",), "dnf": ("rsync",)},
+    "sudo": {"apt": ("sudo",), "dnf": ("sudo",)},
 }
 """What tests start, by name, with the packages that bring it."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}

@@ -3,19 +3,23 @@
 One fleet serves all tests, and each play goes on from where the one before it has left the hosts.
 """
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from ansible_fleet import Fleet, build_fleet
+from ansible_inside import USER
 from ansible_machines import network
 from ansible_plays import Controller, Played
-from ansible_scene import CHANGES, HEALTHY, TOLD, held, machines
+from ansible_scene import CHANGES, HEALTHY, PERSON, TOLD, held, machines
 from sandbox import NewSandbox, tree_hash
 
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
 SHIP, SET_UP = "Ship what this host needs", "Set up the stack"
 WHEELS = "home/.local/share/fastinstall/wheelhouse"
+ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 _NOT_OURS = ("home/.ansible", "log", "etc/")
 """What Ansible and sshd themselves leave on a disk."""
 
@@ -75,6 +79,16 @@ def rolled_out(scene: Scene, looked_ahead: object) -> tuple[Played, Trees]:
 
 
 @pytest.fixture(scope="module")
+def by_oneself(scene: Scene, rolled_out: object) -> tuple[Controller, Played]:
+    """An ordinary user on web3, who never becomes root, and the role on an environment in their home."""
+    del rolled_out
+    variables = {**scene.fleet.variables, "ansible_become": False, "fastinstall_new_env": "~/images"}
+    del variables["fastinstall_prefix"]
+    controller = replace(scene.controller, variables=variables)
+    return controller, controller.play(ROLE, "--limit", "web3")
+
+
+@pytest.fixture(scope="module")
 def repeated(scene: Scene, rolled_out: object) -> Played:
     """A second run, before which a wheel on web3 was damaged."""
     del rolled_out
@@ -124,6 +138,54 @@ def test_a_host_gets_the_wheels_that_fit_it_and_no_others(scene: Scene, rolled_o
     assert len([name for name in there if name.startswith("tree_sitter-")]) == 1
 
 
+def test_root_by_sudo_leaves_nothing_in_the_hands_of_who_logged_in(scene: Scene, rolled_out: object) -> None:
+    del rolled_out
+    disk = scene.controller.network.disk("web3")
+    assert _owners(disk / "env") == _owners(disk / WHEELS) == {0}
+    assert _owners(disk / PERSON) == {USER}
+    assert {path.name for path in (disk / PERSON).iterdir()} <= {".ansible", "images", ".cache", ".local"}
+
+
+def test_an_ordinary_user_gets_an_environment_of_their_own_without_root(
+    scene: Scene, by_oneself: tuple[Controller, Played]
+) -> None:
+    _, played = by_oneself
+    assert played.exit_code == 0, played.text
+    (report,) = (outcome.result["report"] for outcome in played.of("web3") if SET_UP in outcome.task)
+    assert report["status"] in {"ok", "hint"}, report
+    home = scene.controller.network.disk("web3") / PERSON
+    assert list(home.glob("images/lib/python3*/site-packages/PIL/_imaging.*.so"))
+    assert _owners(home) == {USER}
+
+
+def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
+    scene: Scene, by_oneself: tuple[Controller, Played]
+) -> None:
+    controller, _ = by_oneself
+    environment = scene.controller.network.disk("web3") / "env"
+    before = tree_hash(environment)
+    variables = {name: value for name, value in controller.variables.items() if name != "fastinstall_new_env"}
+    played = replace(controller, variables=variables).play(ROLE, "--limit", "web3", fastinstall_prefix="/media/env")
+    assert "site-packages is not writable for this user" in played.failures["web3"].told, played.text
+    assert tree_hash(environment) == before
+
+
+@pytest.mark.skipif(not ALL, reason="the others show most of it: FASTINSTALL_TEST_ALL_ROWS=1")
+def test_an_ordinary_user_changes_nothing_twice_rolls_back_and_makes_an_environment_of_root(
+    scene: Scene, by_oneself: tuple[Controller, Played]
+) -> None:
+    controller, _ = by_oneself
+    disk = scene.controller.network.disk("web3")
+    assert controller.play(ROLE, "--limit", "web3").changed == set()
+    undone = controller.play("fastinstall.stack.rollback", "--limit", "web3")
+    assert undone.changed == {"web3"}, undone.text
+    assert not list((disk / PERSON).glob("images/lib/python3*/site-packages/PIL"))
+    made = controller.play(ROLE, "--limit", "web3", ansible_become=True, fastinstall_new_env="/opt/images")
+    assert made.changed == {"web3"}, made.text
+    assert _owners(disk / "opt") == {0}
+    assert list(disk.glob("opt/images/lib/python3*/site-packages/PIL/_imaging.*.so"))
+
+
 def test_a_second_run_changes_nothing(repeated: Played) -> None:
     assert repeated.exit_code == 0, repeated.text
     assert repeated.changed <= {"web3"}
@@ -156,3 +218,8 @@ def test_rollback_puts_an_environment_back_as_it_was(scene: Scene, repeated: obj
     assert played.exit_code == 0, played.text
     assert played.changed == {"web3"}
     assert scene.environments()["web3"] == scene.bare["web3"]
+
+
+def _owners(directory: Path) -> set[int]:
+    """Who owns what lies in a directory."""
+    return {path.lstat().st_uid for path in (directory, *directory.rglob("*"))}
