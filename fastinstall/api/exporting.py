@@ -12,7 +12,7 @@ from fastinstall import __version__
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
-from fastinstall.api.target import Target, base_python, find
+from fastinstall.api.target import Target, base_python, find, is_active_elsewhere
 from fastinstall.errors import RefusedError
 from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import PipSettings
@@ -23,7 +23,6 @@ from fastinstall.model.export import Export, Tool, Wheelhouse
 from fastinstall.model.facts import Interpreter, Stack
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode, Wish
-from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.rules.choose import in_order
 from fastinstall.rules.export import (
@@ -119,7 +118,7 @@ def _minor_of(session: Session, target: Target) -> str:
         named = _MINOR.fullmatch(target.python.name)
         return named[1] if named is not None else _minor(observe_interpreter(target.python))
     there = target.prefix is not None and target.prefix.is_dir()
-    if not there and (target.new or target.prefix or not active_prefixes(session.variables)):
+    if not there and (target.new or target.prefix or not is_active_elsewhere(session)):
         return _minor(observe_interpreter(base_python(session)))
     environment = find(session, Target(prefix=target.prefix if there else None))
     if environment.kind is EnvironmentKind.CONDA:

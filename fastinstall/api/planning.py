@@ -9,7 +9,7 @@ from pathlib import Path
 from fastinstall.api.creating import creation, predicted, relocated
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.session import Session
-from fastinstall.api.target import Target, base_python, find
+from fastinstall.api.target import Target, base_python, find, is_active_elsewhere
 from fastinstall.errors import FastinstallError, RefusedError, UndeterminedError
 from fastinstall.installers.index import PackageIndex
 from fastinstall.installers.pip import PipSettings, pip_settings
@@ -25,7 +25,6 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
 from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
-from fastinstall.probes.environment import active_prefixes
 from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.project import project_of
@@ -173,7 +172,7 @@ def settings_of(session: Session, python: Path) -> Callable[[], PipSettings]:
 
 
 def _python_of(session: Session, target: Target) -> Path:
-    nothing_named = target.prefix is None and not active_prefixes(session.variables)
+    nothing_named = target.prefix is None and not is_active_elsewhere(session)
     return base_python(session) if nothing_named else Path(find(session, target).python)
 
 

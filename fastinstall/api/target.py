@@ -1,12 +1,13 @@
 """Which environment is meant."""
 
+import os
 import sys
 from pathlib import Path
 
 from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
 from fastinstall.model.immutable import immutable
-from fastinstall.probes.environment import locate
+from fastinstall.probes.environment import active_prefixes, locate
 
 
 @immutable
@@ -32,6 +33,15 @@ def find(session: Session, target: Target) -> Environment:
         UndeterminedError: it is not an environment.
     """
     return locate(target.prefix, target.python, session.variables, session.tool_prefix)
+
+
+def is_active_elsewhere(session: Session) -> bool:
+    """Whether the shell has activated an environment that is not the tool's own.
+
+    Where it has not, what is only built is for `base_python`.
+    """
+    own = os.path.realpath(session.tool_prefix)
+    return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
 
 
 def base_python(session: Session) -> Path:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,6 +81,15 @@ def test_a_wheel_without_a_merge_is_told_by_what_was_built(brought: Brought, san
 
     jsonschema.validate(told, SCHEMAS["build"]())
     assert told == {**brought.document, "from_cache": True, "tool": None}
+
+
+def test_where_only_the_tool_s_own_environment_is_active_the_build_is_for_its_base_python(
+    brought: Brought, sandbox: Sandbox
+) -> None:
+    done = sandbox.cli("build", "-o", brought.directory, *STOCK, "--json", env={"VIRTUAL_ENV": sys.prefix})
+
+    assert done.exit_code == 0, done.text
+    assert done.document["wheel"] == brought.document["wheel"]
 
 
 def test_everything_is_there_with_its_sum_and_nothing_else(brought: Brought) -> None:
