@@ -58,12 +58,12 @@ class Observers:
     """How to look at the target, and how to judge it; handed in from above.
 
     Attributes:
-        facts: observes the target as it is now.
+        facts: observes the target as it is now; its interpreter has been asked already.
         judge: runs doctor's checks by name on facts, against a receipt.
         conclude: does what has to be done outside of the target, once it is verified; a failure undoes all.
     """
 
-    facts: Callable[[], Facts]
+    facts: Callable[[Interpreter], Facts]
     judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
     conclude: Callable[[Transaction, Receipt], None]
 
@@ -129,7 +129,7 @@ def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
     interpreter = observe_interpreter(Path(plan.environment.python))
     watch = _watch(plan, interpreter)
     built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
-    before, stamp = observers.facts(), fresh_stamp()
+    before, stamp = observers.facts(interpreter), fresh_stamp()
     watch.refuse_changes()
     _refuse_other_owners(plan, before)
     work = _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
@@ -171,7 +171,7 @@ def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
 
 def _verified(work: _Work, staged: Staged, stamp: Stamp) -> Receipt:
     work.workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
-    after = work.observers.facts()
+    after = work.observers.facts(work.interpreter)
     receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=loaded_jpeg(after))
     checks = required_step(work.plan, Verify).checks
     refuse_errors(work.observers.judge(after, receipt, checks).findings)

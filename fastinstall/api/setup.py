@@ -19,7 +19,7 @@ from fastinstall.journal.glance import past_of
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import Report
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
@@ -124,8 +124,8 @@ def _engine(session: Session, plan: Plan) -> CondaEngine | None:
 
 
 def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
-    def facts() -> Facts:
-        request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED)
+    def facts(interpreter: Interpreter) -> Facts:
+        request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, interpreter=interpreter)
         return facts_of(session, plan.environment, request)
 
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
