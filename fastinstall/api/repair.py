@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.api.following import plan_following
+from fastinstall.api.foretelling import foretelling
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, plan, plan_restoring, settings_of
 from fastinstall.api.proven import Agree
@@ -78,7 +79,7 @@ def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt
         FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
     """
     try:
-        return carry_out(session, planned)
+        return _foretold(session, planned)
     except UnprovenError as error:
         swapped = _swapped(session, planned.environment)
         if swapped is None or planned.wish.version != swapped.intent.version:
@@ -86,7 +87,12 @@ def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt
         for line in error.details:
             session.emit(Noted(message=line))
         back = replace(_returning(session, swapped, (error.message,), wish), verb=_VERB)
-        return carry_out(session, agree(back))
+        return _foretold(session, agree(back))
+
+
+def _foretold(session: Session, plan: Plan) -> Receipt:
+    with foretelling(session, plan) as telling:
+        return carry_out(telling, plan)
 
 
 @immutable

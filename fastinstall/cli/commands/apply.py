@@ -4,6 +4,7 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
+from fastinstall.api.foretelling import foretelling
 from fastinstall.api.late import done_already
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import refuse_another_environment, refuse_if_stale
@@ -31,7 +32,8 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.talk(line)
     agreed = consent(saved, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
-    receipt = carry_out(session, agreed)
+    with foretelling(session, agreed) as telling:
+        receipt = carry_out(telling, agreed)
     with done_already(agreed.environment.prefix, agreed.verb):
         return finish(session, Done(plan=agreed, receipt=receipt), context, wizard=False)
 
