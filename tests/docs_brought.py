@@ -12,22 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ansible_machines import Machine, network
+from docs_hosts import hosts
 from docs_pages import ROOT
 from project_tools import made_project_tools, programs
 from sandbox import Sandbox, run
 
 from fastinstall.build.tool_wheel import own_wheel
 
-HOSTS = ("web1", "web2", "web3")
-"""Machines of the inventory that a controller has."""
-
 _PROGRAMS = {"pipx": ("pipx==1.18.4",), "pre-commit": ("pre-commit==4.7.0",)}
 _NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
-_ON_THE_NETWORK = """\
-#!/bin/sh
-exec nsenter --target={process} --net --mount --pid --uts sh -c 'cd "$0" && exec "$@"' "$PWD" "$PLAYS" "$@"
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,19 +99,7 @@ def _settings(key: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _hosts(desk: Desk) -> str:
-    """Three machines that the inventory leads to; who plays a playbook is connected with them."""
-    hosts = desk.until_read.enter_context(network([Machine(name=name) for name in HOSTS], desk.sandbox))
-    shutil.copy(hosts.inventory, desk.work / "inventory.yml")
-    directory = desk.sandbox.root / "controller-bin"
-    directory.mkdir()
-    script = directory / "ansible-playbook"
-    script.write_text(_ON_THE_NETWORK.format(process=hosts.process), encoding="utf-8")
-    script.chmod(0o755)
-    disk = hosts.disk("HOST")
-    return (
-        f"export PLAYS=$(command -v ansible-playbook) ANSIBLE_SSH_CONTROL_PATH_DIR=/run/ansible"
-        f" PATH='{directory}':$PATH && disk() {{ echo '{disk}' | sed s/HOST/$1/; }}"
-    )
+    return hosts(desk.sandbox, desk.work, desk.until_read)
 
 
 _BRINGERS: Mapping[str, Callable[[Desk], str]] = {
