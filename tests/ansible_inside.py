@@ -52,7 +52,9 @@ def be(document: dict[str, Any], number: int) -> None:
     (disk / "tmp").chmod(0o1777)
     empty.touch()
     empty.chmod(0o644)
-    (disk / "etc" / "passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
+    # Not one file over another: that ends when the system's own is replaced, by apt for one.
+    _lay_over(Path("/etc"), disk)
+    Path("/etc/passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
     shutil.copy(document["authorized_keys"], disk / "etc" / "authorized_keys")  # sshd reads it as who logs in
     (disk / "etc" / "sshd_config").write_text(_sshd_config(document, machine), encoding="utf-8")
     _make_environment(machine, disk / "env")
@@ -121,10 +123,9 @@ def _wait_for(machines: list[dict[str, Any]]) -> None:
 
 
 def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str | Path]]:
-    """Files that lie over those of the system: as the machine is its own, bare, and has no compiler."""
-    covered: list[tuple[str | Path, str | Path]] = [(disk / "etc" / "passwd", "/etc/passwd")]
-    missing = [path for name in _COMPILERS for path in _programs(name)]
-    covered += [(disk / "etc" / "empty", path) for path in {path.resolve() for path in missing}]
+    """Files that lie over those of the system, as the machine is bare and has no compiler."""
+    missing = {path.resolve() for name in _COMPILERS for path in _programs(name)}
+    covered: list[tuple[str | Path, str | Path]] = [(disk / "etc" / "empty", path) for path in missing]
     return covered + [(source, target) for target, source in machine["covered"].items()]
 
 
@@ -138,7 +139,7 @@ def _remove_pythons(disk: Path) -> None:
 
 def _admit(machine: dict[str, Any], disk: Path) -> None:
     """An ordinary user: a home, the way to the interpreter, /opt for root, and sudo without a password."""
-    home, opt, sudoers = disk / machine["user"], disk / "opt", disk / "etc" / "sudoers"
+    home, opt, sudoers = disk / machine["user"], disk / "opt", Path("/etc/sudoers")
     for directory in (home, opt):
         directory.mkdir()
     home.chmod(0o700)
@@ -146,7 +147,6 @@ def _admit(machine: dict[str, Any], disk: Path) -> None:
     _call("mount", "--bind", opt, "/opt")
     sudoers.write_text(f"{machine['user']} ALL=(ALL:ALL) NOPASSWD: ALL\n", encoding="utf-8")
     sudoers.chmod(0o440)
-    _call("mount", "--bind", sudoers, "/etc/sudoers")
     _open_ways(Path(machine["python"]), disk)
 
 
