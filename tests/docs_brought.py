@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import docs_conda
 from docs_hosts import hosts
 from docs_pages import ROOT
 from project_tools import made_project_tools, programs
@@ -48,9 +49,10 @@ class Desk:
 
 
 def _wheel(desk: Desk) -> str:
-    """The wheel of the checkout, where pip looks: no index has a fastinstall."""
+    """The wheel of the checkout, where pip and uv look, which pipx starts: no index has a fastinstall."""
     variables = desk.sandbox.variables({"PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS")})
-    return f"export PIP_FIND_LINKS='{own_wheel(desk.sandbox.cache, variables).parent}'"
+    place = own_wheel(desk.sandbox.cache, variables).parent
+    return f"export PIP_FIND_LINKS='{place}' UV_FIND_LINKS='{place}'"
 
 
 def _development_tools(_: Desk) -> str:
@@ -64,6 +66,10 @@ def _poetry(desk: Desk) -> str:
 
 def _program(name: str, desk: Desk) -> str:
     return f"PATH='{programs(name, _PROGRAMS[name], desk.sandbox)}':$PATH"
+
+
+def _of_conda(name: str, desk: Desk) -> str:
+    return docs_conda.BRINGERS[name](desk.sandbox)
 
 
 def _repository(desk: Desk) -> str:
@@ -109,4 +115,5 @@ _BRINGERS: Mapping[str, Callable[[Desk], str]] = {
     "repository": _repository,
     "hosts": _hosts,
     **{name: partial(_program, name) for name in _PROGRAMS},
+    **{name: partial(_of_conda, name) for name in docs_conda.BRINGERS},
 }

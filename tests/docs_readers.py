@@ -38,7 +38,7 @@ TOOLS = (
 """Programs of the tests' own environment that stand on a reader's PATH."""
 
 _PYTHONS = {
-    **{f"python{version}": f"python{running()}" for version in ("3.11", "3.12")},
+    **{f"python{sign}{version}": f"python{sign}{running()}" for version in ("3.11", "3.12") for sign in ("", "=")},
     **{tag: f"cp{str(running()).replace('.', '')}" for tag in ("cp311", "cp312")},
 }
 """The Python of the pages to the one that runs the tests, which pages can be followed with just as well."""

@@ -31,6 +31,7 @@ _OTHER_SONAMES = {"libopenjp2": "7"}  # their version and their ABI are counted 
 _LIBRARIES = ("libjpeg-turbo >=3.1,<4.0a0", "libtiff >=4.7,<4.8.0a0", "openjpeg >=2.5,<3.0a0", "libxcb >=1.17,<2.0a0")
 _PACKERS = ("libzlib", "liblzma")
 _XCB_HEADERS = ("xcb.h", "xproto.h", "xcbext.h", "bigreq.h", "xc_misc.h")
+_OPENJPEG_HEADERS = ("openjpeg.h", "opj_config.h", "opj_stdint.h")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,7 @@ def _openjpeg_headers() -> dict[str, Entry]:
     if not directory.name:
         return {}
     below = f"include/{directory.parent.name}"
-    return headers("openjpeg.h", ("openjpeg.h", "opj_config.h"), below=below, search=str(directory.parent))
+    return headers("openjpeg.h", _OPENJPEG_HEADERS, below=below, search=str(directory.parent))
 
 
 def _xcb_headers() -> dict[str, Entry]:

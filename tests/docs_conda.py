@@ -1,0 +1,165 @@
+"""What conda's pages presuppose: conda in /opt/conda, the channel conda-forge, and who has neither conda nor compiler.
+
+conda is that of `real_conda`, copied, as a reader installs into its base. conda-forge is a directory: the local channel
+of the other tests, beside a compiler package that starts this machine's compiler, and fakes of the packages that say
+what a processor has to have.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from conda_channel import conda_channel, fake, local_channel
+from conda_environments import USUAL, conda_made, rattler_environment
+from conda_packages import CondaPackage, Entry, index_channel, metadata_entries, text_entry
+from conda_stack import NEWER_PILLOW, SITE, official_name
+from docs_pages import ROOT
+from index_files import fetched
+from interpreters import running
+from made_once import key_of, made_once
+from packed_stack import labelled_wheel
+from real_conda import vendored_conda
+from sandbox import Sandbox
+from with_pip import add_pip
+
+from fastinstall.installers.conda.microarchitectures import microarchitectures
+
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+_COMPILER = re.compile(r"(?:.*-)?(?:cc|gcc|g\+\+|c\+\+|c\d\d|clang)(?:-[\d.]+)?")
+_ACTIVATED = (
+    'conda() {{ case $1 in activate|deactivate) eval "$(command conda shell.posix "$@")" ;; '
+    '*) command conda "$@" ;; esac; }}; WITHOUT_CONDA=$PATH; WITH_CONDA={base}/condabin:$PATH; PATH=$WITH_CONDA'
+)
+"""The function is what `conda init` has shells read, as far as pages need it."""
+
+
+def conda(sandbox: Sandbox) -> str:
+    """conda in /opt/conda, with an environment `images`."""
+    url = conda_channel(sandbox.cache).url
+    base = sandbox.root / "opt/conda"
+    images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
+    there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(url)
+    shutil.copytree(there.base_prefix, base, symlinks=True, dirs_exist_ok=True)
+    (base / "bin/conda").write_text(f'#!/bin/sh\nexec "{base}/bin/python" -m conda "$@"\n', encoding="utf-8")
+    add_pip(base, running().executable, sandbox.cache, sandbox.variables())
+    (base / "condabin").mkdir()
+    (base / "condabin/conda").symlink_to("../bin/conda")
+    known = sandbox.root / "home/.conda/environments.txt"
+    known.parent.mkdir(exist_ok=True)
+    known.write_text(f"{base}\n{images}\n", encoding="utf-8")
+    return _ACTIVATED.format(base=base)
+
+
+def conda_forge(sandbox: Sandbox) -> str:
+    """The channel in /opt/conda-forge, and settings of conda's that name it."""
+    directory = sandbox.root / "opt/conda-forge"
+    directory.symlink_to(_made_forge(sandbox.cache))
+    settings = sandbox.root / "home/.condarc"
+    settings.write_text(f"channels: [{directory.as_uri()}]\n", encoding="utf-8")
+    return ""
+
+
+def another_channel(sandbox: Sandbox) -> str:
+    """A channel in /opt/images with a later Pillow, and a package that wants it."""
+    local_channel(sandbox.root / "opt/images", _stub("13.1.0"), fake("viewer", "2.0", "pillow >=13.1"))
+    return ""
+
+
+def of_pixi(sandbox: Sandbox) -> str:
+    """An environment as pixi makes them, by py-rattler, where no conda is."""
+    _environment(sandbox, sandbox.root / "desk/.pixi/envs/default")
+    return "conda deactivate; PATH=$WITHOUT_CONDA; unset CONDA_EXE CONDA_PYTHON_EXE"
+
+
+def rattler_build(sandbox: Sandbox) -> str:
+    """rattler-build on PATH, fastinstall in /opt/fastinstall, what recipes take of a checkout, and /srv/wheels.
+
+    The checkout has no variants for Pythons that the channel lacks. The wheels are the official one with our labels.
+    """
+    for program, words in {
+        "bin/rattler-build": f'"{sys.executable}" -P "{ROOT}/tests/docs_rattler_build.py"',
+        "opt/fastinstall/bin/python": f'"{sys.executable}" -P',
+    }.items():
+        file = sandbox.root / program
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+        file.chmod(0o755)
+    checkout = sandbox.root / "opt/checkout"
+    for directory in ("recipes/conda", "hooks/conda"):
+        shutil.copytree(ROOT / directory, checkout / directory)
+    variants = checkout / "recipes/conda/pillow/variants.yaml"
+    text = variants.read_text(encoding="utf-8")
+    variants.write_text(f'{text[: text.index("python:")]}python:\n  - "{running()}"\n', encoding="utf-8")
+    (wheels := sandbox.root / "srv/wheels").mkdir()
+    official = official_name(NEWER_PILLOW)
+    for level in LEVELS:
+        labelled_wheel(fetched(sandbox.cache, official)[official], wheels, f"simd.{level.rpartition('-')[2]}")
+    return f"export RATTLER_CACHE_DIR='{sandbox.root}/rattler'"
+
+
+def no_compiler(sandbox: Sandbox) -> str:
+    """A PATH with all programs but compilers."""
+    directory = sandbox.root / "no-compiler"
+    directory.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in Path(place).glob("*"):
+            if not _COMPILER.fullmatch(program.name) and not os.path.lexists(directory / program.name):
+                (directory / program.name).symlink_to(program)
+    return f"unset CC; PATH='{sandbox.root}/bin:{directory}'"
+
+
+def _environment(sandbox: Sandbox, prefix: Path) -> Path:
+    return rattler_environment(conda_channel(sandbox.cache).url, prefix, USUAL, sandbox.root / "unpacked")
+
+
+def _made_forge(cache: Path) -> Path:
+    usual = conda_channel(cache).directory
+
+    def fill(directory: Path) -> None:
+        shutil.copytree(usual, directory, dirs_exist_ok=True)
+        for package in (_compiler(), *_processors()):
+            package.write(directory)
+        index_channel(directory)
+
+    return made_once(cache / "testbed" / f"forge-{key_of(usual.name, Path(__file__))}", fill)
+
+
+def _stub(version: str) -> CondaPackage:
+    """A Pillow by its name, which does nothing."""
+    named = {f"{SITE}PIL/_version.py": f'__version__ = "{version}"\n', f"{SITE}PIL/__init__.py": ""}
+    metadata = metadata_entries("pillow", version).items()
+    files = {path: text_entry(text) for path, text in named.items()}
+    files |= {f"{SITE}{path.removeprefix('site-packages/')}": entry for path, entry in metadata}
+    return CondaPackage(name="pillow", version=version, build="py311h1234567_0", files=files)
+
+
+def _compiler() -> CondaPackage:
+    wrapper = Entry(data=f'#!/bin/sh\nexec "{shutil.which("gcc")}" "$@"\n'.encode(), mode=0o755)
+    files = {"bin/x86_64-conda-linux-gnu-cc": wrapper}
+    return CondaPackage(name="c-compiler", version="1.9.0", build="h1234567_0", files=files)
+
+
+def _processors() -> Iterator[CondaPackage]:
+    highest = {name: level[-1] for level, names in microarchitectures(LEVELS).items() for name in names}
+    for name, number in highest.items():
+        yield CondaPackage(
+            name="_x86_64-microarch-level",
+            version=number,
+            build=f"2_{name}",
+            depends=(f"__archspec 1 {name}",),
+            noarch="generic",
+        )
+
+
+BRINGERS: Mapping[str, Callable[[Sandbox], str]] = {
+    "conda": conda,
+    "conda-forge": conda_forge,
+    "another-channel": another_channel,
+    "pixi": of_pixi,
+    "rattler-build": rattler_build,
+    "no-compiler": no_compiler,
+}

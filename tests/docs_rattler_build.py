@@ -1,0 +1,43 @@
+"""`rattler-build build`, for readers of pages: the program's own library, started with the words that pages have.
+
+py-rattler-build brings the library of rattler-build as the module `rattler_build`; no package of the index has the
+program. What reads the words here is therefore not the program's; everything behind it is.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+
+def main(words: list[str]) -> None:
+    """Build packages as the program does with these words."""
+    parser = argparse.ArgumentParser(prog="rattler-build")
+    parser.add_argument("command", choices=["build"])
+    recipes = parser.add_mutually_exclusive_group(required=True)
+    recipes.add_argument("--recipe", type=Path)
+    recipes.add_argument("--recipe-dir", type=Path)
+    parser.add_argument("-c", dest="channels", action="append")
+    parser.add_argument("--output-dir", type=Path)
+    parser.add_argument("--variant", dest="variants", action="append", default=[], type=_variant)
+    said = parser.parse_args(words)
+    _build(said, dict(said.variants))
+
+
+def _build(said: argparse.Namespace, overrides: dict[str, list[str]]) -> None:
+    from rattler_build.cli_api import build_recipes
+
+    found = [said.recipe / "recipe.yaml"] if said.recipe else sorted(said.recipe_dir.rglob("recipe.yaml"))
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # there is another way from Python
+        build_recipes(
+            list(found), channel=said.channels, variant_overrides=overrides or None, output_dir=said.output_dir
+        )
+
+
+def _variant(word: str) -> tuple[str, list[str]]:
+    name, _, values = word.partition("=")
+    return name, values.split(",")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
