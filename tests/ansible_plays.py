@@ -11,6 +11,7 @@ from typing import Any
 from ansible_machines import Network
 
 COLLECTION = Path(__file__).resolve().parent.parent / "integrations" / "ansible"
+_PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,12 @@ class Controller:
     Attributes:
         network: the hosts.
         variables: of all its plays.
+        program: `ansible-playbook`.
     """
 
     network: Network
     variables: Mapping[str, Any]
+    program: Path = _PROGRAM
 
     def play(self, playbook: str, *words: str, **variables: Any) -> Played:
         """Run a playbook of the collection, or a text that is one.
@@ -96,9 +99,8 @@ class Controller:
         if "\n" in playbook:
             (directory / "play.yml").write_text(playbook, encoding="utf-8")
             playbook = str(directory / "play.yml")
-        program = Path(sys.executable).with_name("ansible-playbook")
         flags = ("-i", str(self.network.inventory), "-e", f"@{given}", *words)
-        done = self.network.run(program, *flags, playbook, env=self._settings(record))
+        done = self.network.run(self.program, *flags, playbook, env=self._settings(record))
         lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
         return Played(done.exit_code, done.text, tuple(Outcome(**json.loads(line)) for line in lines))
 

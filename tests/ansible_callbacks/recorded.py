@@ -22,7 +22,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible tells nothi
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """It went well."""
-        self._record(result, "changed" if result.result.get("changed") else "ok")
+        self._record(result, "changed" if _of(result, "result").get("changed") else "ok")
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: FBT001, FBT002 (Ansible's)
         """It failed."""
@@ -38,6 +38,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible tells nothi
         self._record(result, "skipped")
 
     def _record(self, result: Any, status: str) -> None:
-        line = {"host": result.host.name, "task": result.task.name, "status": status, "result": result.result}
+        host, task = _of(result, "host").name, _of(result, "task").name
+        line = {"host": host, "task": task, "status": status, "result": _of(result, "result")}
         with Path(os.environ[_FILE]).open("a", encoding="utf-8") as record:
             record.write(json.dumps(line, default=str) + "\n")
+
+
+def _of(result: Any, name: str) -> Any:
+    """A part of a task's result; before ansible-core 2.19 under a private name."""
+    return getattr(result, name) if hasattr(result, name) else getattr(result, f"_{name}")
