@@ -45,7 +45,7 @@ class Desk:
         if name in self.brought:
             return ""
         self.brought.add(name)
-        return _BRINGERS[name](self)
+        return BRINGERS[name](self)
 
 
 def _wheel(desk: Desk) -> str:
@@ -108,7 +108,7 @@ def _hosts(desk: Desk) -> str:
     return hosts(desk.sandbox, desk.work, desk.until_read)
 
 
-_BRINGERS: Mapping[str, Callable[[Desk], str]] = {
+BRINGERS: Mapping[str, Callable[[Desk], str]] = {
     "wheel": _wheel,
     "development-tools": _development_tools,
     "poetry": _poetry,
@@ -117,3 +117,4 @@ _BRINGERS: Mapping[str, Callable[[Desk], str]] = {
     **{name: partial(_program, name) for name in _PROGRAMS},
     **{name: partial(_of_conda, name) for name in docs_conda.BRINGERS},
 }
+"""What makes each thing, by its name."""

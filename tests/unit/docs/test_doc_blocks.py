@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from docs_brought import BRINGERS
 from docs_pages import LANGUAGES, Block, Command, blocks_of, commands_of, page_files, page_name, without_code
 from docs_scenarios import CASES, excuses, scenario_file, scenario_of
 
@@ -94,6 +95,13 @@ def test_fastinstall_knows_every_command() -> None:
 def test_every_scenario_belongs_to_a_page() -> None:
     files = {scenario_file(page_name(page)) for page in PAGES}
     assert set(CASES.glob("*.toml")) - {CASES / "excuses.toml"} <= files
+
+
+def test_what_a_command_wants_can_be_brought() -> None:
+    def unknown(page: Path) -> Iterator[str]:
+        return (name for each in scenario_of(page_name(page)).commands for name in each.brings if name not in BRINGERS)
+
+    assert _everywhere(unknown) == []
 
 
 def test_every_excuse_is_used() -> None:
