@@ -1,13 +1,20 @@
-"""`ansible-test sanity` on the collection: all of its tests, each in the environment that it makes for itself."""
+"""`ansible-test sanity` on the collection: all of its tests, each in the environment that it makes for itself.
+
+Modules have to run on each Python of a host that Ansible takes: the oldest and the latest that are at hand try them.
+"""
 
 import ensurepip
+import importlib.util
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from interpreters import Python, of_version
 from sandbox import Sandbox
 
 COLLECTION = Path(__file__).resolve().parents[2] / "integrations" / "ansible"
@@ -29,14 +36,44 @@ def test_the_collection_is_sane(sandbox: Sandbox) -> None:
     bundled = next(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"), None)
     if bundled is None:
         pytest.skip("this Python has no pip of its own: python3-venv brings it")
-    script = sandbox.root / "home" / ".ansible" / "test" / "cache" / "get_pip_24_2.py"
+    tester, hosts = _tester(), _hosts()
+    script = sandbox.root / "home" / ".ansible" / "test" / "cache" / f"get_pip_{_pip_of(tester)}.py"
     variables = sandbox.variables()
     script.parent.mkdir(parents=True)
     script.write_text(_GET_PIP.format(wheel=str(bundled)), encoding="utf-8")
-    python = "{}.{}".format(*sys.version_info[:2])
-    variables["PATH"] = f"{Path(sys.executable).parent}:{variables['PATH']}"
-    argv = (str(Path(sys.executable).with_name("ansible-test")), "sanity", "--venv", "--python", python)
+    places = [Path(sys.executable).parent, *(python.executable.parent for python in hosts)]
+    variables["PATH"] = os.pathsep.join((*map(str, places), variables["PATH"]))
+    controller = "{}.{}".format(*sys.version_info[:2])
+    targets = (word for python in hosts for word in ("--target-python", f"{python}@{python.executable}"))
+    words = ("sanity", "--controller", f"origin:python=venv/{controller}", *targets)
+    argv = (str(Path(sys.executable).with_name("ansible-test")), *words)
     done = subprocess.run(argv, env=variables, cwd=place, capture_output=True, text=True, check=False)
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
     assert 'Running sanity test "validate-modules"' in text
+    for python in hosts:
+        assert f'Running sanity test "import" on Python {python}\n' in text, text
+
+
+def _tester() -> Path:
+    """Where ansible-test is installed."""
+    found = importlib.util.find_spec("ansible_test")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _hosts() -> list[Python]:
+    """The oldest and the latest Python that Ansible's modules may meet on a host, of those that are here."""
+    known = runpy.run_path(str(_tester() / "_util" / "target" / "common" / "constants.py"))
+    versions = (*known["REMOTE_ONLY_PYTHON_VERSIONS"], *known["CONTROLLER_PYTHON_VERSIONS"])
+    here = [python for python in map(of_version, versions) if python is not None]
+    return [here[0], here[-1]] if len(here) > 1 else here
+
+
+def _pip_of(tester: Path) -> str:
+    """The version of pip that it wants, as in the name of its script."""
+    text = (tester / "_internal" / "python_requirements.py").read_text(encoding="utf-8")
+    found = re.search(r"^ +pip='([\d.]+)'", text, re.MULTILINE)
+    assert found is not None
+    return found[1].replace(".", "_")
