@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from conda_channel import conda_channel, fake, local_channel
@@ -29,6 +30,7 @@ from fastinstall.installers.conda.microarchitectures import microarchitectures
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
+_MODULES = shutil.ignore_patterns("site-packages")
 _COMPILER = re.compile(r"(?:.*-)?(?:cc|gcc|g\+\+|c\+\+|c\d\d|clang)(?:-[\d.]+)?")
 _ACTIVATED = (
     'conda() {{ case $1 in activate|deactivate) eval "$(command conda shell.posix "$@")" ;; '
@@ -38,20 +40,18 @@ _ACTIVATED = (
 
 
 def conda(sandbox: Sandbox) -> str:
-    """conda in /opt/conda, with an environment `images`."""
-    url = conda_channel(sandbox.cache).url
-    base = sandbox.root / "opt/conda"
-    images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
-    there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(url)
-    shutil.copytree(there.base_prefix, base, symlinks=True, dirs_exist_ok=True)
-    (base / "bin/conda").write_text(f'#!/bin/sh\nexec "{base}/bin/python" -m conda "$@"\n', encoding="utf-8")
-    add_pip(base, running().executable, sandbox.cache, sandbox.variables())
-    (base / "condabin").mkdir()
-    (base / "condabin/conda").symlink_to("../bin/conda")
-    known = sandbox.root / "home/.conda/environments.txt"
-    known.parent.mkdir(exist_ok=True)
-    known.write_text(f"{base}\n{images}\n", encoding="utf-8")
-    return _ACTIVATED.format(base=base)
+    """conda in /opt/conda, with an environment `images`; nothing is to be installed into its base."""
+    return _conda(sandbox, lambda made, site: site.symlink_to(made))
+
+
+def own_conda(sandbox: Sandbox) -> str:
+    """The same, with a base of its own, which has pip."""
+
+    def copy(made: Path, site: Path) -> None:
+        shutil.copytree(made, site, symlinks=True)
+        add_pip(site.parents[2], running().executable, sandbox.cache, sandbox.variables())
+
+    return _conda(sandbox, copy)
 
 
 def conda_forge(sandbox: Sandbox) -> str:
@@ -112,12 +112,35 @@ def no_compiler(sandbox: Sandbox) -> str:
     return f"unset CC; PATH='{sandbox.root}/bin:{directory}'"
 
 
+def _conda(sandbox: Sandbox, fill: Callable[[Path, Path], None]) -> str:
+    """Make it; `fill` brings the modules of its base from one directory to another."""
+    base = sandbox.root / "opt/conda"
+    images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
+    there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(_channel(sandbox.cache).as_uri())
+    shutil.copytree(there.base_prefix, base, symlinks=True, dirs_exist_ok=True, ignore=_MODULES)
+    (site,) = there.base_prefix.glob("lib/python3*/site-packages")
+    fill(site, base / site.relative_to(there.base_prefix))
+    (base / "bin/conda").write_text(f'#!/bin/sh\nexec "{base}/bin/python" -m conda "$@"\n', encoding="utf-8")
+    (base / "condabin").mkdir()
+    (base / "condabin/conda").symlink_to("../bin/conda")
+    known = sandbox.root / "home/.conda/environments.txt"
+    known.parent.mkdir(exist_ok=True)
+    known.write_text(f"{base}\n{images}\n", encoding="utf-8")
+    return _ACTIVATED.format(base=base)
+
+
 def _environment(sandbox: Sandbox, prefix: Path) -> Path:
-    return rattler_environment(conda_channel(sandbox.cache).url, prefix, USUAL, sandbox.root / "unpacked")
+    return rattler_environment(_channel(sandbox.cache).as_uri(), prefix, USUAL, sandbox.downloads / "unpacked")
+
+
+@cache
+def _channel(kept: Path) -> Path:
+    """The local channel, which asks an index for a wheel each time."""
+    return conda_channel(kept).directory
 
 
 def _made_forge(cache: Path) -> Path:
-    usual = conda_channel(cache).directory
+    usual = _channel(cache)
 
     def fill(directory: Path) -> None:
         shutil.copytree(usual, directory, dirs_exist_ok=True)
@@ -157,6 +180,7 @@ def _processors() -> Iterator[CondaPackage]:
 
 BRINGERS: Mapping[str, Callable[[Sandbox], str]] = {
     "conda": conda,
+    "own-conda": own_conda,
     "conda-forge": conda_forge,
     "another-channel": another_channel,
     "pixi": of_pixi,
