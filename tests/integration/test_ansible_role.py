@@ -158,6 +158,7 @@ def test_an_ordinary_user_gets_an_environment_of_their_own_without_root(
     assert _owners(home) == {USER}
 
 
+@pytest.mark.skipif(not ALL, reason="what a host with something wrong says is shown above: FASTINSTALL_TEST_ALL_ROWS=1")
 def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
     scene: Scene, by_oneself: tuple[Controller, Played]
 ) -> None:
