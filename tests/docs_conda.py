@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 from conda_channel import conda_channel, fake, local_channel
 from conda_environments import USUAL, conda_made, rattler_environment
 from conda_packages import CondaPackage, Entry, index_channel, metadata_entries, text_entry
+from conda_processors import LEVELS, processors
 from conda_stack import NEWER_PILLOW, SITE, official_name
 from docs_pages import ROOT
 from index_files import fetched
@@ -25,10 +26,6 @@ from packed_stack import labelled_wheel
 from real_conda import vendored_conda
 from sandbox import Sandbox
 from with_pip import add_pip
-
-from fastinstall.installers.conda.microarchitectures import microarchitectures
-
-LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 _MODULES = shutil.ignore_patterns("site-packages")
 _COMPILER = re.compile(r"(?:.*-)?(?:cc|gcc|g\+\+|c\+\+|c\d\d|clang)(?:-[\d.]+)?")
@@ -144,7 +141,7 @@ def _made_forge(cache: Path) -> Path:
 
     def fill(directory: Path) -> None:
         shutil.copytree(usual, directory, dirs_exist_ok=True)
-        for package in (_compiler(), *_processors()):
+        for package in (_compiler(), *processors()):
             package.write(directory)
         index_channel(directory)
 
@@ -164,18 +161,6 @@ def _compiler() -> CondaPackage:
     wrapper = Entry(data=f'#!/bin/sh\nexec "{shutil.which("gcc")}" "$@"\n'.encode(), mode=0o755)
     files = {"bin/x86_64-conda-linux-gnu-cc": wrapper}
     return CondaPackage(name="c-compiler", version="1.9.0", build="h1234567_0", files=files)
-
-
-def _processors() -> Iterator[CondaPackage]:
-    highest = {name: level[-1] for level, names in microarchitectures(LEVELS).items() for name in names}
-    for name, number in highest.items():
-        yield CondaPackage(
-            name="_x86_64-microarch-level",
-            version=number,
-            build=f"2_{name}",
-            depends=(f"__archspec 1 {name}",),
-            noarch="generic",
-        )
 
 
 BRINGERS: Mapping[str, Callable[[Sandbox], str]] = {

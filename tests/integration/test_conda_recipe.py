@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from conda_channel import CondaChannel, local_channel
 from conda_environments import builds, rattler_environment
-from conda_packages import CondaPackage
+from conda_processors import LEVELS, processors
 from packed_stack import labelled_wheel
 from rattler_build import Stage0Recipe, ToolConfiguration, VariantConfig
 from sandbox import NewSandbox, Sandbox, run
 
-from fastinstall.installers.conda.microarchitectures import microarchitectures
 from fastinstall.model.conda import CondaPackage as Package
 from fastinstall.rules.conda_stack import GUARD, GUARD_VERSION, is_ours, preference
 from fastinstall.system.resources import recipes_directory
@@ -24,7 +23,6 @@ from fastinstall.system.resources import recipes_directory
 pytest_plugins = ("conda_fixtures",)
 
 RECIPES = recipes_directory() / "conda"
-LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 BUILD = f"simd_v2_py{MINOR.replace('.', '')}_0"
 
@@ -36,15 +34,15 @@ def urls(new_sandbox: NewSandbox, channel: CondaChannel, unpacked: Path) -> Iter
         (sandbox.root / "rattler").mkdir()
         (sandbox.root / "rattler/pkgs").symlink_to(unpacked)
         wheel = labelled_wheel(channel.wheel, sandbox.root, "simd.v2")
-        processors = local_channel(sandbox.root / "processors", *_processors())
+        of_processors = local_channel(sandbox.root / "processors", *processors())
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("RATTLER_CACHE_DIR", str(sandbox.root / "rattler"))
             patch.setenv("FASTINSTALL", f"{sys.executable} -m fastinstall")
             patch.setenv("FASTINSTALL_OPTIONS", f"--wheelhouse {wheel.parent} --offline")
             variant = {"pillow_version": [channel.pillow], "microarch_level": ["2"], "python": [MINOR]}
-            _built("pillow", VariantConfig(variant), sandbox, [channel.url, processors])
+            _built("pillow", VariantConfig(variant), sandbox, [channel.url, of_processors])
             _built(GUARD, VariantConfig(), sandbox, [channel.url])
-        yield [(sandbox.root / "out").as_uri(), channel.url, processors]
+        yield [(sandbox.root / "out").as_uri(), channel.url, of_processors]
 
 
 def test_what_it_builds_is_installed_and_runs(
@@ -90,15 +88,3 @@ def _built(name: str, variant: VariantConfig, sandbox: Sandbox, channels: list[s
         package_format="conda:1",
         no_include_recipe=True,
     )
-
-
-def _processors() -> Iterator[CondaPackage]:
-    highest = {name: level[-1] for level, names in microarchitectures(LEVELS).items() for name in names}
-    for name, number in highest.items():
-        yield CondaPackage(
-            name="_x86_64-microarch-level",
-            version=number,
-            build=f"2_{name}",
-            depends=(f"__archspec 1 {name}",),
-            noarch="generic",
-        )
