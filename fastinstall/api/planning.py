@@ -177,7 +177,7 @@ def _python_of(session: Session, target: Target) -> Path:
 
 
 def _plan_existing(session: Session, recipe: Recipe, wish: Wish, seen: Facts, receipt: Receipt | None) -> Plan:
-    """Look at what was not looked at yet (PIL in use, and what compiles), while the index is asked."""
+    """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
     environment = seen.environment
     index = _index_soon(session, recipe, wish, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too

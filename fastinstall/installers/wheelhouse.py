@@ -47,7 +47,8 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
     Args:
         path: of the file, absolute.
-        expected: the sha256 that `SHA256SUMS` gives for it, if there is one.
+        expected: the sha256 that `SHA256SUMS` or its place in our cache gives for it, if there is one; then a wheel is
+            not held against the sums inside it.
 
     Raises:
         FailedError: the file is damaged.
