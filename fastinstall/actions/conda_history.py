@@ -12,6 +12,7 @@ from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaStack
 from fastinstall.model.steps import Pin, Swap
+from fastinstall.system import foreign
 
 
 def record_revision(stack: CondaStack, swap: Swap, conda: Conda, now: datetime, transaction: Transaction) -> None:
@@ -49,4 +50,4 @@ def _change(stack: CondaStack, swap: Swap, conda: Conda) -> CondaChange:
 
 
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+    return foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""

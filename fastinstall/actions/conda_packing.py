@@ -1,6 +1,5 @@
 """The channel of a setup: the package of the stack, packed once and then taken from the cache, and the guard's."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,9 @@ from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode, digest, dump, encode
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.parsing import json_data
 from fastinstall.model.steps import MakeCondaPackages
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _FORMAT = 1
 """Goes up with whatever changes the bytes of a package that is made of the same wheel."""
@@ -67,7 +67,7 @@ def _kept(directory: Path) -> CondaPackage | None:
     """What was packed before, if its file is still what it was."""
     note = directory / _PACKED
     try:
-        found = decode(CondaPackage, json.loads(note.read_text(encoding="utf-8")), file=note)
+        found = decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
         return found if files.sha256(_file(found, directory)) == found.sha256 else None
     except (OSError, ValueError, DocumentError):
         return None

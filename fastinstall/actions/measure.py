@@ -1,7 +1,6 @@
 """Time the staged build against what it replaces; measured once for the same two builds on the same CPU."""
 
 import hashlib
-import json
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
@@ -9,8 +8,9 @@ from fastinstall.bench.measure import Circumstances, Contender, Effort, measure
 from fastinstall.errors import DocumentError, FailedError
 from fastinstall.model.codec import document, dump, open_document
 from fastinstall.model.event import Noted, Started
+from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 
 def measured(before: Contender, after: Contender, identity: str, cpu: str, workshop: Workshop) -> SpeedTable | None:
@@ -45,6 +45,6 @@ def measured(before: Contender, after: Contender, identity: str, cpu: str, works
 
 def _read(path: Path) -> SpeedTable | None:
     try:
-        return open_document(SpeedTable, "speed", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is measured again

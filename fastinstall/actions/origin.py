@@ -1,10 +1,11 @@
 """What a wheel of ours says of its own making, read from the staged tree: so that it is known wherever it was made."""
 
-import json
 from pathlib import Path
 
 from fastinstall.build.label import PROVENANCE_FILE
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 
 
 @immutable
@@ -28,7 +29,7 @@ def origin_of(stage: Path, metadata: str) -> Origin:
         metadata: name of its `.dist-info` directory.
     """
     try:
-        said = json.loads((stage / metadata / PROVENANCE_FILE).read_text(encoding="utf-8"))
+        said = json_data(foreign.read_text(stage / metadata / PROVENANCE_FILE))
         kernels = said["kernels"]
         label = f"{kernels['name']} {kernels['version']}" if kernels else ""
         return Origin(kernels=label, left_out=tuple(map(str, said["without"])))

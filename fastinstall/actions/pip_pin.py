@@ -22,7 +22,7 @@ from fastinstall.rules.pip_pins import (
     settings,
     without_block,
 )
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _STAGED = "fastinstall-pin"
 _REST = "pip.conf"
@@ -108,7 +108,7 @@ def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
 def configuration(prefix: Path) -> bytes:
     """What pip's configuration of an environment says; empty where there is none."""
     try:
-        return (prefix / CONFIGURATION).read_bytes()
+        return foreign.read_bytes(prefix / CONFIGURATION)
     except FileNotFoundError:
         return b""
 

@@ -3,7 +3,6 @@
 Nothing here touches the target: the wheel is unpacked into our cache, and run from there.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +21,13 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.model.machine import Cpu
+from fastinstall.model.parsing import json_data
 from fastinstall.model.proof import Proof, ProofStatus, ProofSubject, failed_operations
 from fastinstall.model.steps import Build
 from fastinstall.rules.levels import rank, tunable_for
 from fastinstall.rules.messages import listing
 from fastinstall.rules.parts import guilty_parts
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 if TYPE_CHECKING:
     from fastinstall.proof.quick import Trial
@@ -181,6 +181,6 @@ def _unproven(step: Build, proof: Proof) -> UnprovenError:
 
 def _read(path: Path) -> Proof | None:
     try:
-        return open_document(Proof, "proof", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is proven again

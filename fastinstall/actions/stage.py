@@ -11,7 +11,7 @@ from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.model.core import Core
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.system import process
+from fastinstall.system import foreign, process
 
 INSTALLER = b"fastinstall\n"
 _STRIPS_PATHS = (3, 9)
@@ -113,7 +113,7 @@ def stack_version(stage: Path) -> str:
     Raises:
         FailedError: it says nothing.
     """
-    text = (stage / "PIL" / "_version.py").read_text(encoding="utf-8")
+    text = foreign.read_text(stage / "PIL" / "_version.py")
     found = re.search(r"""^__version__ = ["'](.+?)["']""", text, re.MULTILINE)
     if found is None:
         raise FailedError("PIL/_version.py of the wheel names no version")

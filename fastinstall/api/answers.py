@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 import os
 from dataclasses import fields, replace
 from pathlib import Path
@@ -11,8 +10,10 @@ from fastinstall.api.session import Session
 from fastinstall.errors import DocumentError
 from fastinstall.model.answers import Answers
 from fastinstall.model.codec import document, dump, open_document
+from fastinstall.model.parsing import json_data
 from fastinstall.model.wish import Wish
 from fastinstall.rules.secrets import known_secrets, redacted
+from fastinstall.system import foreign
 from fastinstall.system.files import write_text
 from fastinstall.system.surroundings import make_private
 
@@ -44,7 +45,7 @@ def kept(session: Session, target: Path) -> Answers | None:
     """What was answered for a target before; None where nothing was, or in a form of another version."""
     file = _file(session, target)
     try:
-        return open_document(Answers, "answers", json.loads(file.read_text(encoding="utf-8")), file=file)
+        return open_document(Answers, "answers", json_data(foreign.read_text(file)), file=file)
     except (OSError, ValueError, DocumentError):
         return None
 

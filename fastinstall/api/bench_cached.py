@@ -1,6 +1,5 @@
 """What of a PIL is in our cache already, found by names alone: a whole index of what lies there takes seconds."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +9,10 @@ from fastinstall.errors import DocumentError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import open_document
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.parsing import json_data
 from fastinstall.model.wish import LinkMode, Wish
 from fastinstall.rules.numbering import base_version, parsed
+from fastinstall.system import foreign
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -63,7 +64,7 @@ def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, Entr
 
 def _read(path: Path) -> Entry | None:
     try:
-        return open_document(Entry, "build", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(Entry, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
 

@@ -1,6 +1,5 @@
 """The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
 
-import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from fastinstall.model.event import Noted, Started
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.merge import MergeReport
+from fastinstall.model.parsing import json_data
 from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.probes.environment import kind_of_prefix
@@ -157,4 +157,4 @@ def merge_report(wheel: Path) -> MergeReport | None:
     with zipfile.ZipFile(wheel) as archive:
         told = [name for name in archive.namelist() if name.endswith(f".dist-info/{MERGE_FILE}")]
         text = archive.read(told[0]).decode() if told else None
-    return open_document(MergeReport, "merge", json.loads(text), file=wheel) if text is not None else None
+    return open_document(MergeReport, "merge", json_data(text), file=wheel) if text is not None else None

@@ -1,6 +1,5 @@
 """The state of many machines, by reports of doctor that were collected from them."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,13 @@ from fastinstall.model.codec import open_document
 from fastinstall.model.collected import Collected, HostReport, Unreported
 from fastinstall.model.fleet import Fleet, FleetHost
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.probes.host_documents import document_files
 from fastinstall.probes.host_facts import read_hosts
 from fastinstall.probes.host_reports import read_reports
 from fastinstall.rules.collecting import sum_up
 from fastinstall.rules.fleet_refusals import DAY
+from fastinstall.system import foreign
 
 FLEET_FILE = "fleet.json"
 _HINT = "name a wheelhouse of build --hosts, its fleet.json, or a directory of facts files"
@@ -71,7 +72,7 @@ def _expected(place: Path) -> Iterator[str]:
 
 def _fleet(file: Path) -> Fleet:
     try:
-        return open_document(Fleet, "fleet", json.loads(file.read_bytes()), file=file)
+        return open_document(Fleet, "fleet", json_data(foreign.read_bytes(file)), file=file)
     except OSError as error:
         raise UsageError(f"--hosts {file}: cannot be read: {error.strerror}", hint=_HINT) from None
     except ValueError as error:

@@ -1,6 +1,5 @@
 """The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fastinstall.model.artefact import Releases
 from fastinstall.model.codec import open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
@@ -22,6 +22,7 @@ from fastinstall.rules.buildable import buildable
 from fastinstall.rules.choose import refuse_unsuited
 from fastinstall.rules.numbering import base_version
 from fastinstall.rules.versions import Choice, newest_fitting
+from fastinstall.system import foreign
 
 
 @immutable
@@ -86,6 +87,6 @@ def _measured(cache: Path, cpu: str) -> Iterator[SpeedTable]:
 
 def _read(path: Path) -> SpeedTable | None:
     try:
-        return open_document(SpeedTable, "speed", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # of another time: it is no more than a remark here

@@ -20,7 +20,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.fleet_reach import needed_glibc, within_reach
 from fastinstall.rules.fleet_words import counted
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.lock import locked
 
 FLEET_FILE = "fleet.json"
@@ -113,7 +113,7 @@ def _alone(wheelhouse: Path) -> Iterator[None]:
 def _write(file: Path, fleet: Fleet) -> None:
     text = dump(document("fleet", fleet))
     try:
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        if not file.is_file() or foreign.read_text(file) != text:
             files.write_text(file, text)
     except (OSError, ValueError) as error:
         raise FailedError(f"{file}: cannot be written: {error}", hint="name another directory with -o") from error

@@ -1,6 +1,5 @@
 """Wheels that a wheelhouse has already, so that they are not built again."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from fastinstall.installers.selection import parse_filename
 from fastinstall.installers.wheelhouse import read_sums
 from fastinstall.model.fleet import FleetArtefact
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.labels import labelled_levels
@@ -83,5 +83,5 @@ def _is_sound(wheel: Path, sha256: str, wish: Wish) -> bool:
 def _is_made_as(wheel: Path, wish: Wish) -> bool:
     with sound_zip(wheel) as archive:
         told = next((name for name in archive.files if name.endswith(_MADE)), None)
-        made = json.loads(archive.read(told)) if told is not None else None
+        made = json_data(archive.read(told)) if told is not None else None
     return isinstance(made, dict) and made.get("recipe") == wish.recipe and made.get("link") == wish.link

@@ -1,7 +1,6 @@
 """Tell how long a setup will still take, and remember how long it took, for the next one on this machine."""
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +14,11 @@ from fastinstall.errors import DocumentError, FastinstallError
 from fastinstall.model.codec import digest, document, dump, open_document
 from fastinstall.model.durations import Durations
 from fastinstall.model.event import Event, Foretold, Progressed, Started
+from fastinstall.model.parsing import json_data
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import Build
 from fastinstall.rules.foretelling import MAKING, Moment, Outlook, outlook, phase_of, remaining, subject
+from fastinstall.system import foreign
 from fastinstall.system.files import write_text
 
 FILE = "durations.json"
@@ -128,6 +129,6 @@ def _identity(plan: Plan) -> str:
 
 def _read(file: Path) -> Durations:
     try:
-        return open_document(Durations, "durations", json.loads(file.read_text(encoding="utf-8")), file=file)
+        return open_document(Durations, "durations", json_data(foreign.read_text(file)), file=file)
     except (OSError, ValueError, DocumentError):
         return Durations()  # it was never kept, or by another version: the usual figures serve

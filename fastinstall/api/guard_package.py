@@ -3,7 +3,6 @@
 The package itself stays in the channel inside the environment, so that it can come back without a network.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,9 +16,11 @@ from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.facts import Facts
+from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.conda_tool import find_conda
 from fastinstall.rules.conda_stack import GUARD
+from fastinstall.system import foreign
 
 _RECORDS = "conda-meta"
 _STAGED = "conda"
@@ -61,7 +62,7 @@ def package_moves(facts: Facts) -> Sequence[Move]:
         return ()
     prefix = Path(facts.environment.prefix)
     record = f"{_RECORDS}/{guard.record}"
-    listed = json.loads((prefix / record).read_text(encoding="utf-8")).get("files", ())
+    listed = json_data(foreign.read_text(prefix / record)).get("files", ())
     there = (path for path in (*listed, record) if os.path.lexists(prefix / path))
     return tuple(Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
 
@@ -73,6 +74,6 @@ def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: 
 
 def _note(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
     file = prefix / HISTORY
-    existing = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+    existing = foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""
     revised = history_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
     transaction.add(HISTORY, revised.removeprefix(existing))

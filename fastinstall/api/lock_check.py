@@ -18,6 +18,7 @@ from fastinstall.rules.locks.names import archive, is_ours
 from fastinstall.rules.locks.read import read_lock
 from fastinstall.rules.locks.requirements import Include, Requirements
 from fastinstall.rules.locks.verdict import OurWheel, Surroundings, findings_of, held_versions
+from fastinstall.system import foreign
 
 _AFAR = ("://", "${")
 
@@ -96,7 +97,7 @@ def _included(file: Path, include: Include, other: Path) -> str:
 
 def _text(file: Path) -> str:
     try:
-        content = file.read_bytes()
+        content = foreign.read_bytes(file)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="name files that are there") from None
     # What PowerShell writes has such a mark; pip reads it, too.

@@ -21,7 +21,7 @@ from fastinstall.rules.conda_stack import is_ours
 from fastinstall.rules.messages import quote
 from fastinstall.rules.pins import NAME, PIN, PINNED, pin_in, pinned_text, unpinned_text
 from fastinstall.rules.pip_pins import DIRECTORY, block_in, requirement_of
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _STAGED = "pinned"
 
@@ -106,7 +106,7 @@ def _conda_removal(store: Store, stage: Path) -> Sequence[Move]:
 
 def _text(prefix: Path) -> str:
     file = prefix / PINNED
-    return file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+    return foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""
 
 
 def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:

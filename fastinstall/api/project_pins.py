@@ -25,6 +25,7 @@ from fastinstall.rules.projects.build import WHEELS, pinned_build
 from fastinstall.rules.projects.edits import add
 from fastinstall.rules.projects.record import PinRecord, PinStage
 from fastinstall.rules.projects.ways import WAYS
+from fastinstall.system import foreign
 from fastinstall.system.files import sha256
 from fastinstall.system.lock import locked
 
@@ -190,4 +191,4 @@ def _refuse_changed(directory: Path, there: Mapping[str, bytes | None]) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return foreign.read_bytes(path) if path.is_file() else None

@@ -1,6 +1,5 @@
 """A pin tried on a copy of the project: the manifest edited, the lock made, and held against the lock without it."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fastinstall.rules.projects.locks import forgetting, locked_versions, steps_
 from fastinstall.rules.projects.pdm import refuse_forbidden
 from fastinstall.rules.projects.uv import refuse_hidden
 from fastinstall.rules.projects.ways import WAYS, refuse_foreign
+from fastinstall.system import foreign
 from fastinstall.system.process import CommandError
 
 _WHY = {
@@ -97,9 +97,9 @@ def _edited(trial: Trial, text: str) -> Edited:
     try:
         refuse_foreign(way, text, trial.build)
         if project.manager is Manager.UV and settings.is_file():
-            refuse_hidden(settings.read_text(encoding="utf-8"), project.manifest)
+            refuse_hidden(foreign.read_text(settings), project.manifest)
         return add(text, way.additions(trial.build))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error
 
 

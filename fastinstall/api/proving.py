@@ -1,6 +1,5 @@
 """The whole proof of a recipe, for who maintains one: it is built as setup would build it, and everything is tried."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +17,12 @@ from fastinstall.errors import DocumentError, RefusedError
 from fastinstall.model.codec import digest, document, dump, open_document
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.parsing import json_data
 from fastinstall.model.proof import Proof, ProofSubject
 from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.proof.whole import Case, whole_proof
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 
 def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Proof:
@@ -81,6 +81,6 @@ def _key(subject: ProofSubject, request: BuildRequest) -> str:
 
 def _read(path: Path) -> Proof | None:
     try:
-        return open_document(Proof, "proof", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is proven again

@@ -15,8 +15,9 @@ from fastinstall.model.event import Emit, Noted, ignore
 from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Outcome
+from fastinstall.model.parsing import json_data
 from fastinstall.rules.holdings import in_words
-from fastinstall.system import files, process
+from fastinstall.system import files, foreign, process
 
 _MARK = "prepared.json"
 """What a script leaves in what it has made; see `_stores/preparing.py`."""
@@ -91,7 +92,7 @@ def store_at(directory: Path) -> Store | None:
         directory: where somebody's images may lie.
     """
     try:
-        said = json.loads((directory / _MARK).read_text(encoding="utf-8"))
+        said = json_data(foreign.read_text(directory / _MARK))
         kind = kind_named(said["kind"])
     except (OSError, ValueError, KeyError, TypeError, UsageError):
         return None
@@ -177,7 +178,7 @@ def _answer(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
         done = process.run(words, environment=variables, stdin=json.dumps(job) + "\n", timeout=maker.seconds)
     except process.CommandError as error:
         raise ended(error) from error
-    answer: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    answer: dict[str, Any] = json_data(done.stdout.strip().rpartition("\n")[2])
     if "missing" in answer:
         raise NotLoadedError(Outcome.MISSING, answer["missing"])
     if "limit" in answer:

@@ -13,6 +13,7 @@ from fastinstall.binary.image import NOTE, ElfError, ElfImage, open_image
 from fastinstall.binary.sections import COMPRESSED, LARGEST_TEXT, STATIC_SYMBOLS, Section, read_sections
 from fastinstall.binary.versions import SymbolVersions, read_versions
 from fastinstall.model.core import Making
+from fastinstall.model.parsing import json_data
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -100,7 +101,7 @@ def _package(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
     for segment in image.of_kind(NOTE):
         for note in iter_notes(elf, segment.offset, segment.size):
             if (note["n_name"], note["n_type"]) == _PACKAGE_NOTE:
-                values = json.loads(bytes(note["n_descdata"]).rstrip(b"\0"))
+                values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
                 return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
     return {}
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
 EXECUTABLE, WRITABLE = 1, 2
@@ -207,7 +208,7 @@ def read_whole(path: Path) -> bytes:
         raise ElfError(path, "not a regular file")
     if status.st_size > _LARGEST_READ:
         raise ElfError(path, f"implausibly large: {status.st_size} bytes")
-    return path.read_bytes()
+    return foreign.read_bytes(path, limit=_LARGEST_READ)
 
 
 def _check_identity(path: Path, start: bytes) -> None:

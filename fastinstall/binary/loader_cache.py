@@ -9,6 +9,7 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 _OLD_MAGIC = b"ld.so-1.7.0"
 _MAGIC = b"glibc-ld.so.cache1.1"
@@ -51,7 +52,7 @@ class LoaderCache:
 def read_loader_cache(path: Path) -> LoaderCache:
     """Read the cache; one that is missing or damaged has no entries, as for the loader itself."""
     try:
-        content = path.read_bytes()
+        content = foreign.read_bytes(path)
         content = content[_start(content) :]
         return LoaderCache(content=content, entries=_parse(content))
     except (OSError, ValueError, IndexError, struct.error):

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastinstall.binary.dynamic import DynamicFile, ElfError, ForeignElfError, read_dynamic
 from fastinstall.binary.loader_root import Root
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
 """Reasons for which a file is mapped without a search path; see `LoadedFile`."""
@@ -179,5 +180,5 @@ class Files:
 
 
 def _is_64_bit(place: Path) -> bool:
-    with place.open("rb") as stream:
+    with foreign.opened(place) as stream:
         return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

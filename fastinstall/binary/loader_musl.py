@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastinstall.binary.loader_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
+from fastinstall.system import foreign
 
 _ITSELF = re.compile(r"lib(?:c|pthread|rt|m|dl|util|xnet)\.")
 _ORIGIN = re.compile(r"\$(?:ORIGIN|\{ORIGIN\})")
@@ -136,7 +137,7 @@ class MuslSearch:
         path = str(loader.parent.parent / "etc" / f"ld-musl-{architecture}.path")
         if self._system is None:
             try:
-                self._system = Path(self.files.root.place(path)).read_text(encoding="utf-8", errors="surrogateescape")
+                self._system = foreign.read_text(Path(self.files.root.place(path)), errors="surrogateescape")
             except FileNotFoundError:
                 return _DEFAULT, "default directory"
             except OSError:

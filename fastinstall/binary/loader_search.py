@@ -15,6 +15,7 @@ from fastinstall.binary.loader_cache import LoaderCache, read_loader_cache
 from fastinstall.binary.loader_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
 from fastinstall.binary.loader_levels import subdirectories
 from fastinstall.binary.loader_map import breadth_first
+from fastinstall.system import foreign
 
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
@@ -108,7 +109,7 @@ class GlibcSearch:
         """The names in LD_PRELOAD and in the system's file, by where they are from."""
         yield _names(variable, " :"), PRELOADED
         try:
-            content = Path(self.files.root.place(self.build.preload)).read_text(errors="surrogateescape")
+            content = foreign.read_text(Path(self.files.root.place(self.build.preload)), errors="surrogateescape")
         except OSError:
             return
         yield _names(re.sub("#.*", "", content), " \t\n:"), self.build.preload

@@ -18,8 +18,9 @@ from fastinstall.build.provenance import Ingredient, Provenance
 from fastinstall.build.statics import StaticLibrary
 from fastinstall.model import codec
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.steps import Build
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
 _OWN = "fastinstall:wheel"
@@ -220,7 +221,7 @@ def _official(tree: Path) -> dict[str, _Component]:
     found: dict[str, _Component] = {}
     for path in sorted(tree.glob("*.dist-info/sboms/*.cdx.json")):
         try:
-            listed = json.loads(path.read_text(encoding="utf-8"))["components"]
+            listed = json_data(foreign.read_text(path))["components"]
             found.update(entry for component in listed for entry in _told(component))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue

@@ -4,7 +4,6 @@
 renamed into it, so concurrent builders do each other no harm; `reserved` spares the second one its work.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from fastinstall.errors import DocumentError
 from fastinstall.model import codec
 from fastinstall.model.event import Emit, Noted
 from fastinstall.model.immutable import immutable
-from fastinstall.system import files, lock
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign, lock
 
 _RESULT = "result.json"
 
@@ -111,7 +111,7 @@ def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, 
 
 def _read(path: Path) -> Entry | None:
     try:
-        return codec.open_document(Entry, "build", json.loads(path.read_text(encoding="utf-8")), file=path)
+        return codec.open_document(Entry, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
 

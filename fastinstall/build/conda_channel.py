@@ -14,6 +14,7 @@ from typing import Any
 
 from fastinstall.errors import FailedError
 from fastinstall.model.conda import CondaPackage
+from fastinstall.model.parsing import json_data
 from fastinstall.rules.messages import quote
 from fastinstall.system import files
 
@@ -77,7 +78,7 @@ def _index_of(package: Path) -> dict[str, Any]:
         for archive, member in stream_conda_info(package):
             if member.name == "info/index.json":
                 stream = archive.extractfile(member)
-                found: dict[str, Any] = json.loads(stream.read()) if stream is not None else {}
+                found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
                 return found
     except Exception as error:
         raise _unreadable(package, str(error)) from error

@@ -17,7 +17,7 @@ from fastinstall.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Interpreter
 from fastinstall.rules.conda_stack import glibc_spec, required_glibc
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.resources import hooks_directory
 
 _GUARD_ABOUT = {
@@ -45,7 +45,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
     """
     with files.temporary_directory("package") as root:
         metadata = tree_of(wheel, interpreter, root)
-        headers = HeaderParser().parsestr((metadata / "METADATA").read_text(encoding="utf-8"))
+        headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
         _require_planned(wheel, headers, package)
         tags = tags_of(metadata.parent)
         if tags.abi != interpreter.abi:
@@ -62,7 +62,7 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
         number is greater than that of every other one that the channel has already.
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
-    members = {f"etc/conda/activate.d/{path.name}": Member(content=path.read_bytes()) for path in scripts}
+    members = {f"etc/conda/activate.d/{path.name}": Member(content=foreign.read_bytes(path)) for path in scripts}
     content = json.dumps(
         [package.constrains, package.depends, {name: member.content.hex() for name, member in members.items()}]
     )

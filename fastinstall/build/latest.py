@@ -1,13 +1,13 @@
 """What was fetched last, on record beside its files in the cache; it counts only while all of them are whole."""
 
-import json
 import time
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fastinstall.errors import DocumentError
 from fastinstall.model import codec
-from fastinstall.system import files
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign
 
 
 class Fetched(Protocol):
@@ -39,7 +39,7 @@ def latest_whole(kind: type[T], name: str, path: Path) -> tuple[T | None, float]
         The record and its age in seconds; None and 0 where it cannot be read or a file is not as it says.
     """
     try:
-        record = codec.open_document(kind, name, json.loads(path.read_text(encoding="utf-8")), file=path)
+        record = codec.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
         kept = path.parent / record.directory
         whole = all(files.sha256(kept / each) == digest for each, digest in record.files.items())
         return (record, time.time() - path.stat().st_mtime) if whole else (None, 0.0)

@@ -7,7 +7,6 @@ static checks are put here.
 
 import hashlib
 import importlib.metadata
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,8 @@ from fastinstall.model.event import Emit, Noted
 from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
 from fastinstall.model.merge import MergeReport
-from fastinstall.system import files
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign
 
 _FORMAT = "1"  # of what lies in the cache
 _ENTRY = "merge.json"
@@ -75,7 +75,7 @@ def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
         return None
     try:
         entry = _read(place)
-        contents = {name: (place / _FILES / name).read_bytes() for name in entry.files}
+        contents = {name: foreign.read_bytes(place / _FILES / name) for name in entry.files}
     except (OSError, ValueError, DocumentError):
         contents = None
     if contents is None or {name: _digest(content) for name, content in contents.items()} != entry.files:
@@ -94,7 +94,7 @@ def keep(place: Path, tree: Path, report: MergeReport) -> None:
         tree: top directory of the merged source.
         report: what the merge reported.
     """
-    contents = {name: (tree / name).read_bytes() for name in (*report.files, *report.new_files)}
+    contents = {name: foreign.read_bytes(tree / name) for name in (*report.files, *report.new_files)}
     digests = {name: _digest(content) for name, content in contents.items()}
     with files.temporary_directory("merge", within=place.parent.parent / "tmp") as space:
         for name, content in contents.items():
@@ -127,7 +127,7 @@ def _code() -> str:
 
 def _read(place: Path) -> _Entry:
     path = place / _ENTRY
-    return codec.open_document(_Entry, "merged", json.loads(path.read_text(encoding="utf-8")), file=path)
+    return codec.open_document(_Entry, "merged", json_data(foreign.read_text(path)), file=path)
 
 
 def _digest(content: bytes) -> str:

@@ -6,7 +6,6 @@ verified here, but by whoever installs it.
 
 import base64
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.parser import HeaderParser
@@ -19,11 +18,12 @@ from fastinstall.installers.sound_wheel import read_sound_metadata
 from fastinstall.installers.wheelhouse import read_sums
 from fastinstall.model.event import Emit, Noted
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.rules.index_pages import IndexedFile
 from fastinstall.rules.messages import quote
 from fastinstall.rules.wheel_contents import metadata_of
 from fastinstall.rules.wheel_variants import FILE, Variant, read_variant, split_label
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.archive_error import ArchiveError
 from fastinstall.system.zips import sound_zip
 
@@ -136,7 +136,7 @@ def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
     if not beside.is_file():
         return False
     try:
-        subjects = _subjects(json.loads(beside.read_bytes()))
+        subjects = _subjects(json_data(foreign.read_bytes(beside)))
     except (ValueError, KeyError, TypeError) as error:
         emit(Noted(message=f"{beside}: not offered: no provenance document (PEP 740): {error!r}", warning=True))
         return False
@@ -148,7 +148,7 @@ def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
 def _subjects(document: dict[str, Any]) -> set[str]:
     """The sha256 of each file that the attestations of a provenance document are of."""
     statements = (
-        json.loads(base64.b64decode(attestation["envelope"]["statement"]))
+        json_data(base64.b64decode(attestation["envelope"]["statement"]))
         for bundle in document["attestation_bundles"]
         for attestation in bundle["attestations"]
     )

@@ -6,7 +6,6 @@ and where it cannot be reached, what is there still serves.
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from fastinstall.installers.pip import pip_environment
 from fastinstall.model import codec
 from fastinstall.model.event import Noted
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.messages import quote
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.process import CommandError, run
 
 _LIFETIME = 30 * 24 * 3600.0
@@ -83,7 +83,7 @@ def build_requires(source: Path) -> tuple[str, ...]:
     """
     path = source / "pyproject.toml"
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("build-system", {"requires": _DEFAULT})
+        table = toml_data(foreign.read_text(path)).get("build-system", {"requires": _DEFAULT})
         return tuple(str(each) for each in table["requires"])
     except FileNotFoundError:
         return _DEFAULT

@@ -6,7 +6,6 @@ compiler with its `ar`, and the shell that a `configure` runs in; not `make`.
 Not for libraries that the chassis has or the system brings: those are linked as they are.
 """
 
-import json
 import re
 import shlex
 import time
@@ -22,9 +21,10 @@ from fastinstall.model import codec
 from fastinstall.model.event import Emit, Finished, Noted, Progressed, Started, ignore
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Compiler
+from fastinstall.model.parsing import json_data
 from fastinstall.model.recipe import StaticSource
 from fastinstall.rules.secrets import without_secret_variables
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.process import CommandError, Leash, run
 
 STAGE = "library"
@@ -223,7 +223,7 @@ def _copy(source: Path, target: Path) -> None:
 def _describe(entry: Path) -> None:
     """Write down what lies there; last, so that an entry with it is whole."""
     paths = sorted(path for path in entry.rglob("*") if path.is_file())
-    text = "\n".join(path.read_text("utf-8", "replace") for path in paths if path.suffix == ".h")
+    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in paths if path.suffix == ".h")
     match = _VERSION.search(text)
     digests = {path.relative_to(entry).as_posix(): files.sha256(path) for path in paths}
     value = _Entry(version=match[1] if match else "", files=digests)
@@ -251,4 +251,4 @@ def _stored(place: Path, emit: Emit) -> _Entry | None:
 
 def _read(place: Path) -> _Entry:
     path = place / _ENTRY
-    return codec.open_document(_Entry, "static", json.loads(path.read_text(encoding="utf-8")), file=path)
+    return codec.open_document(_Entry, "static", json_data(foreign.read_text(path)), file=path)

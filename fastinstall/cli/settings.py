@@ -6,6 +6,7 @@ from typing import Any
 
 from fastinstall.errors import DocumentError, UsageError
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 Reader = Callable[[object], Any]
 
@@ -93,18 +94,16 @@ def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str
         DocumentError: not TOML, or a key that is not known.
     """
     for path in candidates:
-        if path.is_file():
+        if path.exists():
             return Settings(file=path, values=_parse(path, known()))
     return Settings(values={})
 
 
 def _parse(path: Path, known: Collection[str]) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 (most runs have no settings file)
-
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise DocumentError(path, "", str(error), hint=_MEND) from error
+        values = foreign.read_toml(path)
+    except DocumentError as error:
+        raise error.hinting(_MEND) from None
     for key in values:
         if key not in known:
             raise DocumentError(path, key, f"unknown key; known here: {', '.join(sorted(known))}", hint=_MEND)

@@ -1,11 +1,12 @@
 """What the start-up guard has told, as it wrote it down: one JSON line for each time. Reads, and changes nothing."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
+from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import GuardEvent
+from fastinstall.system import foreign
 
 _FIELDS = ("at", "change", "tool", "stack", "found")
 
@@ -25,7 +26,7 @@ def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
 
 def _backwards(file: Path) -> Iterator[GuardEvent]:
     try:
-        lines = file.read_bytes().splitlines()
+        lines = foreign.read_bytes(file).splitlines()
     except OSError:
         return
     for line in reversed(lines):
@@ -36,8 +37,8 @@ def _backwards(file: Path) -> Iterator[GuardEvent]:
 
 def _event(line: bytes) -> GuardEvent | None:
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
+        data = json_data(line)
+    except ValueError:
         return None
     if not isinstance(data, dict):
         return None

@@ -6,7 +6,7 @@ The files come from `hooks/` byte for byte; only `state` is made here. Nothing o
 from pathlib import Path
 
 from fastinstall.guard.state import GuardTarget, guard_target, render_state
-from fastinstall.system import files, process
+from fastinstall.system import files, foreign, process
 from fastinstall.system.resources import hooks_directory
 
 __all__ = [
@@ -57,7 +57,7 @@ def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ..
         CommandError: the target's interpreter could not compile the guard.
     """
     for name in GUARD_SOURCES:
-        files.write_bytes(stage / name, (hooks_directory() / name).read_bytes())
+        files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, render_state(target))
     _compile(stage / GUARD_PACKAGE, python)
     return GUARD_ENTRIES

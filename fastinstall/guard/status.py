@@ -9,6 +9,7 @@ from fastinstall.guard.install import GUARD_ENTRIES, GUARD_PACKAGE, GUARD_SOURCE
 from fastinstall.guard.state import parse_state
 from fastinstall.model.core import Core
 from fastinstall.model.facts import GuardState
+from fastinstall.system import foreign
 from fastinstall.system.resources import hooks_directory
 
 _HOOK = GUARD_SOURCES[0]
@@ -47,7 +48,7 @@ def _source_problems(site_packages: Path) -> tuple[str, ...]:
 
 
 def _is_altered(site_packages: Path, name: str) -> bool:
-    return _read(site_packages / name) != (hooks_directory() / name).read_bytes()
+    return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
 
 
 def _state_problems(site_packages: Path, core: Core | None) -> tuple[str, ...]:
@@ -85,6 +86,6 @@ def _version(hook: bytes) -> str:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return foreign.read_bytes(file)
     except OSError:
         return b""

@@ -1,6 +1,5 @@
 """What is known of a fetched file's publisher, kept beside the file in our store of downloads (PEP 740)."""
 
-import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,8 @@ from fastinstall.installers.downloads import stored
 from fastinstall.model import codec
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.immutable import immutable
-from fastinstall.system import files
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign
 
 _NOTE = ".attestation.json"
 
@@ -107,14 +107,14 @@ def _fetched(url: str, download: Callable[[str, Path], None]) -> bytes | Attesta
             download(url, document)
         except (FailedError, RefusedError) as error:
             return _unverifiable(error.message)
-        return document.read_bytes()
+        return foreign.read_bytes(document)
 
 
 def recorded(path: Path) -> Attestation | None:
     """What was kept beside a file of our store; None where nothing was."""
     note = _note(path)
     try:
-        return codec.decode(Attestation, json.loads(note.read_bytes()), file=note)
+        return codec.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
     except (OSError, ValueError, DocumentError):
         return None
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.model.artefact import Artefact
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -67,7 +67,7 @@ def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
 
 def _keep(fresh: Path, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with fresh.open("rb") as stream:
+    with foreign.opened(fresh) as stream:
         os.fsync(stream.fileno())
     os.replace(fresh, target)
     files.sync_directory(target.parent)

@@ -16,6 +16,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.pins import Manager, Project
 from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.record import HOME
+from fastinstall.system import foreign
 from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
 from fastinstall.system.surroundings import find_program
@@ -69,7 +70,7 @@ class LockTool:
             CommandError: it could not be made; its details are what the tool said.
         """
         self._run(_LOCK, directory, check=True)
-        return (directory / LOCKS[self.manager]).read_bytes()
+        return foreign.read_bytes(directory / LOCKS[self.manager])
 
     def _run(self, words: Mapping[Manager, tuple[str, ...]], directory: Path, *, check: bool) -> Completed:
         python = ("--python", self.prefix / "bin" / "python") if self.manager is Manager.UV else ()

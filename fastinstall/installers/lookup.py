@@ -22,6 +22,7 @@ from fastinstall.installers.web import ATTEMPTS, OFFLINE_HINT, Web
 from fastinstall.installers.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
 from fastinstall.rules.secrets import without_credentials
+from fastinstall.system import foreign
 
 T = TypeVar("T")
 _Wanted = Callable[[str], bool]
@@ -79,7 +80,7 @@ def _read_links(connect: _Connect, place: str) -> tuple[Offer, ...]:
 def _read_file(path: Path) -> tuple[Offer, ...]:
     if not path.is_file():
         return ()
-    content = path.read_text(encoding="utf-8", errors="replace").encode()
+    content = foreign.read_text(path, errors="replace").encode()
     page = IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html")
     return read_page(page)
 

@@ -1,6 +1,5 @@
 """Pages of a simple package index to what they offer: links, and where the attestations of each file are (PEP 740)."""
 
-import json
 from collections.abc import Iterator
 from urllib.parse import urljoin
 
@@ -8,6 +7,7 @@ from unearth.collector import IndexHTMLParser, IndexPage, parse_html_page, parse
 from unearth.link import Link
 
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 
 JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
 _ATTRIBUTE = "data-provenance"
@@ -44,7 +44,7 @@ def _in_json(page: IndexPage) -> Iterator[tuple[str, str]]:
     if f'"{_KEY}"'.encode() not in page.content:
         return
     base = page.link.url_without_fragment
-    for file in json.loads(page.content).get("files", []):
+    for file in json_data(page.content).get("files", []):
         if file.get("url") and isinstance(file.get(_KEY), str):
             yield urljoin(base, file["url"]), urljoin(base, file[_KEY])
 

@@ -1,12 +1,12 @@
 """What pip would install, by a dry run: it resolves against the index, fetches what that takes, and builds nothing."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from fastinstall.errors import UndeterminedError
 from fastinstall.installers.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.probes.distributions import normalised
 from fastinstall.system.process import CommandError, run
 
@@ -77,7 +77,7 @@ def outlook(
 
 def _installs(report: str) -> dict[str, str]:
     """Source: pip, "Installation Report"."""
-    items = json.loads(report)["install"]
+    items = json_data(report)["install"]
     return {normalised(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
 
 

@@ -17,7 +17,7 @@ from fastinstall.errors import FailedError, RefusedError
 from fastinstall.installers.system_packages import install_command
 from fastinstall.model.archive import Objection
 from fastinstall.model.event import Emit, Noted
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.archive_error import ArchiveError
 from fastinstall.system.process import CommandError, run
 
@@ -94,7 +94,7 @@ def include_directories(root: Path) -> tuple[Path, ...]:
 def _remembered(home: Path, packages: tuple[str, ...]) -> Path | None:
     """The tree that these packages had while the lists of the archive were as they are now."""
     try:
-        tree = home / _note(home, packages).read_text(encoding="ascii")
+        tree = home / foreign.read_text(_note(home, packages), encoding="ascii")
     except OSError:
         return None
     return tree if tree.is_dir() else None

@@ -4,7 +4,6 @@ Where a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a 
 is checked against the sums inside it.
 """
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,8 @@ from fastinstall.errors import DocumentError, FailedError
 from fastinstall.installers.selection import FileName, parse_filename
 from fastinstall.installers.sound_wheel import read_sound_metadata
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 from fastinstall.system.files import sha256
 from fastinstall.system.tars import read_tar_member
 from fastinstall.system.zips import sound_zip
@@ -81,7 +82,7 @@ def recipe_of(path: Path | None) -> str:
     try:
         with sound_zip(path) as archive:
             told = [name for name in archive.files if re.fullmatch(_PROVENANCE, name)]
-            made = json.loads(archive.read(told[0])) if told else {}
+            made = json_data(archive.read(told[0])) if told else {}
     except (OSError, FailedError, ValueError):
         return ""
     return str(made.get("recipe", "")) if isinstance(made, dict) else ""
@@ -129,7 +130,7 @@ def read_sums(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     found: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(), start=1):
+    for number, line in enumerate(foreign.read_text(path, errors="surrogateescape").splitlines(), start=1):
         match = _LINE.match(line)
         if match is None and line.strip():
             raise DocumentError(path, f"line {number}", "expected a sha256 and a file name, as sha256sum writes them")

@@ -13,7 +13,7 @@ from pathlib import Path
 from fastinstall.journal.directories import remember
 from fastinstall.journal.entries import Adding
 from fastinstall.journal.store import Store
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 
 def describe(store: Store, identifier: str, path: str, text: str, place: int = -1) -> Adding:
@@ -120,6 +120,6 @@ def _write(store: Store, adding: Adding, content: bytes) -> None:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return foreign.read_bytes(path)
     except FileNotFoundError:
         return None

@@ -10,7 +10,8 @@ from pathlib import Path
 from fastinstall import __version__
 from fastinstall.journal.layout import CREATION, RECEIPT
 from fastinstall.model.history import Cut, Interruption
-from fastinstall.system import files
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign
 
 _SCHEMA = "fastinstall.creation/1"
 _ENTRIES = frozenset({"bin", "include", "lib", "lib64", "pyvenv.cfg", "share", ".gitignore", CREATION})
@@ -75,7 +76,7 @@ def _other_packages(prefix: Path) -> Iterator[str]:
 
 def _read(prefix: Path) -> dict[str, object]:
     try:
-        data = json.loads((prefix / CREATION).read_bytes())
+        data = json_data(foreign.read_bytes(prefix / CREATION))
     except (OSError, ValueError):  # it died while it wrote: nothing else had come by then
         return {}
     return data if isinstance(data, dict) else {}

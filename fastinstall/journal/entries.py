@@ -12,6 +12,7 @@ from fastinstall.journal.directories import Directory
 from fastinstall.journal.stretch import Engaged, Engaging
 from fastinstall.model.codec import decode, encode, kind_of
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import Move
 from fastinstall.model.stored import refuse_other_schema
 
@@ -209,7 +210,7 @@ def to_entry(line: str, *, where: str, version: str = "") -> Entry:
         DocumentError: it is malformed; names the key.
     """
     try:
-        data = json.loads(line)
+        data = json_data(line)
     except ValueError as error:
         raise DocumentError(where, "", f"not JSON: {error}") from None
     event = data.get("event") if isinstance(data, dict) else None

@@ -25,7 +25,7 @@ from fastinstall.journal.store import Store
 from fastinstall.model import codec
 from fastinstall.rules.messages import quote
 from fastinstall.rules.secrets import redacted
-from fastinstall.system import files, signals, trouble
+from fastinstall.system import files, foreign, signals, trouble
 
 _LOOSE = re.compile(r"\.fastinstall-[0-9]{8}T[0-9]{6}Z-[0-9a-f]+\.jsonl")
 
@@ -145,10 +145,18 @@ def _readable(file: Path) -> Log:
     try:
         return Journal(file).read()
     except DocumentError as error:
-        if b"\n" in file.read_bytes():
+        if _has_line(file):
             away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
             raise error.hinting(f"look what it names, and put it away: {away}") from None
         return Log(entries=())
+
+
+def _has_line(file: Path) -> bool:
+    """Whether a first line was written, or what is there is no journal of ours at all."""
+    try:
+        return b"\n" in foreign.read_bytes(file)
+    except OSError:
+        return True
 
 
 def _dismantle(store: Store, loose: Journal, log: Log) -> None:

@@ -4,7 +4,6 @@ Journals are read by the names of their events alone, and none of the values of 
 doctor only asks whether there is something to undo. Whoever undoes it reads them whole.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,7 +18,9 @@ from fastinstall.journal.sizes import freed_by
 from fastinstall.journal.titles import title_of
 from fastinstall.model.history import Cut, Interruption, Past, Unreadable
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.stored import refuse_other_schema
+from fastinstall.system import foreign
 
 EVENTS = frozenset(
     {
@@ -137,7 +138,7 @@ def _work(file: Path, work: str) -> Path:
 def _events(file: Path) -> list[dict[str, Any]]:
     """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
     try:
-        lines = whole_lines(file.read_text(encoding="utf-8", errors="surrogateescape"))
+        lines = whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
         raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
     events = [_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
@@ -148,8 +149,8 @@ def _events(file: Path) -> list[dict[str, Any]]:
 def sequence_in(file: Path) -> int | None:
     """The number of a transaction by the first line of its journal, whatever follows; None where that does not say."""
     try:
-        with file.open(encoding="utf-8", errors="surrogateescape") as lines:
-            sequence = _event(lines.readline(), f"{file}:1").get("sequence")
+        line = foreign.read_text(file, errors="surrogateescape").partition("\n")[0]
+        sequence = _event(line, f"{file}:1").get("sequence")
     except (OSError, DocumentError):
         return None
     return sequence if isinstance(sequence, int) else None
@@ -177,7 +178,7 @@ def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
 
 def _event(line: str, where: str) -> dict[str, Any]:
     try:
-        data = json.loads(line)
+        data = json_data(line)
     except ValueError as error:
         raise DocumentError(where, "", f"not JSON: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("event"), str):

@@ -9,7 +9,7 @@ from fastinstall.journal.bounds import refuse_escapes
 from fastinstall.journal.entries import Entry, to_line
 from fastinstall.journal.lines import whole_size
 from fastinstall.journal.log import Log, to_log
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 
 class Journal:
@@ -44,7 +44,7 @@ class Journal:
             DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
         """
         try:
-            text = self.file.read_text(encoding="utf-8", errors="surrogateescape")
+            text = foreign.read_text(self.file, errors="surrogateescape")
         except OSError as error:
             raise DocumentError(self.file, "", f"cannot be read: {error.strerror}") from error
         log = to_log(text, file=self.file)
@@ -54,7 +54,7 @@ class Journal:
     def _cut_torn_line(self) -> None:
         if not self.file.exists():
             return
-        content = self.file.read_bytes()
+        content = foreign.read_bytes(self.file)
         whole = whole_size(content)
         if whole < len(content):
             os.truncate(self.file, whole)

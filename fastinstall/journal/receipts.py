@@ -1,6 +1,6 @@
 """The receipt of the setup that holds in an environment, read. It is written by a transaction when it commits."""
 
-import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored import open_stored
 from fastinstall.rules.messages import quote
+from fastinstall.system import foreign
 
 
 def read_receipt(prefix: Path) -> Receipt | None:
@@ -36,16 +37,9 @@ def receipt_data(prefix: Path) -> dict[str, Any] | None:
         DocumentError: it is not a JSON object.
     """
     file = prefix / RECEIPT
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.lexists(file):
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(file, "", f"cannot be read: {error}") from error
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise DocumentError(file, "", f"not JSON: {error}") from None
+    data = foreign.read_json(file)
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
     return data

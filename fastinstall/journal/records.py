@@ -1,12 +1,13 @@
 """What stands in `conda-meta`, as far as undoing has to know it: which packages, and which files they claim."""
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.journal.fingerprint import digest
 from fastinstall.journal.stretch import Engaging
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 
 RECORDS = "conda-meta"
 
@@ -72,7 +73,7 @@ def is_readable(prefix: Path, name: str) -> bool:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_bytes())
+        data = json_data(foreign.read_bytes(file))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) and isinstance(data.get("files") or [], list) else {}

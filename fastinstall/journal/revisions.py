@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 HISTORY = "conda-meta/history"
 """Relative to the prefix."""
@@ -20,7 +20,7 @@ def later(file: Path, digests: Collection[str]) -> bytes | None:
     """What stands in a history behind one of these contents (the longest); None where it begins with none of them."""
     if file.is_symlink() or not file.is_file():
         return None
-    content = file.read_bytes()
+    content = foreign.read_bytes(file)
     ends = (end for end in _ends(content) if f"sha256:{hashlib.sha256(content[:end]).hexdigest()}" in digests)
     end = next(ends, None)
     return None if end is None else content[end:]
@@ -28,7 +28,7 @@ def later(file: Path, digests: Collection[str]) -> bytes | None:
 
 def carry(revisions: bytes, kept: Path, like: Path) -> None:
     """Add revisions to a kept history, as late as the live one; done already is fine."""
-    content = kept.read_bytes()
+    content = foreign.read_bytes(kept)
     if content.endswith(revisions):
         return
     files.write_bytes(kept, content + revisions, mode=kept.stat().st_mode & 0o777)

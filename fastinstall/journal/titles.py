@@ -1,11 +1,12 @@
 """What a transaction was, by the plan that lies beside its journal. For people: what cannot be read is left out."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from fastinstall.journal.layout import PLAN
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 
 _SETUP = "setup"
 
@@ -26,7 +27,7 @@ class Title:
 def title_of(directory: Path) -> Title:
     """The title of the transaction whose directory this is."""
     try:
-        plan = json.loads((directory / PLAN).read_bytes())
+        plan = json_data(foreign.read_bytes(directory / PLAN))
     except (OSError, ValueError):
         return Title()
     if not isinstance(plan, dict):

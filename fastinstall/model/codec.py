@@ -23,6 +23,10 @@ from fastinstall.errors import DocumentError
 
 T = TypeVar("T")
 
+_LARGEST = 1 << 63
+_SHOWN = 80
+"""Characters of a value that a message repeats."""
+
 
 def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; one return for each of its kinds)
     """Turn a value of the model into dicts, lists, strings and numbers."""
@@ -79,7 +83,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
         raise DocumentError(file, "", "expected a table of keys at the top")
     expected = f"fastinstall.{name}/1"
     if data.get("schema") != expected:
-        raise DocumentError(file, "schema", f"expected {expected!r}, found {data.get('schema')!r}")
+        raise DocumentError(file, "schema", f"expected {expected!r}, found {shown(data.get('schema'))}")
     return decode(cls, {key: item for key, item in data.items() if key != "schema"}, file=file)
 
 
@@ -97,6 +101,12 @@ def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
 def kind_of(cls: type) -> str:
     """The tag of a class in a union: `SystemPackages` is "system-packages"."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
+
+def shown(value: object) -> str:
+    """A value as a message repeats it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _is_tagged(cls: type) -> bool:
@@ -185,10 +195,12 @@ def _decode_enum(cls: type[Enum], data: object, place: _Place) -> Enum:
         return cls(data)
     except ValueError:
         known = ", ".join(str(member.value) for member in cls)
-        raise place.wrong(f"{data!r} is not one of {known}") from None
+        raise place.wrong(f"{shown(data)} is not one of {known}") from None
 
 
 def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # noqa: ANN401
+    if annotation in (int, float) and isinstance(data, int | float) and not -_LARGEST < data < _LARGEST:
+        raise place.wrong("the number is too large, or none")
     if annotation is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     if annotation is PurePath and isinstance(data, str):
@@ -205,7 +217,7 @@ def _decode_date(data: str, place: _Place) -> date:
     try:
         return date.fromisoformat(data)
     except ValueError:
-        raise place.wrong(f"expected a date like 2026-11-21, found {data!r}") from None
+        raise place.wrong(f"expected a date like 2026-11-21, found {shown(data)}") from None
 
 
 _NAMES: dict[type, str] = {

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from fastinstall.errors import DocumentError, LaterDocumentError
-from fastinstall.model.codec import decode
+from fastinstall.model.codec import decode, shown
 from fastinstall.model.migrations import migrated
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     if schema == expected:
         return
     number = re.fullmatch(rf"fastinstall\.{re.escape(name)}/([1-9]\d*)", _text(schema))
-    problem = f"expected {expected!r}, found {schema!r}"
+    problem = f"expected {expected!r}, found {shown(schema)}"
     if number and int(number[1]) > _NUMBER:
         raise LaterDocumentError(file, "schema", problem, version=version)
     raise DocumentError(file, "schema", problem)

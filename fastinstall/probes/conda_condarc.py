@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 _SYSTEM = ("/etc/conda", "/var/lib/conda")
 _NAMES = (".condarc", "condarc")
@@ -109,7 +110,7 @@ def read_word(file: Path, names: tuple[str, ...]) -> Word | None:
 def _found(file: Path, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
     """What stands behind a key: its value, the comment on that line, and the lines that follow."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = foreign.read_text(file).splitlines()
     except (OSError, ValueError):
         return "", "", []
     for number, line in enumerate(lines, start=1):

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.conda_entries import Entry
+from fastinstall.system import foreign
 
 _SMALL = 1 << 20
 _NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
@@ -94,7 +95,7 @@ def _is_older(status: os.stat_result, entry: Entry, since: int | None) -> bool:
 
 def _sha256(path: str) -> str:
     """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 (likewise)
+    with foreign.opened(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, "sha256").hexdigest()
         return hashlib.sha256(stream.read()).hexdigest()

@@ -7,13 +7,15 @@ key of the outermost object, whatever the strings contain. What is written other
 Not a check of the record: the paths between its list of files and its end are not looked at.
 """
 
-import json
+import errno
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 
 Fields = dict[str, Any]
 
@@ -51,11 +53,8 @@ def glance_at(path: Path | str) -> Glance:
         UnreadableRecordError: there is no JSON object in the file, or it cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            return _glance(descriptor)
-        finally:
-            os.close(descriptor)
+        with foreign.opened(path) as stream:
+            return _glance(stream.fileno())
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
@@ -67,13 +66,15 @@ def read_whole(path: Path | str) -> Fields:
         UnreadableRecordError: there is no JSON object in the file, or it cannot be read.
     """
     try:
-        return _parsed(Path(path).read_bytes())
+        return _parsed(foreign.read_bytes(Path(path)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
 
 def _glance(descriptor: int) -> Glance:
     size = os.fstat(descriptor).st_size
+    if size > foreign.LISTING:
+        raise OSError(errno.EFBIG, f"is larger than {foreign.LISTING >> 20} MiB")
     head = os.pread(descriptor, max(_HEAD, size // _LISTED_SHARE), 0)
     glance = _in_pieces(head, descriptor, size)
     if glance is None and len(head) < size:
@@ -106,16 +107,16 @@ def _joined(pieces: tuple[bytes, ...]) -> Fields | None:
     """One object of pieces that were cut before a key; None where it lacks what describes a package."""
     members = (piece.strip(b" \t\n,") for piece in pieces)
     try:
-        fields = json.loads(b",".join(filter(None, members)) + b"}")
-    except (ValueError, RecursionError):
+        fields = json_data(b",".join(filter(None, members)) + b"}", any_text=True)
+    except ValueError:
         return None
     return fields if all(name in fields for name in _NEEDED) else None
 
 
 def _parsed(content: bytes) -> Fields:
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        document = json_data(content, any_text=True)
+    except ValueError as error:
         raise UnreadableRecordError(_reason(content, error)) from None
     if not isinstance(document, dict):
         raise UnreadableRecordError("not a JSON object")

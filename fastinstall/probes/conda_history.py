@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastinstall.model.conda import CondaRevision
 from fastinstall.rules.secrets import public_text
+from fastinstall.system import foreign
 
 _BESIDE_PIL = frozenset({"fastinstall-guard", "jpeg", "libjpeg-turbo", "libtiff"})
 _HEADING = re.compile(r"==>\s*(.+?)\s*<==")
@@ -37,7 +38,7 @@ def observe_pins(conda_meta: Path) -> tuple[str, ...]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return foreign.read_text(path, errors="replace")
     except OSError:
         return ""
 

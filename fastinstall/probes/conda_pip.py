@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from fastinstall.probes.conda_entries import Entry
+from fastinstall.system import foreign
 
 _BYTECODE = (".pyc", ".pyo")
 _SHA256 = "sha256="
@@ -24,7 +25,7 @@ def recorded_entries(record: Path, site_packages: str) -> tuple[Entry, ...]:
         site_packages: relative to the prefix, which what is returned is relative to.
     """
     try:
-        text = record.read_text(encoding="utf-8", errors="surrogateescape")
+        text = foreign.read_text(record, errors="surrogateescape")
     except OSError:
         return ()
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastinstall.model.conda import CondaTool
 from fastinstall.probes.conda_condarc import read_word, search_path
+from fastinstall.system import foreign
 from fastinstall.system.surroundings import find_program
 
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
@@ -57,7 +58,7 @@ def _suggested(prefix: Path) -> Iterator[Path]:
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
     try:
-        history = (prefix / "conda-meta/history").read_text(encoding="utf-8", errors="replace")
+        history = foreign.read_text(prefix / "conda-meta/history", errors="replace")
     except OSError:
         history = ""
     for command in dict.fromkeys(_COMMAND.findall(history)):
@@ -79,7 +80,7 @@ def _is_conda(path: str) -> bool:
 def _interpreter(script: Path) -> str | None:
     """The program that a script's first line names; None of a binary, or where it cannot be read."""
     try:
-        with script.open("rb") as stream:
+        with foreign.opened(script) as stream:
             found = _SHEBANG.match(stream.read(4096))
     except OSError:
         return None
@@ -111,7 +112,7 @@ def _version(root: Path) -> str:
     if recorded:
         return recorded[-1]
     try:
-        said = _VERSION.search((_module(root) or root).joinpath("_version.py").read_text(encoding="utf-8"))
+        said = _VERSION.search(foreign.read_text((_module(root) or root).joinpath("_version.py")))
     except (OSError, ValueError):
         return ""
     return said[2] if said else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import LEVELS, level_of, masked_features
+from fastinstall.system import foreign
 from fastinstall.system.process import CommandError, run
 
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/ld-linux-x86-64.so.2")
@@ -211,6 +212,6 @@ def _ratio(quota: str, period: str) -> float | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return foreign.read_text(path, errors="replace")
     except OSError:
         return ""

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from fastinstall.model.facts import Distribution
+from fastinstall.system import foreign
 
 _ESCAPED = re.compile(r"(?P<name>[A-Za-z0-9_.]+)-(?P<version>v?\d[A-Za-z0-9.+!]*)\.dist-info")
 _HEADER = re.compile(rb"^(Name|Version):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
@@ -31,7 +32,7 @@ def normalised(name: str) -> str:
 def read_head(metadata: Path) -> bytes:
     """The headers of a METADATA file, without the description; empty if it cannot be read."""
     try:
-        content = (metadata / "METADATA").read_bytes()
+        content = foreign.read_bytes(metadata / "METADATA")
     except OSError:
         return b""
     if b"\r" in content:
@@ -60,6 +61,6 @@ def _from_metadata(metadata: Path) -> tuple[str, str]:
 
 def _installer(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
+        return foreign.read_text(path, errors="replace").strip()
     except OSError:
         return ""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastinstall.model.process import Fault
 from fastinstall.probes.mappings import read_mappings
+from fastinstall.system import foreign
 
 _LONGEST = 15
 
@@ -34,7 +35,7 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool) -> Fault | No
 def _in_file(path: Path, offset: int) -> Fault:
     """The code as the file has it; nothing where the file is gone or ends before, as a truncated one does."""
     try:
-        with path.open("rb") as stream:
+        with foreign.opened(path) as stream:
             stream.seek(offset)
             code = stream.read(_LONGEST)
     except OSError:

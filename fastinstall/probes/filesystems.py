@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.model.images import Filesystem
 from fastinstall.model.immutable import immutable
+from fastinstall.system import foreign
 
 _NETWORK = frozenset(
     {
@@ -125,6 +126,6 @@ def _free_bytes(path: Path) -> int:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return foreign.read_text(path, errors="replace")
     except OSError:
         return ""

@@ -12,6 +12,7 @@ from fastinstall.journal.receipts import receipt_data
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.environment import kind_of_prefix
+from fastinstall.system import foreign
 
 _OWNER = re.compile(r"(?P<name>pillow(?:[-_.]simd)?|pil)-(?P<version>[^-]+)\.dist-info", re.IGNORECASE)
 _CONDA_PYTHON = re.compile(r"python-(?P<version>\d[\d.]*)-[^-]+\.json")
@@ -56,7 +57,7 @@ def glimpse(prefix: Path) -> Glimpse:
 def _venv_python(prefix: Path) -> str:
     """Sources: `venv` writes "version", virtualenv and uv "version_info"."""
     try:
-        lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
     except OSError:
         return ""
     pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, GpuSource
+from fastinstall.system import foreign
 
 if TYPE_CHECKING:
     from fastinstall.model.conda import CondaPackage
@@ -144,6 +145,6 @@ def _asked(seen: Gpu, *, nvml: bool) -> Gpu:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return foreign.read_text(path, errors="replace")
     except OSError:
         return ""

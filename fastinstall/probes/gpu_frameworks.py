@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fastinstall.model.gpu import FrameworkBuild
 from fastinstall.probes.distributions import read_head
+from fastinstall.system import foreign
 
 if TYPE_CHECKING:
     from fastinstall.model.conda import CondaPackage
@@ -142,7 +143,7 @@ def _jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
 def _assigned(path: Path) -> dict[str, object]:
     """Names that a module assigns constants to, at its top level; empty where it cannot be read or parsed."""
     try:
-        with path.open("rb") as stream:
+        with foreign.opened(path) as stream:
             content = stream.read(_LARGEST)
     except OSError:
         return {}

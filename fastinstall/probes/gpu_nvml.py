@@ -1,6 +1,5 @@
 """What NVML tells of the GPUs, asked in a process of its own with a time limit."""
 
-import json
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.model.gpu import Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.model.parsing import json_data
 from fastinstall.system.process import CommandError, run
 
 _SCRIPT = Path(__file__).with_name("_gpu_nvml.py")
@@ -29,7 +29,7 @@ def told_by_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
         return replace(seen, nvml=Nvml.NO_PACKAGE, problem=_NO_PACKAGE)
     try:
         answer = run((sys.executable, "-I", "-B", _SCRIPT, str(Path(package.origin).parent)), timeout=seconds)
-        told = json.loads(answer.stdout)
+        told = json_data(answer.stdout)
     except CommandError as error:
         state = Nvml.HUNG if error.timed_out else Nvml.REFUSED
         return replace(seen, nvml=state, problem=_explained(error, seconds))

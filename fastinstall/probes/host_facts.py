@@ -9,7 +9,6 @@ What hosts have in common is decoded once.
 
 import codecs
 import contextlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.fleet import Cause, FleetHost, LeftOut, Machine
 from fastinstall.model.machine import Cpu
 from fastinstall.model.migrations import migrated
+from fastinstall.model.parsing import json_data
 from fastinstall.model.stored import refuse_other_schema
 from fastinstall.probes.host_documents import (
     LARGEST,
@@ -84,7 +84,7 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
     if schema.startswith(_OF_MANY):
         return None
     if schema == _ERROR:
-        told = json.loads(read_whole(document)).get("message")
+        told = json_data(read_whole(document)).get("message")
         raise DocumentError(document.file, "", f"inspect failed there: {told}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     try:
@@ -162,7 +162,7 @@ def _interpreter(told: object) -> tuple[str, ...]:
 @lru_cache(maxsize=_KEPT)
 def _cpu(text: str) -> Cpu:
     """The processor without what differs among machines of one kind."""
-    cpu = decode(Cpu, json.loads(text), file="", key="cpu", strict=False)
+    cpu = decode(Cpu, json_data(text), file="", key="cpu", strict=False)
     return replace(cpu, cores=1, quota=None)
 
 

@@ -4,7 +4,6 @@ That is the status of each environment and every finding that is not ok, read by
 what was expected and observed, are left to the document itself.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,6 +13,7 @@ from fastinstall.model.codec import decode
 from fastinstall.model.collected import Absence, HostReport, SharedFinding, Unreported
 from fastinstall.model.finding import Remedy, Status, Unobservable
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 from fastinstall.model.stored import refuse_other_schema
 from fastinstall.probes.host_documents import LARGEST, HostDocument, error_in, moment_in, name_in, read_documents
 
@@ -110,8 +110,8 @@ def _parsed(document: HostDocument) -> dict[str, Any]:
     if document.end:
         raise DocumentError(document.file, "", f"larger than {LARGEST >> 20} MiB, which no report is")
     try:
-        found = json.loads(document.content)
-    except (ValueError, RecursionError) as error:
+        found = json_data(document.content)
+    except ValueError as error:
         problem = f"is no JSON: {error}" if document.content.strip() else "is empty"
         raise DocumentError(document.file, "", problem) from None
     if not isinstance(found, dict):

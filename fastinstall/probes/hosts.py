@@ -1,6 +1,5 @@
 """Other machines that a build is judged for, each from a file that describes its processor."""
 
-import json
 import re
 from pathlib import Path
 
@@ -8,8 +7,10 @@ from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode
 from fastinstall.model.isa import Host
 from fastinstall.model.machine import Cpu
+from fastinstall.model.parsing import json_data
 from fastinstall.probes.cpu import parse_cpuinfo
 from fastinstall.rules.levels import LEVELS, level_of
+from fastinstall.system import foreign
 
 _SCHEMA = "fastinstall.facts/1"
 _FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
@@ -42,9 +43,7 @@ def read_host(path: Path) -> Host:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
-            content = stream.read(_LARGEST)
-        return content.decode("utf-8")
+        return foreign.read_text(path, limit=_LARGEST)
     except OSError as error:
         raise DocumentError(path, "", f"cannot be read: {error.strerror or error}", hint=_HINT) from None
     except UnicodeDecodeError:
@@ -53,7 +52,7 @@ def _text(path: Path) -> str:
 
 def _from_facts(path: Path, text: str) -> Cpu:
     try:
-        data = json.loads(text)
+        data = json_data(text)
     except ValueError as error:
         raise DocumentError(path, "", f"is no JSON: {error}", hint=_HINT) from None
     if data.get("schema") != _SCHEMA:

@@ -1,6 +1,5 @@
 """Ask an interpreter what it is, from inside and without running its `site`; nothing is imported there."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -9,6 +8,7 @@ from typing import Any
 from fastinstall.errors import UndeterminedError
 from fastinstall.model.codec import decode
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.parsing import json_data
 from fastinstall.system.process import CommandError, Completed, run
 
 _TIMEOUT = 20.0
@@ -62,7 +62,7 @@ def _parse(stdout: str) -> Mapping[str, Any] | None:
     """The answer of the script; None where what ran is not a Python that could give one."""
     last = stdout.strip().rpartition("\n")[2]
     try:
-        document = json.loads(last)
+        document = json_data(last)
     except ValueError:
         return None
     if not isinstance(document, dict) or document.get("schema") != _SCHEMA:

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastinstall.errors import UndeterminedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.system import foreign
 
 _ELF = b"\x7fELF"
 
@@ -52,7 +53,7 @@ def _candidates(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
 def _executable(file: Path) -> Iterator[Path]:
     """A program, and no script that stands for one and may refuse to run: pyenv's shims do."""
     try:
-        with file.open("rb") as stream:
+        with foreign.opened(file) as stream:
             if stream.read(len(_ELF)) == _ELF and os.access(file, os.X_OK):
                 yield file
     except OSError:

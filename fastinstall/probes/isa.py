@@ -9,7 +9,8 @@ from pathlib import Path
 from fastinstall.errors import DocumentError
 from fastinstall.model.facts import Stack
 from fastinstall.model.isa import Confidence, IsaScan
-from fastinstall.system import files
+from fastinstall.model.parsing import json_data
+from fastinstall.system import files, foreign
 
 _DOCUMENT = "isa"
 _CORE = "_imaging"
@@ -71,13 +72,12 @@ def _kept(path: Path, digest: str, cache: Path | None) -> IsaScan | None:
     """The scan of a file of this content; a damaged entry is none, and will be written again."""
     if cache is None or not digest:
         return None
-    import json  # noqa: PLC0415 (likewise)
 
     from fastinstall.model.codec import open_document  # noqa: PLC0415 (likewise)
 
     place = _place(cache, digest)
     with suppress(OSError, ValueError, DocumentError):
-        found = open_document(IsaScan, _DOCUMENT, json.loads(place.read_text(encoding="utf-8")), file=place)
+        found = open_document(IsaScan, _DOCUMENT, json_data(foreign.read_text(place)), file=place)
         return replace(found, path=path) if found.sha256 == digest else None
     return None
 

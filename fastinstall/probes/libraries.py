@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.system import foreign
 from fastinstall.system.process import CommandError, run
 from fastinstall.system.surroundings import find_program
 
@@ -108,7 +109,7 @@ def _jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
         return "", ""
     directories = (include, *search.include)
     config = next((path for path in (directory / "jconfig.h" for directory in directories) if path.is_file()), None)
-    texts = [path.read_text(errors="replace") for path in (config, include / "jpeglib.h") if path is not None]
+    texts = [foreign.read_text(path, errors="replace") for path in (config, include / "jpeglib.h") if path is not None]
     turbo = _TURBO.search("\n".join(texts))
     if turbo:
         return turbo[1], "libjpeg-turbo"

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastinstall.model.images import Machine
 from fastinstall.model.machine import Cpu
 from fastinstall.probes.cpu import control_groups
+from fastinstall.system import foreign
 
 _CHOSEN = re.compile(r"\[(\w+)\]")
 _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)
@@ -57,6 +58,6 @@ def huge_pages(root: Path = Path("/")) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return foreign.read_text(path, errors="replace")
     except OSError:
         return ""

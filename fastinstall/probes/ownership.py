@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fastinstall.model.facts import Distribution, Owner
+from fastinstall.system import foreign
 
 _PACKAGE = "PIL/"
 _CORE = "PIL/_imaging."
@@ -80,7 +81,7 @@ class _Digests:
 
 def _digest(path: str, algorithm: str) -> bytes:
     """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 (a hundred paths are not worth as many objects)
+    with foreign.opened(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
         return hashlib.new(algorithm, stream.read()).digest()
@@ -88,7 +89,7 @@ def _digest(path: str, algorithm: str) -> bytes:
 
 def _record(site_packages: Path, distribution: Distribution) -> bytes | None:
     try:
-        return (site_packages / distribution.metadata / "RECORD").read_bytes()
+        return foreign.read_bytes(site_packages / distribution.metadata / "RECORD")
     except OSError:
         return None
 
@@ -101,7 +102,10 @@ def _claims_package(record: bytes) -> bool:
 def _rows(record: bytes) -> tuple[_Row, ...]:
     """The files of a RECORD, without bytecode: it is made anew whenever it is needed."""
     text = record.decode("utf-8", "surrogateescape")
-    return tuple(_read_rows(csv.reader(io.StringIO(text, newline=""))))
+    try:
+        return tuple(_read_rows(csv.reader(io.StringIO(text, newline=""))))
+    except csv.Error:  # a field without end
+        return ()
 
 
 def _read_rows(lines: Iterable[list[str]]) -> Iterator[_Row]:
@@ -151,7 +155,7 @@ def _differs(row: _Row, written: int, digests: _Digests) -> bool:
             return False
         algorithm, _, digest = row.digest.partition("=")
         return bool(digest) and digests.of(row.path, algorithm) != digest
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):  # what its hash is named after makes none of a fixed length
         return True
 
 

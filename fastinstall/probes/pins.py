@@ -1,11 +1,11 @@
 """Pins of ours as they lie in an environment: a few tiny files, none of them run or resolved."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
+from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import PinKind, PinState
 from fastinstall.probes.project_pins import observe_project_pin
 from fastinstall.rules.pip_pins import (
@@ -20,6 +20,7 @@ from fastinstall.rules.pip_pins import (
     requirement_of,
     settings,
 )
+from fastinstall.system import foreign
 
 
 def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
@@ -80,7 +81,7 @@ def _wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
 
 def _other_build(prefix: Path, requirement: str) -> Iterator[str]:
     try:
-        receipt = json.loads(_read(prefix / RECEIPT))
+        receipt = json_data(_read(prefix / RECEIPT))
         installed = requirement_of(receipt["distribution"], receipt["version"])
     except (ValueError, KeyError, TypeError):
         return  # whoever reads the receipt whole says what is wrong with it
@@ -90,6 +91,6 @@ def _other_build(prefix: Path, requirement: str) -> Iterator[str]:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return foreign.read_bytes(file)
     except OSError:
         return b""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.rules.pip_foreign import PipSetting, links_beside
+from fastinstall.system import foreign
 
 _SECTIONS = ("global", "install")
 _KEYS = frozenset({"find-links", "constraint", "no-index"})
@@ -66,7 +67,7 @@ def _in(file: Path, *, later: bool) -> Iterator[PipSetting]:
     from fastinstall.rules.pip_pins import parsed, without_block  # noqa: PLC0415 (only where something is pinned)
 
     try:
-        content = file.read_bytes()
+        content = foreign.read_bytes(file)
     except OSError:
         return
     for section, values in parsed(without_block(content), file).items():
@@ -86,6 +87,6 @@ def _of(variables: Mapping[str, str]) -> Iterator[PipSetting]:
 
 def _lines(file: Path) -> list[str]:
     try:
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()
+        return foreign.read_text(file, errors="replace").splitlines()
     except OSError:
         return []

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from fastinstall.errors import UndeterminedError
 from fastinstall.model.process import LiveProcess
 from fastinstall.probes.mappings import Mapping, read_mappings
+from fastinstall.system import foreign
 
 _DELETED = " (deleted)"
 _LIST = "list the processes of Python with `pgrep -a python`"
@@ -73,7 +74,7 @@ def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, st
 
 def _read(path: Path, pid: int) -> bytes:
     try:
-        return path.read_bytes()
+        return foreign.read_bytes(path)
     except (FileNotFoundError, ProcessLookupError) as error:
         raise UndeterminedError(f"there is no process {pid}", hint=_LIST) from error
     except OSError as error:
@@ -151,7 +152,7 @@ def _is_replaced(mapping: Mapping, base: Path) -> bool:
 def _inode_in_maps(path: Path) -> int:
     """The inode that the kernel shows for a file that we map; 0 where it cannot be mapped."""
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 1, prot=mmap.PROT_READ):
-        maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
+        maps = foreign.read_text(Path("/proc/self/maps"), "utf-8", "surrogateescape")
         name = str(path.resolve())
         return next((mapping.inode for mapping in read_mappings(maps.splitlines()) if mapping.path == name), 0)
 

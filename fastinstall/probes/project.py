@@ -1,13 +1,13 @@
 """The project that an environment belongs to: whose manifest and lock a tool makes it of."""
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from fastinstall.errors import DocumentError, UsageError
+from fastinstall.errors import UsageError
 from fastinstall.journal.layout import PROJECT
 from fastinstall.model.pins import Manager, Project
+from fastinstall.system import foreign
 
 _PYPROJECT, _PIXI = "pyproject.toml", "pixi.toml"
 _LOCKS = {
@@ -56,7 +56,7 @@ def holding_directory(prefix: Path) -> Path | None:
 def noted_project(prefix: Path) -> Path | None:
     """The directory of the project that an environment is noted to be pinned in; None where none is."""
     try:
-        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
+        text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
         return None
     return Path(text) if text else None
@@ -92,8 +92,5 @@ def _project(directory: Path, manager: Manager, manifest: str) -> Project:
 
 
 def _tables(manifest: Path) -> dict[str, Any]:
-    try:
-        tool = tomllib.loads(manifest.read_text(encoding="utf-8")).get("tool", {})
-    except ValueError as error:
-        raise DocumentError(manifest, "", f"not TOML: {error}") from error
+    tool = foreign.read_toml(manifest).get("tool", {})
     return tool if isinstance(tool, dict) else {}

@@ -3,12 +3,13 @@
 Where there is none it costs two stats and the attempt to read one file.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import PinKind, PinState
+from fastinstall.system import foreign
 
 _RECORD = ".fastinstall/pin.json"
 
@@ -54,7 +55,7 @@ def _directory(prefix: Path) -> Path | None:
     if (holding / _RECORD).is_file():
         return holding
     try:
-        text = (prefix / PROJECT).read_text(encoding="utf-8", errors="surrogateescape").strip()
+        text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
         return None
     return Path(text) if text else None
@@ -71,7 +72,7 @@ def _named(manager: PinKind, requirement: str) -> str:
 
 def _without(file: Path, words: str, what: str) -> tuple[str, ...]:
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = foreign.read_text(file, errors="replace")
     except OSError:
         return (f"{file.name} is gone",)
     return () if words in text else (f"{file.name} no longer {what}",)
@@ -91,7 +92,7 @@ def _other_build(prefix: Path, requirement: str) -> tuple[str, ...]:
 
 def _json(file: Path) -> dict[str, Any] | None:
     try:
-        content = json.loads(file.read_bytes())
+        content = json_data(foreign.read_bytes(file))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):

@@ -8,6 +8,7 @@ from fastinstall.model.advisory import Advisory
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.messages import quote
 from fastinstall.rules.recipes import parse_advisories, parse_recipe
+from fastinstall.system import foreign
 from fastinstall.system.resources import recipes_directory
 from fastinstall.system.surroundings import refuse_planted
 
@@ -88,7 +89,7 @@ def _shared(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) 
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return foreign.read_text(file)
     except UnicodeDecodeError as error:
         raise DocumentError(file, "", f"not UTF-8: byte {error.start}") from None
     except OSError as error:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from fastinstall.system import foreign
+
 LIST = "environments.txt"
 """Our own list, in the state directory: one absolute prefix a line."""
 
@@ -30,7 +32,7 @@ def known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path,
 def read_list(file: Path) -> tuple[Path, ...]:
     """The absolute paths that a file lists, one a line; none where it cannot be read."""
     try:
-        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        text = foreign.read_text(file, errors="surrogateescape")
     except OSError:
         return ()
     return tuple(Path(line) for line in text.splitlines() if line.startswith("/"))

@@ -1,12 +1,12 @@
 """Use PIL for real, in a subprocess of the target's interpreter: what dies there dies alone and is named."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.model.facts import OperationResult, Runtime
+from fastinstall.model.parsing import json_data
 from fastinstall.model.process import Fault
 from fastinstall.system.process import CommandError, Completed, run
 
@@ -90,7 +90,7 @@ def _events(stdout: str) -> Iterator[dict[str, Any]]:
     """The lines of our script; anything else that was printed is passed over."""
     for line in stdout.splitlines():
         try:
-            event = json.loads(line)
+            event = json_data(line)
         except ValueError:
             continue
         if isinstance(event, dict) and "event" in event:

@@ -11,6 +11,7 @@ from fastinstall.model.facts import Distribution, Interpreter, Stack
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.dependants import observe_dependants
 from fastinstall.probes.ownership import claimed_files, observe_owners
+from fastinstall.system import foreign
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
@@ -88,7 +89,7 @@ def _read(core: Path, symbols: tuple[str, ...], interpreter: Interpreter, loader
 
 def _version(path: Path) -> str | None:
     try:
-        found = _VERSION.search(path.read_text(encoding="utf-8", errors="replace"))
+        found = _VERSION.search(foreign.read_text(path, errors="replace"))
     except OSError:
         return None
     return found[2] if found else None

@@ -10,6 +10,8 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from fastinstall.system import foreign
+
 _STACK = re.compile(r"(?:PIL|pillow(?:[-_.]simd)?)(?:[-.].*)?|~.*", re.IGNORECASE)
 """Top-level names of PIL and its distributions, and what pip moves aside."""
 
@@ -65,6 +67,6 @@ def _looks(path: str) -> Iterator[tuple[str, str]]:
 
 def _word(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace").strip()
+        return foreign.read_text(file, "utf-8", "replace").strip()
     except OSError:
         return ""

@@ -1,13 +1,13 @@
 """Text of a recipe to a `Recipe`, with everything checked that can be checked without a target. Pure."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.advisory import Advisory, AdvisoryList
 from fastinstall.model.codec import decode
+from fastinstall.model.parsing import toml_data
 from fastinstall.model.recipe import Level, NativeRequirement, Recipe
 from fastinstall.rules.kernels import source_code_problems
 from fastinstall.rules.recipe_flags import compiler_flag_problems, linker_flag_problems
@@ -79,8 +79,8 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
 
 def _toml(text: str, file: PurePath | str) -> dict[str, object]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml_data(text)
+    except ValueError as error:
         raise DocumentError(file, "", f"not valid TOML: {error}") from None
 
 

@@ -5,12 +5,12 @@ are told: to wait for a stranger costs a minute, to meet it in the middle costs 
 """
 
 import hashlib
-import json
 import shlex
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
+from fastinstall.model.parsing import json_data
 from fastinstall.model.rivals import Change, Program, Rival
 from fastinstall.rules.command_words import is_on, option, positional, script_of, unwrapped
 from fastinstall.rules.messages import listing
@@ -192,7 +192,7 @@ def _worker(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
     """Ours: its orders are a document in JSON."""
     for word in arguments:
         try:
-            orders = json.loads(word)
+            orders = json_data(word)
         except ValueError:
             continue
         if isinstance(orders, dict) and isinstance(orders.get("prefix"), str):

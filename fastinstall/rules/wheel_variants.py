@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import json_data
 
 NULL = "null"
 """The label of the variant that runs everywhere."""
@@ -71,7 +72,7 @@ def read_variant(text: str, label: str) -> Variant:
     Raises:
         ValueError: it is of another version of the format, or does not describe the one of that label.
     """
-    document = json.loads(text)
+    document = json_data(text)
     if not isinstance(document, dict) or document.get("$schema") != _SCHEMA:
         raise ValueError(f"it is not of the schema {_SCHEMA}")
     described = document.get("variants")

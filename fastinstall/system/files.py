@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
+from fastinstall.system import foreign
+
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 _CHUNK = 1 << 24
+_LARGEST = 1 << 33
+"""Bytes that are worth a digest: more than the largest wheels have, less than takes a minute."""
 _SYNCS_AT_ONCE = 8
 _FEW_SYNCS = 4
 """For so few no threads are started."""
@@ -180,7 +184,7 @@ def copy(source: Path, target: Path) -> None:
     if source.is_symlink():
         target.symlink_to(source.readlink())
     else:
-        with source.open("rb") as reader, target.open("xb") as writer:
+        with foreign.opened(source) as reader, target.open("xb") as writer:
             _copy_content(reader.fileno(), writer.fileno())
     if (target.lstat().st_uid, target.lstat().st_gid) != (status.st_uid, status.st_gid):
         with contextlib.suppress(PermissionError):
@@ -191,8 +195,14 @@ def copy(source: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The hexadecimal digest of a file."""
-    with path.open("rb") as stream:
+    """The hexadecimal digest of a file.
+
+    Raises:
+        OSError: it cannot be read, is no file, or is larger than any wheel or library.
+    """
+    with foreign.opened(path) as stream:
+        if os.fstat(stream.fileno()).st_size > _LARGEST:
+            raise OSError(errno.EFBIG, f"is larger than {_LARGEST >> 30} GiB", os.fspath(path))
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from fastinstall.model.archive import Member, MemberKind, Objection
 from fastinstall.rules.archive_members import objection_to, plain
+from fastinstall.system import foreign
 from fastinstall.system.archive_error import ArchiveError
 from fastinstall.system.tar_headers import TarError, TarMember, read_members
 from fastinstall.system.unpacking import Unpacking
@@ -34,7 +35,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         ArchiveError: it is damaged or hostile; nothing is unpacked.
         OSError: it cannot be read, or the directory cannot be written.
     """
-    with archive.open("rb") as packed:
+    with foreign.opened(archive) as packed:
         top = _checked_top(archive, packed)
         packed.seek(0)
         with gzip.open(packed) as stream, Unpacking(directory) as unpacking:
@@ -58,7 +59,7 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
             found.append(b"".join(each.content()))
         return each.member
 
-    with archive.open("rb") as packed:
+    with foreign.opened(archive) as packed:
         _check(archive, packed, look)
     return found[0] if found else b""
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from fastinstall.model.archive import Member, MemberKind, Objection
 from fastinstall.rules.archive_members import objection_to, plain
+from fastinstall.system import foreign
 from fastinstall.system.archive_error import ArchiveError
 from fastinstall.system.unpacking import Unpacking
 from fastinstall.system.zip_entries import Entry, ZipError, read_entries
@@ -110,7 +111,7 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
         ArchiveError: it is damaged or hostile.
         OSError: it cannot be read.
     """
-    with archive.open("rb") as stream:
+    with foreign.opened(archive) as stream:
         try:
             entries = read_entries(stream)
         except ZipError as error:

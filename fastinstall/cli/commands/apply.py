@@ -1,6 +1,5 @@
 """`fastinstall apply FILE`: a saved plan, refused where the facts have changed."""
 
-import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from fastinstall.model.codec import open_document
 from fastinstall.model.plan import Plan
 from fastinstall.rules.messages import quote
 from fastinstall.rules.saved_plan import fetched, plan_problems
+from fastinstall.system import foreign
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -57,12 +57,6 @@ def read_plan(path: Path) -> Plan:
         DocumentError: it is missing or malformed; names the file and the key.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(path, "", f"cannot be read: {error}", hint="fastinstall plan -o FILE") from error
-    except ValueError as error:
-        raise DocumentError(path, "", f"not JSON: {error}", hint="fastinstall plan -o FILE") from None
-    try:
-        return open_document(Plan, "plan", data, file=path)
+        return open_document(Plan, "plan", foreign.read_json(path), file=path)
     except DocumentError as error:
         raise error.hinting("make it again: fastinstall plan -o FILE") from None

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 from fastinstall.system.files import discard, write_bytes, write_text
 
 _ASIDE = "__clobbers__"
@@ -17,7 +19,7 @@ _ASIDE = "__clobbers__"
 
 def record_texts(prefix: Path) -> dict[str, bytes]:
     """The records of an environment as they are, by the names of their files."""
-    return {path.name: path.read_bytes() for path in sorted((prefix / "conda-meta").glob("*.json"))}
+    return {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
 
 
 def give_places(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]) -> None:
@@ -39,7 +41,7 @@ def give_places(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]
 def _stay_out(prefix: Path, name: str, text: bytes) -> None:
     """Take away what was put aside of a package that was there, and give it its record back."""
     path = prefix / "conda-meta" / name
-    fresh = _asides(_document(path.read_bytes())).keys() - _asides(_document(text)).keys()
+    fresh = _asides(_document(foreign.read_bytes(path))).keys() - _asides(_document(text)).keys()
     for aside in fresh:
         discard(prefix / aside)
     if fresh:
@@ -49,7 +51,7 @@ def _stay_out(prefix: Path, name: str, text: bytes) -> None:
 def _take(prefix: Path, name: str) -> None:
     """Put a package's files where they belong, and say so in its record."""
     path = prefix / "conda-meta" / name
-    document = _document(path.read_bytes())
+    document = _document(foreign.read_bytes(path))
     moved = _asides(document)
     for aside, place in moved.items():
         if os.path.lexists(prefix / aside):
@@ -70,7 +72,7 @@ def _asides(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _document(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json_data(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -17,6 +17,7 @@ from fastinstall.installers.conda.offered import offered_channel
 from fastinstall.installers.conda.records import package_of, records_of, settle_changed, settle_linked
 from fastinstall.installers.urls import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, CondaTool, Engine
+from fastinstall.system import foreign
 from fastinstall.system.files import discard, temporary_directory, write_bytes, write_text
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
@@ -196,7 +197,7 @@ def _line(package: CondaPackage) -> str:
 
 def _content(package: CondaPackage, path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        content = foreign.read_bytes(path)
     except OSError as error:
         raise FailedError(f"{path}: cannot be read: {error.strerror}") from error
     if package.sha256 and hashlib.sha256(content).hexdigest() != package.sha256:
@@ -206,6 +207,6 @@ def _content(package: CondaPackage, path: Path) -> bytes:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        return foreign.read_text(path, errors="surrogateescape")
     except OSError:
         return ""

@@ -1,10 +1,10 @@
 """What linking a conda package brings, told by its `info` directory. Source: CEP 34 (formerly conda-build's docs)."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from fastinstall.errors import FailedError
+from fastinstall.model.parsing import json_data
 
 _SITE = "site-packages/"
 _SCRIPTS = "python-scripts/"
@@ -34,7 +34,7 @@ def linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json_data(text)
     except ValueError as error:
         raise FailedError(f"a package's list of files cannot be read: {error}") from error
     return found if isinstance(found, dict) else {}

@@ -11,6 +11,7 @@ from fastinstall.installers.conda.history import spec_name
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.messages import quote
 from fastinstall.rules.secrets import redacted
+from fastinstall.system import foreign
 from fastinstall.system.process import CommandError, Completed
 
 _NO_SOLUTION = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError", "SolverError")
@@ -167,7 +168,7 @@ def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
 def _names_a_pin(text: str, prefix: Path) -> bool:
     """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
     file = prefix / "conda-meta" / "pinned"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    lines = foreign.read_text(file).splitlines() if file.is_file() else []
     pinned = {spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
     missing = {spec_name(each) for each in _ITEM.findall(text)}
     return bool(pinned) and bool(_PIN.search(text) or pinned & missing)

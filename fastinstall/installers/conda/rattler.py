@@ -29,6 +29,8 @@ from fastinstall.installers.conda.offered import offered_channel
 from fastinstall.installers.conda.records import package_of, records_of, settle_changed, settle_linked
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
 from fastinstall.model.event import Progressed
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 from fastinstall.system.files import discard, temporary_directory, write_bytes
 from fastinstall.system.process import run
 
@@ -134,14 +136,14 @@ class Rattler:
 
     def _hear(self, line: str) -> None:
         if line.startswith('{"progress"'):
-            done, total = json.loads(line)["progress"]
+            done, total = json_data(line)["progress"]
             self._means.emit(Progressed(stage="conda", done=done, total=total))
 
 
 def _record(prefix: Path, change: CondaChange) -> None:
     """Write into the history what conda would have written."""
     history = prefix / "conda-meta" / "history"
-    existing = history.read_text(encoding="utf-8", errors="surrogateescape") if history.is_file() else ""
+    existing = foreign.read_text(history, errors="surrogateescape") if history.is_file() else ""
     at = datetime.now()  # noqa: DTZ005 (conda writes local time)
     text = history_revision(existing, at, "fastinstall", change)
     write_bytes(history, text.encode("utf-8", "surrogateescape"))

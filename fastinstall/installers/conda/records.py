@@ -9,6 +9,8 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.conda.history import requested_spec
 from fastinstall.installers.urls import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.parsing import json_data
+from fastinstall.system import foreign
 from fastinstall.system.files import write_text
 
 Record = dict[str, Any]
@@ -74,7 +76,7 @@ def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Recor
 
 def _read(path: Path) -> Record:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json_data(foreign.read_text(path))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.locks import LockEntry
+from fastinstall.model.parsing import json_data
 from fastinstall.rules.locks.names import PROVIDERS, file_name, normalised
 from fastinstall.rules.locks.requirements import exact_version
 
@@ -33,7 +34,7 @@ def read_pipfile(text: str, file: PurePath) -> tuple[LockEntry, ...]:
 
 def _sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
     try:
-        data = json.loads(text)
+        data = json_data(text)
     except json.JSONDecodeError as error:
         raise DocumentError(file, f"line {error.lineno}", f"no JSON: {error.msg}") from None
     if not isinstance(data, dict) or _META not in data:

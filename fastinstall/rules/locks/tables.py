@@ -5,7 +5,6 @@ version: pdm writes the public part of it only. Sources: PEP 751 (pylock.toml), 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.locks import LockEntry, LockKind
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.locks.names import PROVIDERS, file_name, normalised
 
 _LIST = {LockKind.UV: "package", LockKind.POETRY: "package", LockKind.PDM: "package", LockKind.PYLOCK: "packages"}
@@ -53,8 +53,8 @@ def read_tables(kind: LockKind, text: str, file: PurePath) -> tuple[LockEntry, .
 
 def _packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
     try:
-        packages = tomllib.loads(text).get(key, [])
-    except tomllib.TOMLDecodeError as error:
+        packages = toml_data(text).get(key, [])
+    except ValueError as error:
         raise DocumentError(file, "", f"no TOML: {error}") from None
     if not isinstance(packages, list) or not all(isinstance(package, dict) for package in packages):
         raise DocumentError(file, key, "expected a list of tables")

@@ -1,11 +1,11 @@
 """What we add to a TOML text: values, and how each is written. Pure."""
 
-import tomllib
 import typing
 from collections.abc import Iterable
 from typing import Any
 
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import toml_data
 
 
 @immutable
@@ -109,4 +109,4 @@ def element_of(addition: Element) -> dict[str, Any]:
 
 def value_of(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
     """What a literal of TOML means."""
-    return tomllib.loads(f"value = {literal}\n")["value"]
+    return toml_data(f"value = {literal}\n")["value"]

@@ -6,12 +6,12 @@ to say what the original said, and ours beside it.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.projects.additions import (
     Addition,
     Element,
@@ -78,7 +78,7 @@ def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) ->
     for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
         if text.count(piece) == 1:
             text = text.replace(piece, "")
-    left = [addition for addition in additions if holds(tomllib.loads(text), addition)]
+    left = [addition for addition in additions if holds(toml_data(text), addition)]
     if left:
         document = _parsed(text)
         for addition in left:
@@ -103,8 +103,8 @@ def _successes(text: str, addition: Addition) -> Iterator[Edited]:
 
 def _reads(text: str) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return toml_data(text)
+    except ValueError:
         return None
 
 
@@ -179,7 +179,7 @@ def _drop_empty(document: "TOMLDocument", path: tuple[str, ...]) -> None:
 
 
 def _meant(text: str, addition: Addition) -> dict[str, Any]:
-    content = tomllib.loads(text)
+    content = toml_data(text)
     above = content
     *parents, last = addition.table
     for name in parents:

@@ -5,10 +5,10 @@ a pin is tried out first, and the lock with it held against the lock without it.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.numbering import parsed
 from fastinstall.rules.projects.names import named_in
 
@@ -42,7 +42,7 @@ def locked_versions(text: str) -> Locked:
         ValueError: not TOML.
     """
     found: dict[str, set[str]] = {}
-    for package in tomllib.loads(text).get("package", ()):
+    for package in toml_data(text).get("package", ()):
         if package.get("version"):
             found.setdefault(named_in(package["name"]), set()).add(package["version"])
     return {name: frozenset(versions) for name, versions in found.items()}

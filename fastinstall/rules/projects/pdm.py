@@ -5,11 +5,11 @@ nor overrides with markers: a project pinned so can be installed where our wheel
 also hides who asks for another Pillow, so that is looked for here.
 """
 
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.projects.additions import Addition, Element, Setting, table_at
 from fastinstall.rules.projects.build import WHEELS, PinnedBuild
 from fastinstall.rules.projects.names import named_in
@@ -52,8 +52,8 @@ def refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     Raises:
         RefusedError: says who asks for what.
     """
-    requiring = [("the project", each) for each in table_at(tomllib.loads(manifest), ("project", "dependencies")) or ()]
-    for package in tomllib.loads(lock).get("package", ()):
+    requiring = [("the project", each) for each in table_at(toml_data(manifest), ("project", "dependencies")) or ()]
+    for package in toml_data(lock).get("package", ()):
         requiring += [(package["name"], each) for each in package.get("dependencies", ())]
     against = [f"{who} requires {what!r}" for who, what in requiring if _excludes(what, build)]
     if against:

@@ -4,11 +4,11 @@ The dependency stands in the table of the platform that the build is for, so tha
 a `pillow = "*"` among its dependencies, stay as they are.
 """
 
-import tomllib
 from typing import Any
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.conda import CondaPackage
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.conda_pins import pin_line
 from fastinstall.rules.projects.additions import Addition, Items, Setting, lines, table_at
 
@@ -23,7 +23,7 @@ def additions(text: str, package: CondaPackage) -> tuple[Addition, ...]:
         text: pixi.toml, or a pyproject.toml with [tool.pixi].
         package: ours.
     """
-    root = _root(tomllib.loads(text))
+    root = _root(toml_data(text))
     name, version, build = pin_line(package).split()
     literal = f'{{ version = "{version}", build = "{build}" }}'
     return (
@@ -38,7 +38,7 @@ def refuse_foreign(text: str, package: CondaPackage) -> None:
     Raises:
         RefusedError: shows theirs, and in its details ours.
     """
-    content = tomllib.loads(text)
+    content = toml_data(text)
     root = _root(content)
     for kind in ("dependencies", "pypi-dependencies"):
         for table in ((*root, "target", package.subdir, kind), (*root, kind)):
@@ -57,4 +57,4 @@ def _root(content: dict[str, Any]) -> tuple[str, ...]:
 
 def _workspace(text: str, root: tuple[str, ...]) -> str:
     """The name of the table that has the channels; older manifests call it "project"."""
-    return "project" if "channels" in (table_at(tomllib.loads(text), (*root, "project")) or {}) else "workspace"
+    return "project" if "channels" in (table_at(toml_data(text), (*root, "project")) or {}) else "workspace"

@@ -7,12 +7,12 @@ Elsewhere than where the wheel runs, our version is excluded, and everything els
 directory is a registry to uv, so that `uv sync` finds the stack in place satisfied, and does not install it again.
 """
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
 from fastinstall.rules.projects.additions import Addition, Items, table_at
 from fastinstall.rules.projects.build import WHEELS, PinnedBuild
 from fastinstall.rules.projects.names import named_in
@@ -53,7 +53,7 @@ def refuse_hidden(settings: str, manifest: PurePath) -> None:
     Raises:
         RefusedError: with the line to add.
     """
-    if WHEELS not in tomllib.loads(settings).get("find-links", ()):
+    if WHEELS not in toml_data(settings).get("find-links", ()):
         raise RefusedError(
             f"{manifest.with_name('uv.toml')} takes the place of the settings of uv in {manifest.name}; "
             "nothing was changed",

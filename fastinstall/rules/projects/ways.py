@@ -1,10 +1,10 @@
 """Which tool is pinned how, and what stands in the way. Pure."""
 
-import tomllib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
 from fastinstall.model.pins import Manager
 from fastinstall.rules.projects import pdm, poetry, uv
 from fastinstall.rules.projects.additions import Addition, lines
@@ -35,7 +35,7 @@ def refuse_foreign(way: Way, text: str, build: PinnedBuild) -> None:
     Raises:
         RefusedError: shows theirs, and in its details ours.
     """
-    foreign = next(way.foreign(tomllib.loads(text), build.name), None)
+    foreign = next(way.foreign(toml_data(text), build.name), None)
     if foreign is not None:
         raise RefusedError(
             f"pyproject.toml decides on {build.name} already: {foreign}",

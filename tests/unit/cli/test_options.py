@@ -137,7 +137,7 @@ def test_a_value_that_is_overruled_is_not_even_read(tmp_path: Path) -> None:
         ("jobs = true", "jobs", "expected a number"),
         ("require = [1]", "require", "expected names"),
         ("recipe = ''", "recipe", "expected a word"),
-        ("recipe = ", "", "Invalid value"),
+        ("recipe = ", "", "not TOML: Invalid value"),
     ],
 )
 def test_a_malformed_settings_file_is_named_with_its_key(text: str, key: str, problem: str, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
         "directory-1.0-0.json": "Is a directory",
         "nodashes.json": "its name is not NAME-VERSION-BUILD.json",
         "nowhere-1.0-0.json": "No such file or directory",
-        "pipe-1.0-0.json": "Illegal seek",
+        "pipe-1.0-0.json": "is a FIFO, not a file",
     }
 
 
