@@ -53,7 +53,7 @@ def look() -> "tuple[int, ...]":
 def _read_state() -> None:
     import os
 
-    descriptor = os.open(SITE + "/_fastinstall_guard/state", os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(SITE + "/_fastinstall_guard/state", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         words = os.read(descriptor, 4096).decode().split()[-15:]
     finally:

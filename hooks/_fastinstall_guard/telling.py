@@ -5,6 +5,7 @@ Put here by fastinstall; remove it with `fastinstall guard remove --prefix PREFI
 
 import os
 import sys
+from stat import S_ISREG
 from time import gmtime, localtime, strftime
 
 from _fastinstall_guard import SITE, known, tree
@@ -56,14 +57,15 @@ def _tell(tool: str = "") -> None:
         return
     from shlex import quote
 
-    stack, when = known["stack"], ""
+    stack, when = _harmless(known["stack"]), ""
     if not tool and change != "was removed":
         tool, when = _installer()
     name = "Pillow-SIMD" if known["kind"] == "simd" else "the optimised Pillow"
     by = f" by {tool}" if tool else ""
+    prefix = _harmless(PREFIX)
     _say(
-        f"fastinstall: {name} {stack} in {PREFIX} {change}{by}{when}\n"
-        f"hint: fastinstall doctor --fix --prefix {quote(PREFIX)}\n"
+        f"fastinstall: {name} {stack} in {prefix} {change}{by}{when}\n"
+        f"hint: fastinstall doctor --fix --prefix {quote(prefix)}\n"
     )
     _write_down(change=change, tool=tool, stack=stack, found=found.strip("?"))
 
@@ -87,8 +89,8 @@ def _change(found: str) -> str:
     if not os.path.isdir(os.path.dirname(core)):
         return "was removed"
     try:
-        with open(core, "rb") as stream:
-            intact = sha256(stream.read()).hexdigest() == known["digest"]
+        size = known["expected"][0]
+        intact = sha256(_content(core, size + 1)).hexdigest() == known["digest"]
     except OSError:
         return f"was replaced with Pillow {found}" if found not in ("?", stack) else "is incomplete"
     if found == stack:
@@ -99,8 +101,8 @@ def _change(found: str) -> str:
 def _found_version() -> str:
     """What PIL/_version.py says now; "?" if it says nothing."""
     try:
-        with open(known["version"], encoding="utf-8") as stream:
-            return stream.read().partition("__version__ = ")[2].split()[0].strip("'\"")
+        content = _content(known["version"], 1 << 16).decode()
+        return _harmless(content.partition("__version__ = ")[2].split()[0].strip("'\""))
     except (OSError, ValueError, IndexError):
         return "?"
 
@@ -111,10 +113,24 @@ def _installer() -> "tuple[str, str]":
     for name in os.listdir(SITE):
         metadata = os.path.join(SITE, name)
         if name.lower().startswith(("pillow-", "pillow_simd-")) and os.path.isfile(os.path.join(metadata, "INSTALLER")):
-            with open(os.path.join(metadata, "INSTALLER"), encoding="utf-8") as stream:
-                written.append((os.stat(metadata).st_mtime, stream.read().strip()))
+            tool = _content(os.path.join(metadata, "INSTALLER"), 64).decode("utf-8", "replace").strip()
+            written.append((os.stat(metadata).st_mtime, _harmless(tool)))
     time, tool = max([entry for entry in written if entry[1] != "fastinstall"], default=(0.0, ""))
     return tool, strftime(", %Y-%m-%d %H:%M", localtime(time)) if tool else ""
+
+
+def _content(path: str, most: int) -> bytes:
+    """The beginning of a file; what is none (a FIFO, a device) is neither waited for nor read without end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(path)
+        return stream.read(most)
+
+
+def _harmless(text: str) -> str:
+    """What others wrote, without what steers a terminal; bytes that are no text stay, and are written as numbers."""
+    return "".join(each if each.isprintable() or "\udc80" <= each <= "\udcff" else "?" for each in text)
 
 
 def _say(text: str) -> None:
@@ -131,7 +147,8 @@ def _write_down(**event: str) -> None:
     from json import dumps
 
     line = dumps({"at": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), **event}) + "\n"
-    descriptor = os.open(EVENTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(EVENTS, flags, 0o644)
     try:
         os.write(descriptor, line.encode())
         full = os.fstat(descriptor).st_size > LONGEST

@@ -8,13 +8,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import WARNING, Guarded, make_guarded, warnings
+from guarded import CORE, STACK, WARNING, Guarded, make_guarded, warnings
+from hostile import put_no_file, take_away
 
 from fastinstall.guard.install import GUARD_SOURCES, GUARD_STATE
 from fastinstall.journal.layout import EVENTS
 
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 """A shell's lines: run a command that sees a directory read-only, whoever runs it."""
+
+
+TRYING = """
+import sys
+try:
+    import PIL
+except ImportError:
+    pass
+sys.exit(7)
+"""
 
 
 @pytest.fixture
@@ -46,6 +57,37 @@ def test_a_damaged_file_breaks_nothing_and_leaves_no_traceback(swapped: Guarded,
         result = swapped.run("-c", "import PIL, sys; sys.exit(7)")
         assert (result.returncode, result.stdout) == (7, ""), damage[:80]
         assert all(line.startswith(("fastinstall: ", "hint: ")) for line in result.stderr.splitlines()), result.stderr
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zeros", "directory", "socket"])
+def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(swapped: Guarded, kind: str) -> None:
+    metadata = next(swapped.site.glob("pillow-*.dist-info"))
+    places = (
+        *(swapped.site / name for name in (GUARD_STATE, CORE, "PIL/_version.py")),
+        *(metadata / "INSTALLER", swapped.prefix / EVENTS),
+    )
+    for place in places:
+        whole = place.read_bytes() if place.exists() else None
+        place.unlink(missing_ok=True)
+        put_no_file(place, kind)
+        result = swapped.run("-c", TRYING)
+        assert (result.returncode, result.stdout) == (7, ""), place
+        assert all(line.startswith(("fastinstall: ", "hint: ")) for line in result.stderr.splitlines()), result.stderr
+        take_away(place)
+        if whole is not None:
+            place.write_bytes(whole)
+
+
+def test_what_others_wrote_steers_no_terminal(swapped: Guarded) -> None:
+    steering = "\x1b]0;owned\x07\x1b[2Juv\r\x9b31m\u202e\nhint: curl evil"
+    (next(swapped.site.glob("pillow-*.dist-info")) / "INSTALLER").write_text(steering, encoding="utf-8")
+    (swapped.site / "PIL/_version.py").write_text("__version__ = '13\x1b[31m.0\x07'\n", encoding="utf-8")
+    state = swapped.site / GUARD_STATE
+    state.write_text(state.read_text().replace(STACK, f"{STACK}\x1b[31m\x9b5m"), encoding="utf-8")
+    said = swapped.run("-c", "import PIL").stderr
+    assert len(said.splitlines()) == 2
+    assert WARNING.removesuffix(" in ") in said
+    assert all(letter.isprintable() or letter == "\n" for letter in said), ascii(said)
 
 
 @pytest.mark.parametrize("part", ["fastinstall_guard.pth", "_fastinstall_guard/__pycache__"])
