@@ -75,6 +75,9 @@ def _examined(
         return None
     except FastinstallError as error:
         return Unobservable(prefix=prefix, problem=error.message)
+    except Exception as error:  # noqa: BLE001 (whatever is in one of them, the others are judged)
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug of fastinstall: {said}")
 
 
 def _cores() -> int:
