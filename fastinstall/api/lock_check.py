@@ -16,7 +16,7 @@ from fastinstall.rules.locks.accepted import accepted_by
 from fastinstall.rules.locks.kinds import KNOWN, kind_of
 from fastinstall.rules.locks.names import archive, is_ours
 from fastinstall.rules.locks.read import read_lock
-from fastinstall.rules.locks.requirements import Include, Requirements
+from fastinstall.rules.locks.requirements import Include, Refused, Requirements
 from fastinstall.rules.locks.verdict import OurWheel, Surroundings, findings_of, held_versions
 from fastinstall.system import foreign
 
@@ -71,6 +71,7 @@ def _findings(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
     )
     for each in read:
         yield from findings_of(each.file, each.said.entries, accepted_by(each.text), around)
+        yield from (_unreadable(each.file, refused) for refused in each.said.refused)
         yield from (_unseen(each.file, include) for include in each.said.includes if _is_afar(include.place))
 
 
@@ -110,6 +111,17 @@ def _text(file: Path) -> str:
 
 def _is_afar(place: str) -> bool:
     return any(mark in place for mark in _AFAR)
+
+
+def _unreadable(file: Path, refused: Refused) -> LockFinding:
+    return LockFinding(
+        file=file,
+        line=refused.line,
+        says=refused.says,
+        status=Status.ERROR,
+        message=f"pip refuses the whole file for this line: {refused.problem}",
+        remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or leave the line out"),
+    )
 
 
 def _unseen(file: Path, include: Include) -> LockFinding:

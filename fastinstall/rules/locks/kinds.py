@@ -16,10 +16,10 @@ _NAMES: dict[LockKind, str] = {
     LockKind.PIPFILE: r"Pipfile\.lock",
     LockKind.PIXI: r"pixi\.lock",
     LockKind.CONDA_LOCK: r"([\w.-]+\.)?conda-lock\.ya?ml",
-    LockKind.ENVIRONMENT: r"([\w.-]*[-_.])?environment([-_.][\w.-]*)?\.ya?ml",
+    LockKind.ENVIRONMENT: r"([\w.-]*[-_.])?(environment|env|condaenv)([-_.][\w.-]*)?\.ya?ml|conda\.ya?ml",
     LockKind.EXPLICIT: r"([\w.-]*[-_.])?(explicit|spec-file|spec-list)([-_.][\w.-]*)?\.txt|conda-[\w-]+\.lock",
-    LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements|constraints|overrides)([-_.][\w.-]*)?\.(txt|in)"
-    r"|requirements/[\w.-]+\.(txt|in)",
+    LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements?|reqs?|constraints?|overrides?)([-_.][\w.-]*)?"
+    r"\.(txt|in|pip|lock)|(requirements?|reqs?|constraints)/([\w.-]+/)?[\w.-]+\.(txt|in|pip)",
 }
 """How the path ends, of each kind; those before go first. Sources: PEP 751 (pylock.toml) and each tool's manual."""
 
@@ -30,8 +30,8 @@ FILES = rf"^(?!(.*/)?\.fastinstall/)(.*/)?({'|'.join(_NAMES.values())})$"
 """Matches the path of a file that can be judged, with slashes."""
 
 KNOWN = (
-    "requirements*.txt, constraints*.txt, uv.lock, poetry.lock, pdm.lock, pylock.toml, Pipfile.lock, pixi.lock, "
-    "conda-lock.yml, environment.yml, and conda's explicit lists"
+    "requirements*.txt, req*.txt, constraints*.txt, these as .in, .pip and .lock, too, uv.lock, poetry.lock, pdm.lock, "
+    "pylock.toml, Pipfile.lock, pixi.lock, conda-lock.yml, environment.yml, env.yml, and conda's explicit lists"
 )
 """The names, for a person."""
 

@@ -19,7 +19,7 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> Requirements:
     if kind is LockKind.REQUIREMENTS:
         from fastinstall.rules.locks.requirements import read_requirements  # noqa: PLC0415 (only what is needed)
 
-        return read_requirements(text, file)
+        return read_requirements(text)
     if kind is LockKind.ENVIRONMENT:
         from fastinstall.rules.locks.environment_yml import read_environment  # noqa: PLC0415 (likewise)
 

@@ -8,9 +8,7 @@ Source: pip's documentation, "Requirements File Format".
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import PurePath
 
-from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.locks import LockEntry
 from fastinstall.rules.locks.names import PROVIDERS, archive, file_name, normalised
@@ -18,15 +16,13 @@ from fastinstall.rules.locks.names import PROVIDERS, archive, file_name, normali
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _OPTION = re.compile(r"(--[a-z-]+|-[a-zA-Z])(?:[=\s]\s*|(?<=^-[a-zA-Z]))(.*)")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^]]*\])?\s*(.*)", re.DOTALL)
-_CLAUSE = r"(?:===|~=|==|!=|<=|>=|<|>)\s*\w[^\s,;()]*"
-_CLAUSES = re.compile(rf"\(?\s*(?:{_CLAUSE}(?:\s*,\s*{_CLAUSE})*\s*,?)?\s*\)?")
 _EXACT = re.compile(r"\(?\s*={2,3}\s*([^\s,;()]+)\s*,?\s*\)?")
 _HASH = re.compile(r"--hash[=\s]\s*(\w+:[0-9A-Fa-f]+)")
 _EGG = re.compile(r"#(?:.*&)?egg=([\w.-]+)")
 _PLACE = re.compile(
     r"^[\w+.-]+://|^file:|^\.{1,2}(/|\[|$)|^/|^~/|^[\w.@+-]+/|\.(whl|tar\.gz|zip|tar\.bz2)(\[[^]]*\])?$"
 )
-_EXPORTED = re.compile(r"(?P<name>[\w.-]+)=(?P<version>[^=\s]+)(?:=(?P<build>[^=\s]+))?")
+_EXPORTED = re.compile(r"(?P<name>[\w.-]+)=(?P<version>[^=\s<>!~]+)=(?P<build>[^=\s]+)")
 _OF_PIP = "pypi_0"
 _OPTIONS = re.compile(r"\s+--?[a-z]")
 _INCLUDES = ("-r", "--requirement", "-c", "--constraint")
@@ -48,6 +44,21 @@ class Include:
 
 
 @immutable
+class Refused:
+    """A line for which pip refuses the whole file.
+
+    Attributes:
+        line: where it begins, from 1.
+        says: the line, shortened.
+        problem: what is wrong with it.
+    """
+
+    line: int
+    says: str
+    problem: str
+
+
+@immutable
 class Requirements:
     """What a file says.
 
@@ -55,11 +66,13 @@ class Requirements:
         entries: that name what provides PIL.
         includes: further files of the same format.
         links: where wheels are looked for besides an index, as it is written.
+        refused: lines that are neither a requirement nor an option.
     """
 
     entries: tuple[LockEntry, ...] = ()
     includes: tuple[Include, ...] = ()
     links: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
 
 @immutable
@@ -73,32 +86,19 @@ class _Line:
     hashes: tuple[str, ...] = ()
 
 
-def read_requirements(text: str, file: PurePath) -> Requirements:
-    """Read a file.
-
-    Args:
-        text: its content.
-        file: for messages.
-
-    Raises:
-        DocumentError: a line that is neither a requirement nor an option; it is named.
-    """
+def read_requirements(text: str) -> Requirements:
+    """Read a file's content."""
     lines = [line for line in _logical(text) if line.text]
     options = [(line, _option(line)) for line in lines if line.text.startswith("-")]
+    subjects = [subject for line in lines if (subject := _subject(line)) is not None]
+    refused = {subject.first: each for subject in subjects if (each := _refused(subject)) is not None}
+    entries = (_entry(subject) for subject in subjects if subject.first not in refused)
     return Requirements(
-        entries=tuple(entry for line in lines if (entry := _entry(line, file)) is not None),
+        entries=tuple(entry for entry in entries if entry is not None),
         includes=tuple(Include(place=value, line=line.first) for line, (flag, value) in options if flag in _INCLUDES),
         links=tuple(value for _, (flag, value) in options if flag in _LINKS),
+        refused=tuple(refused.values()),
     )
-
-
-def requirement(text: str, line: int, file: PurePath) -> LockEntry | None:
-    """Read one requirement, as lists of other formats have them; None where it has nothing to do with PIL.
-
-    Raises:
-        DocumentError: it is none.
-    """
-    return _entry(_Line(text=text, first=line, last=line), file)
 
 
 def exact_version(clauses: str) -> str:
@@ -129,7 +129,8 @@ def _option(line: _Line) -> tuple[str, str]:
     return (found[1], found[2].strip().strip("'\"")) if found is not None else (line.text, "")
 
 
-def _entry(line: _Line, file: PurePath) -> LockEntry | None:
+def _subject(line: _Line) -> _Line | None:
+    """What a line asks for, apart from its options; None of one that is an option itself."""
     text = line.text
     if text.startswith("-"):
         flag, text = _option(line)
@@ -137,11 +138,29 @@ def _entry(line: _Line, file: PurePath) -> LockEntry | None:
             return None
     bare = _OPTIONS.split(text, maxsplit=1)[0].strip()
     subject, _, marker = bare.partition(" ;") if "://" in bare else bare.partition(";")
-    hashes = tuple(_HASH.findall(line.text))
-    subjected = replace(line, text=subject.strip(), marker=marker.strip(), hashes=hashes)
-    if _PLACE.search(subjected.text) and "@ " not in subject:
-        return _from_place(subjected)
-    return _from_name(subjected, file)
+    return replace(line, text=subject.strip(), marker=marker.strip(), hashes=tuple(_HASH.findall(line.text)))
+
+
+def _refused(line: _Line) -> Refused | None:
+    """What pip's own parser finds wrong with a requirement; places, and what variables stand in, are left to pip."""
+    if _is_place(line) or "${" in f"{line.text}{line.marker}" or _EXPORTED.fullmatch(line.text):
+        return None
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
+
+    try:
+        Requirement(f"{line.text} ; {line.marker}" if line.marker else line.text)
+    except InvalidRequirement as error:
+        problem = next(iter(str(error).splitlines()), "").rstrip(": ")
+        return Refused(line=line.first, says=line.text[:60], problem=problem)
+    return None
+
+
+def _is_place(line: _Line) -> bool:
+    return _PLACE.search(line.text) is not None and "@ " not in line.text
+
+
+def _entry(line: _Line) -> LockEntry | None:
+    return _from_place(line) if _is_place(line) else _from_name(line)
 
 
 def _from_place(line: _Line) -> LockEntry | None:
@@ -156,15 +175,13 @@ def _of_repository(place: str) -> str:
     return normalised(file_name(place).partition("@")[0].removesuffix(".git")) if "git" in place else ""
 
 
-def _from_name(line: _Line, file: PurePath) -> LockEntry | None:
+def _from_name(line: _Line) -> LockEntry | None:
     exported = _EXPORTED.fullmatch(line.text)
     if exported is not None:
         return _from_export(line, exported)
     found = _REQUIREMENT.fullmatch(line.text)
-    if "${" in line.text:
+    if found is None:
         return None
-    if found is None or not (found[3].startswith("@") or _CLAUSES.fullmatch(found[3])):
-        raise DocumentError(file, f"line {line.first}", f"{line.text[:60]!r} is no requirement")
     name, rest = normalised(found[1]), found[3].strip()
     if rest.startswith("@"):
         source = rest.removeprefix("@").strip()
@@ -175,8 +192,7 @@ def _from_name(line: _Line, file: PurePath) -> LockEntry | None:
 def _from_export(line: _Line, found: re.Match[str]) -> LockEntry | None:
     """A line of conda's; what it says to be pip's is a requirement all the same."""
     made = _made(line, normalised(found["name"]), line.text, version=found["version"])
-    build = found["build"] or ""
-    return made if made is None or build == _OF_PIP else replace(made, build=build, is_conda=True)
+    return made if made is None or found["build"] == _OF_PIP else replace(made, build=found["build"], is_conda=True)
 
 
 def _made(line: _Line, name: str, says: str, *, version: str = "", source: str = "") -> LockEntry | None:

@@ -1,6 +1,7 @@
 """Formats that tools write: what is malformed is told with its place, and names decide what is judged."""
 
 import re
+from itertools import pairwise
 from pathlib import Path, PurePath
 
 import pytest
@@ -11,6 +12,9 @@ from fastinstall.model.locks import LockFinding, LockKind
 from fastinstall.rules.locks.kinds import FILES, kind_of
 from fastinstall.rules.locks.names import archive, conda_archive, is_our_build, is_ours, public
 
+BOMB = "dependencies: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghijk")
+)
 PILLOW = '[[package]]\nname = "pillow"\nversion = "13.0.0"\n'
 
 
@@ -33,8 +37,14 @@ def _found(directory: Path, name: str, text: str) -> list[LockFinding]:
         ("pixi.lock", "packages:\n- name: pillow\n", "line 2: a package that is neither"),
         ("conda-lock.yml", "metadata: {}\n", "package: missing"),
         ("conda-lock.yml", "package:\n- name: pillow\n", "line 2: a package without"),
-        ("environment.yml", "dependencies:\n\t- pillow\n", "line 2: a tab"),
-        ("environment.yml", "dependencies:\n- pip:\n  - pillow = 3\n", "line 3: .* is no requirement"),
+        ("environment.yml", "dependencies:\n\t- pillow\n", "line 2: no YAML: .*cannot start any token"),
+        ("environment.yml", "dependencies: [pillow\n", "line 2: no YAML: "),
+        ("environment.yml", "dependencies: [\x01]\n", "no YAML: control characters"),
+        ("environment.yml", "dependencies: *x\n", r"line 1: \*x has no anchor"),
+        ("environment.yml", "dependencies: &x [*x]\n", r"line 1: \*x has no anchor"),
+        ("environment.yml", "dependencies: " + "[" * 65, "line 1: nested deeper than 64 levels"),
+        ("environment.yml", "dependencies: []\n---\n- pillow\n", "line 2: a second document"),
+        ("environment.yml", BOMB, "line 7: its aliases repeat more"),
         ("explicit.txt", "pillow==3\n", "@EXPLICIT: missing"),
     ],
 )
@@ -102,6 +112,51 @@ def test_specs_of_conda(tmp_path: Path, spec: str, status: str | None) -> None:
     assert [(each.line, each.status.value) for each in found] == ([] if status is None else [(3, status)])
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("dependencies:\n  - pillow-simd\n", 2),
+        ("dependencies:\n- pillow-simd\n", 2),
+        ('"dependencies":\n  - "pillow-simd"\n', 2),
+        ("dependencies : [python, pillow-simd]\n", 1),
+        ("dependencies: [python,pillow-simd]  # both\n", 1),
+        ("dependencies:\n  [python=3.11,\n   'pillow-simd']\n", 3),
+        ("dependencies: [\n  python,\n  pillow-simd,\n]\n", 3),
+        ("dependencies:\n  - >-\n    pillow-simd\n", 2),
+        ("dependencies:\n  -\n    pillow-simd\n", 3),
+        ("dependencies:\n  - python\n  - pip: [imageio, pillow-simd]\n", 3),
+        ("dependencies:\n  - {pip: [pillow-simd]}\n", 2),
+        ("dependencies:\n  - pip:\n    - |\n      imageio\n      pillow-simd\n", 3),
+        ("x-pins: &pins\n  - pillow-simd\ndependencies: *pins\n", 2),
+        ("x-pin: &pin pillow-simd\ndependencies:\n  - *pin\n", 1),
+        ("x: &x\n  dependencies: [pillow-simd]\n<<: *x\n", 2),
+        ("{name: env, dependencies: [pillow-simd]}\n", 1),
+        ('{"dependencies": ["pillow\\x2dsimd"]}\n', 1),
+        ("%YAML 1.2\n---\ndependencies:\n  - !!str pillow-simd\n...\n", 4),
+    ],
+)
+def test_every_spelling_of_a_list_is_read(tmp_path: Path, text: str, line: int) -> None:
+    found = _found(tmp_path, "environment.yml", text)
+    assert [(each.line, each.status.value) for each in found] == [(line, "error")]
+
+
+def test_locks_in_flow_style_are_read(tmp_path: Path) -> None:
+    url = "https://x.example.org/linux-64/pillow-13.0.0-py311h0_0.conda"
+    assert len(_found(tmp_path, "pixi.lock", f'{{"packages": [{{"conda": "{url}"}}]}}')) == 1
+    lock = f'package: [{{name: pillow, manager: conda,\n  platform: linux-64, url: "{url}"}}]'
+    assert [each.line for each in _found(tmp_path, "conda-lock.yml", lock)] == [2]
+
+
+def test_what_pip_refuses_in_the_list_for_pip_is_a_finding(tmp_path: Path) -> None:
+    (finding,) = _found(tmp_path, "environment.yml", "dependencies:\n- pip:\n  - pillow = 3\n")
+    assert (finding.line, finding.status.value, finding.says) == (3, "error", "pillow = 3")
+    assert "pip refuses the whole file" in finding.message
+
+
+def test_what_is_no_yaml_and_lists_no_dependencies_is_another_programs(tmp_path: Path) -> None:
+    assert _found(tmp_path, "env.yaml", "{{- if .Values.env }}\nkind: ConfigMap\n{{- end }}\n") == []
+
+
 def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) -> None:
     assert _found(tmp_path, "environment-prod.yaml", "services:\n  web: {image: pillow}\n") == []
 
@@ -115,6 +170,22 @@ def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) 
         ("dev-requirements.in", LockKind.REQUIREMENTS),
         ("requirements/base.txt", LockKind.REQUIREMENTS),
         ("constraints.txt", LockKind.REQUIREMENTS),
+        ("req.txt", LockKind.REQUIREMENTS),
+        ("reqs-dev.txt", LockKind.REQUIREMENTS),
+        ("requirement.txt", LockKind.REQUIREMENTS),
+        ("requirements-dev.in", LockKind.REQUIREMENTS),
+        ("requirements/base.in", LockKind.REQUIREMENTS),
+        ("requirements/gpu/train.in", LockKind.REQUIREMENTS),
+        ("reqs/base.txt", LockKind.REQUIREMENTS),
+        ("requirements.pip", LockKind.REQUIREMENTS),
+        ("requirements-dev.lock", LockKind.REQUIREMENTS),
+        ("constraints/py311.txt", LockKind.REQUIREMENTS),
+        ("env.yml", LockKind.ENVIRONMENT),
+        ("conda_env.yaml", LockKind.ENVIRONMENT),
+        ("conda.yaml", LockKind.ENVIRONMENT),
+        ("request.txt", None),
+        ("prereq.txt", None),
+        ("dotenv.yml", None),
         ("b/uv.lock", LockKind.UV),
         ("poetry.lock", LockKind.POETRY),
         ("pdm.prod.lock", LockKind.PDM),

@@ -152,10 +152,25 @@ def test_an_include_that_is_not_there_is_told_with_its_line(check: Check) -> Non
         check("imageio\n-r absent.txt")
 
 
-@pytest.mark.parametrize("text", ["<html>", "pillow = = 3", "pillow>=", "imageio 2.37.0", "pillow==1 2"])
-def test_a_line_that_pip_could_not_read_is_told_with_its_number(check: Check, text: str) -> None:
-    with pytest.raises(DocumentError, match=r"requirements\.txt: line 2: .* is no requirement"):
-        check(f"imageio\n{text}\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("<html>", "pillow = = 3", "pillow>=", "imageio 2.37.0", "pillow==1 2", "pillow==2024d", "imageio>=2.*"),
+        *("imageio=>2", "imageio==2 ; python_versio > '3'", "imageio[x", "imageio=2", "-e"),
+    ],
+)
+def test_a_line_that_pip_could_not_read_is_a_finding(check: Check, tmp_path: Path, text: str) -> None:
+    found = check(f"imageio\n{text}\npillow-simd\n")
+    assert [(each.file, each.line, each.status.value) for each in found] == [
+        (tmp_path / "requirements.txt", 3, "error"),
+        (tmp_path / "requirements.txt", 2, "error"),
+    ]
+    assert "pip refuses the whole file for this line" in found[1].message
+
+
+def test_it_refuses_what_packaging_refuses_and_nothing_else(check: Check) -> None:
+    kept = "imageio (>=2)\nimageio==2.*,!=2.1\nimageio@https://x.example.org/i.zip\nimageio===2024d\nimageio>=2,\n"
+    assert check(kept) == ()
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
