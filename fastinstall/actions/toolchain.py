@@ -16,7 +16,9 @@ from fastinstall.model.conda import Engine
 from fastinstall.model.event import Noted, Started
 from fastinstall.model.immutable import immutable
 from fastinstall.model.steps import CondaToolchain
+from fastinstall.rules.conda_addresses import channel_urls
 from fastinstall.rules.conda_toolchain import COMPILER
+from fastinstall.rules.secrets import public_text
 from fastinstall.system import files
 from fastinstall.system.lock import locked
 
@@ -44,13 +46,16 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
         RefusedError: py-rattler is not there, or no packages answer to the plan.
         FailedError: they could not be installed, or there is no compiler among them.
     """
-    prefix = workshop.cache / "toolchains" / digest((step.channels, step.packages))[:16]
+    means = _means(workshop)
+    addresses = channel_urls(step.channels, means.channel_settings(workshop.cache))
+    key = digest((tuple(map(public_text, addresses)), step.packages))  # the same name may be another channel's by now
+    prefix = workshop.cache / "toolchains" / key[:16]
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with locked(prefix.parent):
         if (prefix / _COMPLETE).is_file():
             workshop.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
         else:
-            _make(prefix, step, workshop)
+            _make(prefix, step, workshop, means)
     includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
     return PrivateToolchain(
         includes=tuple(path for path in includes if path.is_dir()),
@@ -58,13 +63,16 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
     )
 
 
-def _make(prefix: Path, step: CondaToolchain, workshop: Workshop) -> None:
-    means = Means(
+def _means(workshop: Workshop) -> Means:
+    return Means(
         variables=workshop.variables,
         cache=workshop.cache / "conda",
         emit=workshop.emit,
         offline=workshop.index.offline,
     )
+
+
+def _make(prefix: Path, step: CondaToolchain, workshop: Workshop, means: Means) -> None:
     engine = engine_for(Engine.RATTLER, None, means)
     workshop.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(step.packages)}"))
     files.discard(prefix)

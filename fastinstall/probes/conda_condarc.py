@@ -1,25 +1,28 @@
 """Configuration files of conda: where they lie, and the few keys that are asked for.
 
-A small part of YAML, read tolerantly: words, and lists of words in block or flow style. What is not understood counts
-as not there; conda itself, which uses the files, is the one to complain.
+Flags of words, "#!final" and the like, stand in comments. A key that has something else than is expected counts as not
+there; conda itself, which uses the files, is the one to complain.
 
 Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 
+from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
+from fastinstall.rules.yaml_document import Kind, Node, read_yaml
 from fastinstall.system import foreign
 
 _SYSTEM = ("/etc/conda", "/var/lib/conda")
 _NAMES = (".condarc", "condarc")
 _DIRECTORY = "condarc.d"
 _SUFFIXES = (".yml", ".yaml")
-_ITEM = re.compile(r"\s*-(?:\s+(.*))?")
-_NO_WORD = re.compile(r"[\[{&*!|>%@`]|.*:(?:\s|$)")
+_NOTHING = ("", "~", "null", "Null", "NULL")
+_FLAG = re.compile(r"[\s,:]*(?:[&!][^\s#]*\s)?\s*(#.*)")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
 
 
@@ -47,6 +50,76 @@ class Words:
 
     words: tuple[Word, ...]
     flag: str = ""
+
+
+@immutable
+class Table:
+    """A mapping in a configuration file: names with a word each, or with several.
+
+    Attributes:
+        words: of each name.
+        flag: what a comment behind the key says of its rank: "final"; else empty.
+    """
+
+    words: dict[str, Words]
+    flag: str = ""
+
+
+@immutable
+class Condarc:
+    """A configuration file, read.
+
+    Attributes:
+        document: its nodes; None where it is empty.
+        lines: of its text, for the comments.
+        variables: what words may refer to ("$NAME").
+    """
+
+    document: Node | None
+    lines: tuple[str, ...]
+    variables: Mapping[str, str] = field(repr=False)
+
+    def word(self, *names: str) -> Word | None:
+        """The word of a key that takes one; None where the file does not have it, or has something else there."""
+        found = self.document.value(*names) if self.document is not None else None
+        return self._word(found) if found is not None else None
+
+    def list(self, *names: str) -> Words | None:
+        """The words of a key that takes a list; None likewise, and where the list has no words."""
+        pair = self._pair(names)
+        words = self._words(*pair) if pair is not None and pair[1].kind is Kind.LIST else None
+        return words if words is not None and words.words else None
+
+    def table(self, *names: str) -> Table | None:
+        """The words of a key that takes a mapping; None likewise."""
+        pair = self._pair(names)
+        if pair is None or pair[1].kind is not Kind.MAPPING:
+            return None
+        key, value = pair
+        rows = {name: self._words(*each) for name, each in value.pairs().items()}
+        return Table(words={name: words for name, words in rows.items() if words.words}, flag=self._flag_of(key, value))
+
+    def _pair(self, names: tuple[str, ...]) -> tuple[Node, Node] | None:
+        pairs = self.document.pairs() if self.document is not None else {}
+        return next((pairs[name] for name in names if name in pairs), None)
+
+    def _words(self, key: Node, value: Node) -> Words:
+        items = value.items if value.kind is Kind.LIST else (value,)
+        found = (self._word(item) for item in items)
+        return Words(words=tuple(word for word in found if word is not None), flag=self._flag_of(key, value))
+
+    def _word(self, node: Node) -> Word | None:
+        if node.kind is not Kind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
+            return None
+        return Word(text=_expanded(node.text, self.variables), flag=self._flag(node))
+
+    def _flag_of(self, key: Node, value: Node) -> str:
+        return self._flag(key) or (self._flag(value) if value.column else "")
+
+    def _flag(self, node: Node) -> str:
+        rest = self.lines[node.last - 1][node.column :] if node.last <= len(self.lines) else ""
+        found = _FLAG.fullmatch(rest)
+        return found[1].strip("!# \t") if found is not None else ""
 
 
 def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
@@ -82,82 +155,35 @@ def environment_files(directory: Path) -> tuple[Path, ...]:
     return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
 
 
-def read_list(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Words | None:
-    """The words of a key that takes a list.
+def read_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
+    """Read a configuration file for some of its keys.
 
     Args:
-        file: a configuration file.
-        names: of the key, and what else it is called.
+        file: where it lies.
+        names: of the keys that will be asked for: a file that has none of them is not parsed.
         variables: what words may refer to ("$NAME").
 
     Returns:
-        None where the file does not have it, cannot be read, or has something else there.
+        None where it has none of these keys.
+
+    Raises:
+        DocumentError: it cannot be read, or is no YAML.
     """
-    value, comment, following = _found(file, names)
-    if value and not value.startswith("["):
-        return None
-    words = tuple(_flow(value, following) if value else _block(following))
-    expanded = tuple(Word(text=_expanded(word.text, variables), flag=word.flag) for word in words)
-    return Words(words=expanded, flag=_flag(comment)) if expanded else None
-
-
-def read_word(file: Path, names: tuple[str, ...]) -> Word | None:
-    """The word of a key that takes one; None as in `read_list`."""
-    value, comment, _ = _found(file, names)
-    return next(_word(value, comment), None)
-
-
-def _found(file: Path, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
-    """What stands behind a key: its value, the comment on that line, and the lines that follow."""
     try:
-        lines = foreign.read_text(file).splitlines()
-    except (OSError, ValueError):
-        return "", "", []
-    for number, line in enumerate(lines, start=1):
-        key, colon, rest = line.partition(":")
-        if colon and key.rstrip() in names:
-            value, comment = _uncommented(rest)
-            return value.strip(), comment, lines[number:]
-    return "", "", []
+        text = foreign.read_text(file, limit=foreign.DOCUMENT)
+    except (OSError, ValueError) as error:
+        raise DocumentError(file, "", f"cannot be read: {getattr(error, 'strerror', '') or error}") from None
+    if not any(name in text for name in names):
+        return None
+    return Condarc(document=read_yaml(text, file), lines=tuple(text.splitlines()), variables=variables)
 
 
-def _flow(value: str, following: list[str]) -> Iterator[Word]:
-    lines = (_uncommented(line)[0] for line in following)
-    flow, end, _ = " ".join([value, *lines]).partition("]")
-    for part in flow[1:].split(",") if end else ():
-        yield from _word(part.strip(), "")
-
-
-def _block(lines: list[str]) -> Iterator[Word]:
-    for line in lines:
-        value, comment = _uncommented(line)
-        item = _ITEM.fullmatch(value)
-        if item is not None:
-            yield from _word((item[1] or "").strip(), comment)
-        elif value.strip():
-            return
-
-
-def _word(text: str, comment: str) -> Iterator[Word]:
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    plain = text[1:-1] if quoted else text
-    if plain and (quoted or not _NO_WORD.match(plain)):
-        yield Word(text=plain, flag=_flag(comment))
-
-
-def _uncommented(line: str) -> tuple[str, str]:
-    """What stands before a comment, and the comment."""
-    quote = ""
-    for place, character in enumerate(line):
-        if character in "\"'" and quote in ("", character):
-            quote = "" if quote else character
-        elif character == "#" and not quote and (place == 0 or line[place - 1].isspace()):
-            return line[:place].rstrip(), line[place:]
-    return line.rstrip(), ""
-
-
-def _flag(comment: str) -> str:
-    return comment.strip("!# \t")
+def observe_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
+    """The same, where a file that cannot be read counts as one that says nothing."""
+    try:
+        return read_condarc(file, names, variables)
+    except DocumentError:
+        return None
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.model.conda import CondaTool
-from fastinstall.probes.conda_condarc import read_word, search_path
+from fastinstall.probes.conda_condarc import observe_condarc, search_path
 from fastinstall.system import foreign
 from fastinstall.system.surroundings import find_program
 
@@ -120,8 +120,8 @@ def _version(root: Path) -> str:
 
 def _configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
     """The solver that a variable or a configuration file names; empty where none does."""
-    files = (read_word(file, _SOLVER) for file in search_path(variables, prefix or root, root))
-    found = [word for word in files if word is not None]
+    files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
+    found = [word for file in files if file is not None and (word := file.word(*_SOLVER)) is not None]
     final = next((word.text for word in found if word.flag == "final"), "")
     named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
     return final or named or (found[-1].text if found else "")

@@ -10,6 +10,7 @@ from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.probes.compiler import observe_compiler
 from fastinstall.probes.libraries import SearchPath, observe_library
+from fastinstall.rules.conda_addresses import DEFAULTS
 
 _MANAGERS = {"apt-get": "apt", "dnf": "dnf"}
 
@@ -43,6 +44,15 @@ def observe_toolchain(
 
 
 def _channels(variables: Mapping[str, str]) -> tuple[str, ...]:
-    from fastinstall.probes.conda_channels import configured_channels  # noqa: PLC0415 (only where something is built)
+    """As conda is configured; "defaults" by what it stands for, where that is configured."""
+    from fastinstall.probes.conda_channels import configured_channels, configured_defaults  # noqa: PLC0415 (likewise)
+    from fastinstall.probes.conda_tool import find_conda  # noqa: PLC0415 (only where something is built)
 
-    return configured_channels(variables, Path(variables.get("CONDA_PREFIX") or "/"), None)
+    prefix = Path(variables.get("CONDA_PREFIX") or "/")
+    tool = find_conda(variables, prefix)
+    root = Path(tool.root) if tool is not None else None
+    found = configured_channels(variables, prefix, root)
+    if DEFAULTS not in found:
+        return found
+    defaults = configured_defaults(variables, prefix, root) or (DEFAULTS,)
+    return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))

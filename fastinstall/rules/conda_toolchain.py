@@ -8,14 +8,13 @@ from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.steps import CondaToolchain
 from fastinstall.model.wish import ToolchainSource, Wish
+from fastinstall.rules.conda_addresses import DEFAULTS, NO_DEFAULTS
 from fastinstall.rules.messages import listing, quote
 
 COMPILER = "c-compiler"
 """conda-forge's name for whatever compiles C."""
 
 _USUAL_CHANNEL = "conda-forge"
-_UNKNOWN_TO_RATTLER = frozenset({"defaults", "nodefaults"})
-"""Names that stand for several channels in conda's own configuration alone."""
 
 
 def conda_toolchain(
@@ -65,6 +64,7 @@ def _packages(tools: Collection[str], libraries: Iterable[NativeRequirement], fa
 
 
 def _channels(toolchain: Toolchain | None, wish: Wish) -> tuple[str, ...]:
+    """As wished; else as conda is configured, where that is more than conda's own channels, which have no compiler."""
     configured = toolchain.channels if toolchain is not None else ()
-    named = tuple(channel for channel in wish.channels or configured if channel not in _UNKNOWN_TO_RATTLER)
-    return named or (_USUAL_CHANNEL,)
+    usual = tuple(channel for channel in configured if channel not in (DEFAULTS, NO_DEFAULTS))
+    return wish.channels or usual or (_USUAL_CHANNEL,)

@@ -7,7 +7,7 @@ aliases cost more than what is allowed here. Imported where a file is read: PyYA
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
@@ -113,8 +113,9 @@ class _Composer:
             if isinstance(event, yaml.ScalarEvent):
                 self._add(_scalar(event), event.anchor)
             elif isinstance(event, yaml.AliasEvent):
-                self._limit(event, event.anchor not in self._anchors, f"*{event.anchor} has no anchor before it")
-                self._add(self._anchors[event.anchor], None)
+                found = self._anchors.get(event.anchor or "")
+                self._limit(event, found is None, f"*{event.anchor} has no anchor before it")
+                self._add(cast("Node", found), None)
             elif isinstance(event, yaml.CollectionStartEvent):
                 self._open.append((event, []))
                 self._limit(event, len(self._open) > _DEPTH, f"nested deeper than {_DEPTH} levels")
@@ -167,7 +168,14 @@ def _collection(start: "yaml.CollectionStartEvent", parts: list[Node], end: "yam
     )
 
 
-def _place(mark: "yaml.Mark | None") -> tuple[int, int]:
+class _Mark(Protocol):
+    """Where PyYAML is; its parsers in C and in Python have one each."""
+
+    line: int
+    column: int
+
+
+def _place(mark: _Mark | None) -> tuple[int, int]:
     """Line, from 1, and column, from 0."""
     return (mark.line + 1, mark.column) if mark is not None else (1, 0)
 

@@ -258,12 +258,22 @@ def _collect(
         stdout, stderr = child.communicate(stdin)
         return Completed(argv=words, exit_code=child.returncode, stdout=stdout, stderr=stderr)
     if child.stdin is not None:
-        _close(child.stdin)
+        _tell(child.stdin, stdin)
     lines: list[str] = []
     for line in child.stdout or ():
         lines.append(line)
         on_line(line.rstrip("\n"))
     return Completed(argv=words, exit_code=child.wait(), stdout="".join(lines), stderr="")
+
+
+def _tell(stream: IO[str], text: str) -> None:
+    """Have a command read a text whole, before it says anything."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        pass  # it went away: its exit code says how
+    _close(stream)
 
 
 def _close(stream: object) -> None:

@@ -1,5 +1,6 @@
 """py-rattler at work, in a process of its own: a request as JSON in, an answer as JSON out.
 
+The request comes by stdin: addresses in it may bear credentials, and the arguments of a process are for all to see.
 Run by its path: nothing of fastinstall is imported here.
 """
 
@@ -7,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -161,13 +163,13 @@ async def _solve(
 ) -> list[RepoDataRecord]:
     """Solve; packages that are `locked` are preferred, those that are `kept` cannot change."""
     gateway = Gateway(
-        cache_dir=Path(request["cache"], "repodata"),
+        cache_dir=_indices(request),
         default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
         show_progress=False,
     )
     overrides = VirtualPackageOverrides.from_env()
     return await solve(
-        [Channel(channel) for channel in request["channels"]],
+        _channels(request),
         list(specs),
         gateway=gateway,
         platforms=["linux-64", "noarch"],
@@ -176,6 +178,35 @@ async def _solve(
         locked_packages=locked,
         pinned_packages=kept,
     )
+
+
+def _indices(request: Request) -> Path:
+    """The cache of channels' indices, for this user alone: py-rattler notes there what it asked, with credentials."""
+    directory = Path(request["cache"], "repodata")
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    return directory
+
+
+def _channels(request: Request) -> list[Channel]:
+    """What is offered, and the channels that are asked, if their keeper lets them."""
+    asked = {_address(channel): Channel(channel) for channel in request["channels"]}
+    allowed, denied = ({_address(each) for each in request[key]} for key in ("allowed", "denied"))
+    refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
+    if refused:
+        raise ChannelNotAllowedError(", ".join(refused))
+    return [*(Channel(channel) for channel in request.get("offered", ())), *asked.values()]
+
+
+def _address(channel: str) -> str:
+    """A channel's address without credentials."""
+    parts = urlsplit(Channel(channel).base_url)
+    path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path).geturl()
+
+
+class ChannelNotAllowedError(Exception):
+    """The keeper of conda's configuration does not want a channel asked."""
 
 
 def _pins(request: Request) -> list[str]:
@@ -228,7 +259,7 @@ async def _file(request: Request, package: Request) -> Path:
             raise DownloadError(f"{url}: offline, and it was not fetched before")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}")
-        await _download(url, partial)
+        await _download(str(package.get("fetch") or url), partial)
         _verify(partial, package["sha256"])
         os.replace(partial, file)
     return file
@@ -281,5 +312,5 @@ def _say(document: Request) -> None:
 
 
 if __name__ == "__main__":
-    _say({"answer": _answer(json.loads(sys.argv[1]))})
+    _say({"answer": _answer(json.loads(sys.stdin.read()))})
     os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

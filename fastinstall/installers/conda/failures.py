@@ -22,6 +22,7 @@ _MISSING = (
     "ResolvePackageNotFound",
     "NoChannelsConfiguredError",
 )
+_NOT_ALLOWED = ("ChannelNotAllowed", "ChannelNotAllowedError", "ChannelDenied")
 _UNREACHABLE = (
     "UnavailableInvalidChannel",
     "CondaHTTPError",
@@ -29,7 +30,6 @@ _UNREACHABLE = (
     "ProxyError",
     "OfflineError",
     "ChannelError",
-    "ChannelNotAllowed",
     "AuthenticationError",
     "ConnectionFailedError",
     "GatewayError",
@@ -79,6 +79,11 @@ _KINDS = {
     _UNREACHABLE: Kind(
         what="{engine} cannot reach a channel",
         hint="try again with a network, name another channel (--channel), or work with what is cached: --offline",
+    ),
+    _NOT_ALLOWED: Kind(
+        what="conda's configuration does not let {engine} ask a channel",
+        hint="name one that allowlist_channels has, and denylist_channels has not (--channel); see conda config --show",
+        error=RefusedError,
     ),
     _FROZEN: Kind(what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
     _NOT_WRITABLE: Kind(

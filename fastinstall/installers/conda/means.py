@@ -6,6 +6,9 @@ from pathlib import Path
 
 from fastinstall.model.event import Emit
 from fastinstall.model.immutable import immutable
+from fastinstall.probes.conda_channels import channel_settings
+from fastinstall.probes.conda_tool import find_conda
+from fastinstall.rules.conda_addresses import ChannelSettings
 
 
 @immutable
@@ -23,3 +26,13 @@ class Means:
     cache: Path
     emit: Emit = field(repr=False)
     offline: bool = False
+
+    def channel_settings(self, prefix: Path) -> ChannelSettings:
+        """What conda's configuration makes of names of channels, for an environment or one that is to be made.
+
+        Raises:
+            DocumentError: a file of it cannot be read.
+        """
+        place = prefix if (prefix / "conda-meta").is_dir() else Path(self.variables.get("CONDA_PREFIX") or prefix)
+        tool = find_conda(self.variables, place)
+        return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)

@@ -26,10 +26,17 @@ from fastinstall.installers.conda.failures import (
 from fastinstall.installers.conda.history import history_revision
 from fastinstall.installers.conda.means import Means
 from fastinstall.installers.conda.offered import offered_channel
-from fastinstall.installers.conda.records import package_of, records_of, settle_changed, settle_linked
+from fastinstall.installers.conda.records import (
+    hide_credentials,
+    package_of,
+    records_of,
+    settle_changed,
+    settle_linked,
+)
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
 from fastinstall.model.event import Progressed
 from fastinstall.model.parsing import json_data
+from fastinstall.rules.conda_addresses import ChannelSettings, channel_urls, with_credentials
 from fastinstall.system import foreign
 from fastinstall.system.files import discard, temporary_directory, write_bytes
 from fastinstall.system.process import run
@@ -64,7 +71,8 @@ class Rattler:
         answer = self._ask(
             "preview",
             prefix,
-            channels=[offered_channel(request.ours, self._means.cache), *request.channels],
+            **self._channels(prefix, request.channels),
+            offered=[offered_channel(request.ours, self._means.cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
             offline=request.offline or self._means.offline,
@@ -79,7 +87,7 @@ class Rattler:
         """Install into the directory with the environment's path for its own; unpacked beside it for the time being."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
-            self._ask("link", prefix, packages=[asdict(each) for each in packages], **words)
+            self._ask("link", prefix, packages=self._packages(prefix, packages), **words)
         discard(scratch / _TAG)
         settle_linked(scratch, prefix, packages)
 
@@ -90,7 +98,7 @@ class Rattler:
         texts = record_texts(prefix)
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
-        self._ask("change", prefix, packages=[asdict(each) for each in change.linked], removed=names)
+        self._ask("change", prefix, packages=self._packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
         give_places(prefix, [each.record for each in change.linked], texts)
@@ -100,19 +108,34 @@ class Rattler:
 
     def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch it into fastinstall's cache, and read what it has."""
-        answer = self._ask("contents", Path(), packages=[asdict(package)])
+        answer = self._ask("contents", Path(), packages=self._packages(Path(), [package]))
         return linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
         refuse_existing(prefix)
+        asked = self._channels(prefix, channels)
         try:
-            self._ask(
-                "create", prefix, specs=list(specs), channels=list(channels), offline=offline or self._means.offline
-            )
+            self._ask("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
+            hide_credentials(prefix)
         except BaseException:
             discard(prefix)
             raise
+
+    def _channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
+        """Where channels lie that are named, with what conda's configuration has for them and says against them."""
+        settings = self._means.channel_settings(prefix)
+        return {
+            "channels": channel_urls(channels, settings),
+            "allowed": channel_urls(settings.allowed, settings),
+            "denied": channel_urls(settings.denied, settings),
+        }
+
+    def _packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
+        """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
+        afar = any(not each.url.startswith("file:") for each in packages)
+        settings = self._means.channel_settings(prefix) if afar else ChannelSettings()
+        return [{**asdict(each), "fetch": with_credentials(each.url, settings)} for each in packages]
 
     def _ask(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
         """Have the worker do it.
@@ -123,9 +146,9 @@ class Rattler:
         cache = str(self._means.cache)
         common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}
         words = json.dumps({**common, **request})
-        argv = (sys.executable, "-P", "-s", _WORKER, words)
+        argv = (sys.executable, "-P", "-s", _WORKER)
         environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
-        completed = run(argv, environment=environment, check=False, timeout=_SECONDS, on_line=self._hear)
+        completed = run(argv, environment=environment, stdin=words, check=False, timeout=_SECONDS, on_line=self._hear)
         answers = [each for each in documents_in(completed.stdout) if "answer" in each]
         if not answers:
             raise wordless_failure(completed, "py-rattler")

@@ -10,6 +10,7 @@ from fastinstall.installers.conda.history import requested_spec
 from fastinstall.installers.urls import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.parsing import json_data
+from fastinstall.rules.secrets import public_text
 from fastinstall.system import foreign
 from fastinstall.system.files import write_text
 
@@ -32,7 +33,7 @@ def package_of(document: Mapping[str, Any]) -> CondaPackage:
         build_number=_number(document.get("build_number")),
         subdir=str(document.get("subdir") or ""),
         channel=_channel(document),
-        url=str(document.get("url") or ""),
+        url=public_text(str(document.get("url") or "")),
         sha256=str(document.get("sha256") or ""),
         depends=tuple(map(str, document.get("depends") or ())),
         constrains=tuple(map(str, document.get("constrains") or ())),
@@ -74,6 +75,15 @@ def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Recor
         raise FailedError(f"{prefix}: {name} was to be removed, and is there")
 
 
+def hide_credentials(prefix: Path) -> None:
+    """Take what a channel was asked with out of the records of an environment."""
+    for path in sorted((prefix / "conda-meta").glob("*.json")):
+        document = _read(path)
+        shown = {key: public_text(str(document[key])) for key in ("channel", "url") if document.get(key)}
+        if {**document, **shown} != document:
+            _write(path, {**document, **shown})
+
+
 def _read(path: Path) -> Record:
     try:
         document = json_data(foreign.read_text(path))
@@ -94,7 +104,7 @@ def _number(value: object) -> int:
 
 
 def _channel(document: Mapping[str, Any]) -> str:
-    channel = str(document.get("channel") or "").rstrip("/")
+    channel = public_text(str(document.get("channel") or "")).rstrip("/")
     return channel.removesuffix(f"/{document.get('subdir')}")
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.probes.conda_channels import channels_of_environment, configured_channels
+from fastinstall.errors import DocumentError
+from fastinstall.probes.conda_channels import channel_settings, channels_of_environment, configured_channels
 
 HOME, PREFIX, ROOT = "home", "opt/conda/envs/env", "opt/conda"
 
@@ -34,6 +35,10 @@ def _channels(root: Path, files: Mapping[str, str], **variables: str) -> tuple[s
         "channels:\r\n  - one\r\n  - two\r\n",
         "channel:\n  - one\n  - two\n",
         "custom_channels:\n  channels: https://conda.example\nchannels:\n  - one\n  - two\n",
+        "x: &x one\nchannels: [*x,\n  !!str two]\n",
+        "base: &base\n  channels:\n  - one\n  - two\n<<: *base\n",
+        "channels:\n  - >-\n    one\n  - |-\n    two\n",
+        '{"channels": ["o\\x6ee", "two"]}',
     ],
 )
 def test_lists_of_either_style_are_read(tmp_path: Path, text: str) -> None:
@@ -122,3 +127,38 @@ def test_an_environments_own_channels_are_those_of_its_own_files(tmp_path: Path)
 
 def test_without_any_configuration_there_are_none(tmp_path: Path) -> None:
     assert configured_channels({}, tmp_path, None) == ()
+
+
+def test_settings_of_several_files_are_put_together(tmp_path: Path) -> None:
+    files = {
+        f"{ROOT}/.condarc": "channel_alias: https://root.example.org\ncustom_channels: {a: https://one.example.org}\n",
+        f"{HOME}/.condarc": "channel_alias: 'https://$USER@home.example.org'\n"
+        "custom_channels:\n  a: https://two.example.org\n  b: https://three.example.org\n"
+        "custom_multichannels: {m: [x, y]}\nwhitelist_channels: [m]\n",
+        f"{PREFIX}/.condarc": "custom_multichannels: {m: [z]}\ndenylist_channels: [bad]\ndefault_channels: [d]\n",
+    }
+    known = {**_written(tmp_path, files), "USER": "me"}
+    found = channel_settings(known, tmp_path / PREFIX, tmp_path / ROOT)
+    assert found.alias == "https://me@home.example.org"
+    assert found.custom == {"a": "https://two.example.org", "b": "https://three.example.org"}
+    assert found.multiple == {"m": ("z", "x", "y")}
+    assert (found.allowed, found.denied, found.default) == (("m",), ("bad",), ("d",))
+    by_variable = {"CONDA_CHANNEL_ALIAS": "https://v.example.org", "CONDA_DEFAULT_CHANNELS": "e,f"}
+    changed = channel_settings({**known, **by_variable}, tmp_path / PREFIX, tmp_path / ROOT)
+    assert (changed.alias, changed.default) == ("https://v.example.org", ("e", "f", "d"))
+
+
+def test_a_final_word_outranks_later_files(tmp_path: Path) -> None:
+    files = {
+        f"{ROOT}/.condarc": "channel_alias: https://root.example.org #!final\n"
+        "custom_channels: #!final\n  a: https://one.example.org\n",
+        f"{HOME}/.condarc": "channel_alias: https://home.example.org\ncustom_channels: {a: https://two.example.org}\n",
+    }
+    found = channel_settings(_written(tmp_path, files), tmp_path / PREFIX, tmp_path / ROOT)
+    assert (found.alias, found.custom) == ("https://root.example.org", {"a": "https://one.example.org"})
+
+
+def test_a_file_that_might_name_a_private_channel_has_to_be_readable(tmp_path: Path) -> None:
+    known = _written(tmp_path, {f"{HOME}/.condarc": "channel_alias: [\n"})
+    with pytest.raises(DocumentError, match=r"\.condarc: line 2: no YAML"):
+        channel_settings(known, tmp_path / PREFIX, None)

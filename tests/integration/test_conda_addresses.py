@@ -1,0 +1,184 @@
+"""Names of channels as conda's configuration has them: what conda makes of them, and what py-rattler is asked for.
+
+Requests for other hosts than the loopback's go to a proxy that notes their names and answers none.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from conda_channel import local_channel
+from conda_packages import CondaPackage, Entry
+from conda_settings import CASES, CHANNELS
+from real_conda import RealConda
+from sandbox import Sandbox, run
+from static_server import serving_files
+
+from fastinstall.actions.toolchain import private_toolchain
+from fastinstall.actions.workshop import Workshop
+from fastinstall.api.observing import recipe_named
+from fastinstall.api.session import open_session
+from fastinstall.errors import DocumentError, FastinstallError, RefusedError
+from fastinstall.installers.conda.choose import engine_for
+from fastinstall.installers.conda.means import Means
+from fastinstall.installers.index import PackageIndex
+from fastinstall.installers.pip import PipSettings
+from fastinstall.model.conda import Engine
+from fastinstall.model.event import ignore
+from fastinstall.model.steps import CondaToolchain
+from fastinstall.probes.conda_channels import channel_settings
+from fastinstall.probes.cpu import observe_cpu
+from fastinstall.rules.conda_addresses import channel_urls
+
+pytest_plugins = ("conda_fixtures",)
+
+_CONDAS = """
+import json, sys
+from conda.base.context import reset_context
+from conda.models.channel import Channel
+found = {}
+for file in sys.argv[2:]:
+    reset_context((file,))
+    channels = json.loads(sys.argv[1])
+    found[file] = {each: Channel(each).urls(with_credentials=True, subdirs=("noarch",)) for each in channels}
+print(json.dumps(found))
+"""
+
+
+def test_a_name_is_where_conda_takes_it_to_be(conda: RealConda, sandbox: Sandbox) -> None:
+    known = {"USER": "me", "PASSWORD": "secret", "HOME": str(sandbox.root)}
+    files = {name: sandbox.root / f"{name}.yml" for name in CASES}
+    for name, text in CASES.items():
+        files[name].write_text(text)
+    done = run((conda.python, "-c", _CONDAS, json.dumps(CHANNELS), *files.values()), {**conda.variables, **known})
+    assert done.exit_code == 0, done.text
+    told = json.loads(done.stdout)
+    public = str(told[str(files["mirrored"])]["plain"][0]).removesuffix("plain/noarch")
+    for name, file in files.items():
+        settings = channel_settings({**known, "CONDARC": str(file)}, sandbox.root / "none", None)
+        ours = {each: [f"{url}/noarch" for url in channel_urls((each,), settings)] for each in CHANNELS}
+        absolute = {each: [url if "://" in url else public + url for url in urls] for each, urls in ours.items()}
+        assert absolute == told[str(file)], name
+
+
+@contextmanager
+def _noting_proxy() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_CONNECT(self) -> None:
+            asked.append(self.path)
+            self.send_error(502)
+
+        def do_GET(self) -> None:
+            self.do_CONNECT()
+
+        def log_message(self, *_arguments: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _variables(sandbox: Sandbox, proxy: str, condarc: str) -> dict[str, str]:
+    file = sandbox.root / "settings.yml"
+    file.write_text(condarc)
+    proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
+    return sandbox.variables({"CONDARC": str(file), **proxies, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"})
+
+
+def _private_channel(sandbox: Sandbox, path: str) -> None:
+    package = CondaPackage(
+        name="private-tool",
+        version="1.0",
+        build="0",
+        noarch="generic",
+        files={"etc/private-tool": Entry(data=b"private\n")},
+    )
+    local_channel(sandbox.root / "served" / path, package)
+
+
+@pytest.mark.parametrize(
+    ("condarc", "path", "name"),
+    [
+        ("channel_alias: {url}/t/tk-1/api\n", "api/t/tk-1/team", "team"),
+        ("custom_channels:\n  team: {url}/t/tk-1\n", "t/tk-1/team", "team"),
+        ("custom_channels: {{'team/inner': '{url}/x'}}\n", "x/team/inner", "team/inner"),
+        ("custom_multichannels:\n  bundle:\n    - {url}/one\n", "one", "bundle"),
+        ("default_channels: ['{url}/main']\n", "main", "defaults"),
+        ("mirrored_channels: {{team: ['{url}/mirror']}}\n", "mirror", "team"),
+        ("channels: ['{url}/t/tk-1/team']\n", "t/tk-1/team", "{url}/team"),
+    ],
+)
+def test_py_rattler_asks_the_private_server_and_no_public_one(
+    sandbox: Sandbox, condarc: str, path: str, name: str
+) -> None:
+    _private_channel(sandbox, path)
+    with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
+        variables = _variables(sandbox, proxy, condarc.format(url=server.url))
+        engine = engine_for(Engine.RATTLER, None, Means(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        prefix = sandbox.root / "made"
+        engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
+        assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
+        assert afar == []
+        assert {each.rpartition("/")[0].rpartition("/")[0] for each in server.asked} == {f"/{path}"}
+    assert "tk-1" not in "".join(file.read_text() for file in prefix.glob("conda-meta/*.json"))
+    assert (sandbox.root / "cache/repodata").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("condarc", "error", "words"),
+    [
+        ("allowlist_channels: [others]\n", RefusedError, "does not let py-rattler ask a channel"),
+        ("channel_alias: {url}\ndenylist_channels: [team]\n", RefusedError, "does not let py-rattler ask a channel"),
+        ("channel_alias: [\n", DocumentError, r"settings\.yml: line 2: no YAML"),
+    ],
+)
+def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
+    sandbox: Sandbox, condarc: str, error: type[FastinstallError], words: str
+) -> None:
+    with _noting_proxy() as (proxy, afar):
+        variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
+        engine = engine_for(Engine.RATTLER, None, Means(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        with pytest.raises(error, match=words):
+            engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
+        assert afar == []
+
+
+def test_a_toolchain_comes_from_the_private_server_and_from_another_one_anew(sandbox: Sandbox) -> None:
+    _private_channel(sandbox, "t/tk-1/team")
+    step = CondaToolchain(channels=("team",), packages=("private-tool",), libraries=(), reason="of the test")
+    with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
+        for place in ("", "/t/tk-1"):
+            (sandbox.root / "served/team").unlink(missing_ok=True)
+            (sandbox.root / "served/team").symlink_to("t/tk-1/team")
+            variables = _variables(sandbox, proxy, f"custom_channels: {{team: '{server.url}{place}'}}\n")
+            private_toolchain(step, _workshop(sandbox, variables))
+        variables = _variables(sandbox, proxy, f"channel_alias: {server.url}/none\n")
+        with pytest.raises(FastinstallError):
+            private_toolchain(step, _workshop(sandbox, variables))  # nothing of what was made is another channel's
+    assert afar == []
+    assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1
+
+
+def _workshop(sandbox: Sandbox, variables: dict[str, str]) -> Workshop:
+    session = open_session({**variables, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
+    return Workshop(
+        recipe=recipe_named(session, "pillow-merged"),
+        index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
+        cache=session.directories.cache,
+        variables=variables,
+        emit=ignore,
+        now=datetime.now(UTC),
+        cpu=observe_cpu(allowed_cores=1, tunables=""),
+    )
