@@ -25,7 +25,6 @@ from fastinstall.model.finding import Status
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.facts import ObservationRequest
-from fastinstall.probes.project import noted_project
 from fastinstall.rules.protection import refuse_if_protected
 
 _SWAPPED = "swapped"
@@ -90,7 +89,7 @@ def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacemen
 def _withdraw(session: Session, store: Store, facts: Facts) -> None:
     document = {"schema": "fastinstall.plan/1", "summary": _VERB, "verb": _VERB}
     stamp, site_packages = fresh_stamp(), Path(facts.interpreter.site_packages)
-    project, package = pinned_project(facts.environment, noted_project(store.prefix)), installed_package(facts)
+    project, package = pinned_project(session, facts.environment), installed_package(facts)
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
         unpinning = pin_removal(store, transaction.stage)
         registration = _registration(store)
@@ -98,7 +97,7 @@ def _withdraw(session: Session, store: Store, facts: Facts) -> None:
         if package is not None:
             note_removal(package, facts, session.now(), transaction)
         if project is not None:
-            unpin_its_project(store, project, transaction)
+            unpin_its_project(session, store, project, transaction)
         transaction.retire(stamp.at)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from fastinstall.api.session import Session
 from fastinstall.journal.layout import PROJECT
 from fastinstall.model.history import Interruption
 
@@ -11,10 +12,11 @@ _REACH = 3
 """So far above an environment lies the project that holds it: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
 
 
-def pin_interruptions(prefix: Path) -> Iterator[Interruption]:
+def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
     """Such changes, in the project that an environment lies in or is noted to be pinned in.
 
     Args:
+        session: the outside world.
         prefix: of the environment.
     """
     near = any((parent / _HOME).is_dir() for parent in prefix.parents[:_REACH])
@@ -24,6 +26,6 @@ def pin_interruptions(prefix: Path) -> Iterator[Interruption]:
     from fastinstall.probes.project import holding_directory, noted_project  # noqa: PLC0415 (likewise)
 
     for directory in dict.fromkeys((holding_directory(prefix), noted_project(prefix))):
-        interruption = interruption_of(directory) if directory is not None else None
+        interruption = interruption_of(directory, session.begun_pins) if directory is not None else None
         if interruption is not None:
             yield interruption

@@ -94,7 +94,7 @@ def install_guard(
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
         add_pin = pin_to_add(session, facts, receipt) if pin and not by_pixi else None
-        belongs = unpinned_project(environment, project, receipt) if pin else None
+        belongs = unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)
         with _transaction(store, facts, verb) as transaction:
@@ -117,12 +117,12 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
         RefusedError: nothing is set up here.
     """
     with late_interruptions_told(Path(environment.prefix), _REMOVAL), mended(session, environment) as result:
-        if receipt_of(environment) is None and unpin_alone(environment, project):
+        if receipt_of(environment) is None and unpin_alone(session, environment, project):
             return guards_of(session, environment)
         store, facts, receipt = _ready(session, environment, result.store)
         site_packages = Path(facts.interpreter.site_packages)
         present, package = entries_present(site_packages), installed_package(facts)
-        belongs = pinned_project(environment, project)
+        belongs = pinned_project(session, environment, project)
         pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
         if not present and package is None and not pinned:
             return guards_of(session, environment)
@@ -132,7 +132,7 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
             if package is not None:
                 note_removal(package, facts, session.now(), transaction)
             if belongs is not None:
-                unpin_its_project(store, belongs, transaction)
+                unpin_its_project(session, store, belongs, transaction)
             transaction.commit(_wishing(receipt, pin=False))
     return guards_of(session, environment)
 

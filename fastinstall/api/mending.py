@@ -24,8 +24,9 @@ from fastinstall.model.event import Noted
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.immutable import immutable
 from fastinstall.probes.project import noted_project
-from fastinstall.rules.interruptions import cleared, ended, told
+from fastinstall.rules.interruptions import cleared, ended, told, unpinning_command
 from fastinstall.rules.messages import listing, quote
+from fastinstall.rules.projects.record import PinStage
 from fastinstall.system.lock import locked
 
 
@@ -60,22 +61,27 @@ def mended(session: Session, environment: Environment, *, force: bool = False) -
     """
     prefix = Path(environment.prefix)
     with alone(prefix):
-        result = _mend(Store(prefix), force=force)
+        result = _mend(session, Store(prefix), force=force)
         for sentence in result.sentences:
             session.emit(Noted(message=sentence))
+        for each in pin_interruptions(session, prefix):
+            session.emit(Noted(message=told(each, prefix), warning=True))
         yield result
 
 
 def mend(session: Session, environment: Environment) -> bool:
     """Bring everything to its end that an earlier run left unfinished, and say so; whether there was anything.
 
-    The lock is taken only where there is, so that a run at work is told by whoever goes on.
+    What this user did not begin is told, and left as it is. The lock is taken only where there is something, so that a
+    run at work is told by whoever goes on.
 
     Raises:
         FastinstallError: as `mended` says.
     """
     prefix = Path(environment.prefix)
-    if not interruptions_of(prefix):
+    for notice in left_alone(session, environment):
+        session.emit(Noted(message=notice, warning=True))
+    if all(each.cut is Cut.FOREIGN_PIN for each in interruptions_of(session, prefix)):
         return False
     with mended(session, environment) as result:
         return bool(result.sentences)
@@ -92,7 +98,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     if cut is None or cut.cut is not Cut.CREATION or is_at_work(prefix):
         return
     with alone(prefix):
-        recover(Store(prefix), conclude=Unpinning())
+        recover(Store(prefix), conclude=Unpinning(session, prefix))
         strange = creation.strangers(prefix)
         if strange:
             raise RefusedError(
@@ -103,51 +109,68 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     session.emit(Noted(message=cleared(cut)))
 
 
-def interruptions_of(prefix: Path) -> tuple[Interruption, ...]:
+def interruptions_of(session: Session, prefix: Path) -> tuple[Interruption, ...]:
     """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
-    return (*past_of(prefix, sized=False).interruptions, *pin_interruptions(prefix))
+    return (*past_of(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
 
 
-def notices(environment: Environment) -> tuple[str, ...]:
+def notices(session: Session, environment: Environment) -> tuple[str, ...]:
     """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
     prefix = Path(environment.prefix)
-    return tuple(told(each, prefix) for each in interruptions_of(prefix))
+    return tuple(told(each, prefix) for each in interruptions_of(session, prefix))
+
+
+def left_alone(session: Session, environment: Environment) -> tuple[str, ...]:
+    """What of it nobody brings to its end by itself, because nothing says that this user began it; likewise."""
+    prefix = Path(environment.prefix)
+    cut = pin_interruptions(session, prefix)
+    return tuple(told(each, prefix) for each in cut if each.cut is Cut.FOREIGN_PIN)
 
 
 class Unpinning:
     """Takes back the pin of the project that a transaction noted, before the note of it goes.
 
+    Args:
+        session: the outside world.
+        prefix: of the environment.
+
     Attributes:
         sentences: what was done, or could not be.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session, prefix: Path) -> None:
         self.sentences: list[str] = []
+        self._begun, self._prefix = session.begun_pins, prefix
 
     def __call__(self, log: Log) -> None:
         """Take back what the transaction with this journal noted; nothing where that has happened."""
         noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
         for directory in noted:
             try:
-                if unpin(directory):
+                if _unpin(directory, self._prefix, self._begun):
                     self.sentences.append(f"taken back: the pin of {directory}")
             except FastinstallError as error:  # no reason to leave the environment as it is
-                again = f"fastinstall guard remove --project {quote(directory)}"
+                again = unpinning_command(directory, self._prefix)
                 self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
 
 
-def unpin(directory: Path) -> bool:
-    """Take the pin out of a project; whether there was one.
+def _unpin(directory: Path, prefix: Path, begun: project_pin.Begun) -> bool:
+    """Take the pin out of a project that an environment notes; whether there was one.
 
     Raises:
-        RefusedError: another run holds the project.
+        RefusedError: another run holds the project, or the pin is not one of this user for this environment.
         DocumentError: the record of the pin cannot be read.
     """
     if not project_pin.is_touched(directory):
         return False
     with locked(directory):
-        project_pin.recover(directory)
-        return project_pin.take_back(directory)
+        project_pin.recover(directory, begun)
+        record = project_pin.read_record(directory)
+        if record is None:
+            return False
+        if record.stage is not PinStage.PINNED or not project_pin.is_pinned_for(directory, prefix):
+            raise RefusedError(f"{directory} is not pinned by you for {prefix}")
+        return project_pin.take_back(directory, begun)
 
 
 def pin_left_behind(store: Store) -> Iterator[str]:
@@ -157,25 +180,26 @@ def pin_left_behind(store: Store) -> Iterator[str]:
         return
     try:
         record = project_pin.read_record(noted)
-    except DocumentError:
+    except (DocumentError, RefusedError):
         return  # doctor tells it among the pins
     requirement = f"{receipt.distribution}=={receipt.version}"
     if record is None or record.requirement != requirement:
         found = f"pinned to {record.requirement}" if record is not None else "not pinned any more"
-        command = f"fastinstall guard install --pin --yes --prefix {quote(store.prefix)}"
+        where = f"--prefix {quote(store.prefix)} --project {quote(noted)}"
+        command = f"fastinstall guard install --pin --yes {where}"
         yield f"{noted} is {found}, and {requirement} is in place again: {command}"
 
 
-def _mend(store: Store, *, force: bool) -> Mended:
-    cut, unpinning = tuple(pin_interruptions(store.prefix)), Unpinning()
+def _mend(session: Session, store: Store, *, force: bool) -> Mended:
+    cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
     sentences = [] if recovered is None else [ended(_as_interruption(recovered)), *_particulars(recovered)]
     sentences += unpinning.sentences
     for each in cut:
         directory = Path(each.file).parent.parent
-        if project_pin.interruption_of(directory) is not None:
+        if each.cut is Cut.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
             with locked(directory):
-                project_pin.recover(directory)
+                project_pin.recover(directory, session.begun_pins)
             sentences.append(ended(each))
     making = creation.creation_interruption(store.prefix)
     if making is not None:

@@ -51,7 +51,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     past: list[Past] = []
 
     def interrupted(prefix: Path) -> str | None:
-        past.append(_past(prefix, sized=request.thorough))
+        past.append(_past(session, prefix, sized=request.thorough))
         return unfinished_transaction(past[-1])
 
     facts = observe(
@@ -65,9 +65,9 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     return replace(facts, past=past[-1])
 
 
-def _past(prefix: Path, *, sized: bool) -> Past:
+def _past(session: Session, prefix: Path, *, sized: bool) -> Past:
     past = past_of(prefix, sized=sized)
-    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(prefix)))
+    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
 
 
 def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:

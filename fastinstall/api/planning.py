@@ -54,7 +54,7 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
-    if done is not None and not (wish.pin and receipt is not None and _has_unpinned_project(environment, receipt)):
+    if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
         return done
     return _plan_existing(session, recipe, wish, facts, receipt)
 
@@ -192,10 +192,10 @@ def _plan_existing(session: Session, recipe: Recipe, wish: Wish, seen: Facts, re
     return make_plan(_with_links(session, _with_preview(session, ready)))
 
 
-def _has_unpinned_project(environment: Environment, receipt: Receipt) -> bool:
+def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
     from fastinstall.api.project_guarding import unpinned_project  # noqa: PLC0415 (only with --pin)
 
-    return unpinned_project(environment, None, receipt) is not None
+    return unpinned_project(session, environment, None, receipt) is not None
 
 
 def _with_project(session: Session, situation: Situation) -> Situation:

@@ -15,34 +15,48 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
+from fastinstall.model.history import Cut
 from fastinstall.model.pins import Manager, PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.project import noted_project, project_of
 from fastinstall.probes.project_pins import pin_state
+from fastinstall.rules.interruptions import unpinning_command
 from fastinstall.rules.messages import fix_command
 
 
-def unpinned_project(environment: Environment, named: Path | None, receipt: Receipt) -> Project | None:
+def unpinned_project(
+    session: Session, environment: Environment, named: Path | None, receipt: Receipt
+) -> Project | None:
     """The project that an environment belongs to, where it is not pinned to its stack as it should be.
 
     Args:
+        session: the outside world.
         environment: where the stack is in place.
         named: the project's directory; None for the one that the environment lies in.
         receipt: of the stack.
+
+    Raises:
+        RefusedError: somebody else began a change of its pin, and did not finish it.
     """
     project = _project(environment, named)
     if project is None:
         return None
-    pin = _pin(project)
+    _refuse_begun_by_others(session, environment, project)
+    pin = _pin(session, project)
     noted = noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
     return project if not held or noted != Path(project.directory) else None
 
 
-def pinned_project(environment: Environment, named: Path | None = None) -> Project | None:
-    """The project that an environment belongs to, where it has a pin of ours; arguments likewise."""
+def pinned_project(session: Session, environment: Environment, named: Path | None = None) -> Project | None:
+    """The project that an environment belongs to, where it has a pin of ours; arguments likewise.
+
+    None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
+    """
     project = _project(environment, named)
-    return project if project is not None and _pin(project) is not None else None
+    if project is None or (named is None and _is_begun_by_others(session, project)):
+        return None
+    return project if _pin(session, project) is not None else None
 
 
 def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
@@ -87,26 +101,26 @@ def pin_its_project(
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 
-def unpin_its_project(store: Store, project: Project, transaction: Transaction) -> None:
+def unpin_its_project(session: Session, store: Store, project: Project, transaction: Transaction) -> None:
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
     from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
 
     _forget(store.prefix, transaction)
-    unpin_project(project)
+    unpin_project(session, project)
 
 
-def unpin_alone(environment: Environment, named: Path | None) -> bool:
+def unpin_alone(session: Session, environment: Environment, named: Path | None) -> bool:
     """Take back the pin of a project that was named, where its environment has none of our setups (a fresh clone).
 
     Returns:
         Whether there was one.
     """
-    project = pinned_project(environment, named) if named is not None else None
+    project = pinned_project(session, environment, named) if named is not None else None
     if project is None:
         return False
     from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
 
-    return unpin_project(project)
+    return unpin_project(session, project)
 
 
 def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
@@ -122,10 +136,26 @@ def _project(environment: Environment, named: Path | None) -> Project | None:
     return project_of(Path(environment.prefix), named)
 
 
-def _pin(project: Project) -> PinState | None:
+def _pin(session: Session, project: Project) -> PinState | None:
     from fastinstall.api.project_pins import project_pin  # noqa: PLC0415 (only where there is one)
 
-    return project_pin(project)
+    return project_pin(session, project)
+
+
+def _is_begun_by_others(session: Session, project: Project) -> bool:
+    from fastinstall.journal.project_pin import interruption_of  # noqa: PLC0415 (only where there is one)
+
+    interruption = interruption_of(Path(project.directory), session.begun_pins)
+    return interruption is not None and interruption.cut is Cut.FOREIGN_PIN
+
+
+def _refuse_begun_by_others(session: Session, environment: Environment, project: Project) -> None:
+    if _is_begun_by_others(session, project):
+        command = unpinning_command(project.directory, environment.prefix)
+        raise RefusedError(
+            f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
+            hint=f"if you know where it comes from, take it out: {command}",
+        )
 
 
 def _forget(prefix: Path, transaction: Transaction) -> None:

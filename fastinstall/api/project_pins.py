@@ -51,7 +51,7 @@ def pin_project(
     """
     directory, prefix = Path(project.directory), Path(environment.prefix)
     with locked(directory):
-        files_of_pin.recover(directory)
+        files_of_pin.recover(directory, session.begun_pins)
         payload = _payload(project, receipt, prefix, wheel)
         digests = {name: sha256(file) for name, file in payload.items()}
         if not _is_held(directory, prefix, digests):
@@ -68,16 +68,18 @@ def pin_project(
                 additions=change.additions,
                 pieces=change.pieces,
             )
-            files_of_pin.take_back(directory)
-            files_of_pin.put(directory, record, payload, change.contents)
+            files_of_pin.take_back(directory, session.begun_pins)
+            files_of_pin.put(directory, record, payload, change.contents, session.begun_pins)
         state = pin_state(directory, prefix)
     if state is None:
         raise FailedError(f"{directory}: the pin was written, and is not there", hint=f"ls -la {quote(directory)}")
     return state
 
 
-def unpin_project(project: Project) -> bool:
+def unpin_project(session: Session, project: Project) -> bool:
     """Take the pin out of a project: to the byte where nobody edited since, else our entries alone.
+
+    One that is unfinished is taken out as well, whoever began it.
 
     Returns:
         False where there is none.
@@ -86,20 +88,20 @@ def unpin_project(project: Project) -> bool:
     if not files_of_pin.is_touched(directory):
         return False
     with locked(directory):
-        files_of_pin.recover(directory)
-        return files_of_pin.take_back(directory)
+        files_of_pin.recover(directory, session.begun_pins)
+        return files_of_pin.take_back(directory, session.begun_pins)
 
 
-def project_pin(project: Project) -> PinState | None:
+def project_pin(session: Session, project: Project) -> PinState | None:
     """The pin of a project, with what is wrong with it; None where there is none.
 
-    A change that was cut short is brought to its end first.
+    A change of this user's that was cut short is brought to its end first.
     """
     directory = Path(project.directory)
     if not files_of_pin.is_touched(directory):
         return None
     with locked(directory):
-        files_of_pin.recover(directory)
+        files_of_pin.recover(directory, session.begun_pins)
     return pin_state(directory)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.errors import DocumentError, RefusedError
-from fastinstall.installers.locks import LOCKS, LockTool, mirrored, relocated, unlockable
+from fastinstall.installers.locks import LockTool, mirrored, relocated, unlockable
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import Manager, Project
+from fastinstall.model.pins import LOCKS, Manager, Project
 from fastinstall.rules.messages import listing, quote
 from fastinstall.rules.projects.additions import lines
 from fastinstall.rules.projects.build import PinnedBuild

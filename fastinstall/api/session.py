@@ -12,6 +12,7 @@ from fastinstall.system.directories import Directories, user_directories
 from fastinstall.system.resources import recipes_directory
 
 if TYPE_CHECKING:
+    from fastinstall.journal.project_pin import Begun
     from fastinstall.model.event import Emit, Event
 
 
@@ -47,6 +48,13 @@ class Session:
     def directories(self) -> Directories:
         """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
         return user_directories(self.variables)
+
+    @property
+    def begun_pins(self) -> "Begun":
+        """What this user has begun in projects, noted outside of them."""
+        from fastinstall.journal.project_pin import Begun  # noqa: PLC0415 (as doctor rarely asks)
+
+        return Begun(directory=self.directories.state / "pins")
 
     def own_cache(self) -> Path:
         """Our cache directory, to be written to and run from.

@@ -144,7 +144,7 @@ def _pin_project(
 ) -> None:
     from fastinstall.api.project_guarding import pin_its_project, unpinned_project  # noqa: PLC0415 (only with --pin)
 
-    project = unpinned_project(environment, directory, receipt)
+    project = unpinned_project(session, environment, directory, receipt)
     if project is not None:
         pin_its_project(session, environment, receipt, project, transaction)
 

@@ -174,7 +174,7 @@ def _roll_back(session: Session, environment: Environment, chosen: tuple[str, ..
     """One setup after the other, each looked at as it then stands."""
     store, undone = Store(Path(environment.prefix)), list[str]()
     for _ in chosen:
-        unpinning = Unpinning()
+        unpinning = Unpinning(session, store.prefix)
         try:
             intruders = intruders_of(session, environment, store)
             done = rollback(store, force=force, intruders=intruders, conclude=unpinning)

@@ -44,15 +44,15 @@ def look_at(session: Session, arguments: Namespace, context: Context) -> Environ
         FastinstallError: as `find` says.
     """
     environment = find(session, target_of(arguments))
-    tell_interruptions(environment, context)
+    tell_interruptions(session, environment, context)
     return environment
 
 
-def tell_interruptions(environment: Environment, context: Context) -> None:
+def tell_interruptions(session: Session, environment: Environment, context: Context) -> None:
     """Say on stderr what a dead run left in an environment, with the command that mends it."""
     from fastinstall.api.mending import notices  # noqa: PLC0415 (doctor tells it in its report)
 
-    for notice in notices(environment):
+    for notice in notices(session, environment):
         context.console.complain(f"warning: {notice}")
 
 
@@ -69,7 +69,7 @@ def mend_or_tell(session: Session, environment: Environment, arguments: Namespac
 
         mend(session, environment)
     else:
-        tell_interruptions(environment, context)
+        tell_interruptions(session, environment, context)
 
 
 def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import Manager, Project
+from fastinstall.model.pins import LOCKS, Manager, Project
 from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.record import HOME
 from fastinstall.system import foreign
@@ -21,7 +21,6 @@ from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
 from fastinstall.system.surroundings import find_program
 
-LOCKS = {Manager.UV: "uv.lock", Manager.POETRY: "poetry.lock", Manager.PDM: "pdm.lock"}
 _SECONDS = 900.0
 _FRESH = {Manager.UV: ("lock", "--check"), Manager.POETRY: ("check", "--lock"), Manager.PDM: ("lock", "--check")}
 _LOCK = {Manager.UV: ("lock",), Manager.POETRY: ("lock", "--no-interaction"), Manager.PDM: ("lock", "--update-reuse")}

@@ -3,26 +3,36 @@
 Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, what comes
 in their place, and the record. Each file is then replaced in one step, so that after a kill each of them is either as
 it was or as it shall be, and the record says which is which.
+
+A project may come from anybody, with a record in it. So a pin touches manifest and lock of the project's tool alone,
+and no link; and a change that was cut short is brought to its end only where a note outside of the project says that
+this very user began it.
 """
 
 import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from fastinstall.errors import DocumentError
+from fastinstall.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.journal.glance import is_at_work
 from fastinstall.model import codec
 from fastinstall.model.history import Cut, Interruption
+from fastinstall.model.immutable import immutable
+from fastinstall.model.pins import MANIFESTS
 from fastinstall.model.stored import open_stored
+from fastinstall.rules.messages import quote
 from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.edits import withdraw
 from fastinstall.rules.projects.pixi import CHANNEL
-from fastinstall.rules.projects.record import HOME, RECORD, PinnedFile, PinRecord, PinStage
+from fastinstall.rules.projects.record import HOME, RECORD, PinnedFile, PinRecord, PinStage, foreign_names
 from fastinstall.system import files
+from fastinstall.system.surroundings import make_private
 
 _ORIGINALS = f"{HOME}/originals"
 _STAGED = f"{HOME}/staged"
@@ -38,7 +48,48 @@ By hand: take out of the manifest what the comments of fastinstall mark, delete 
 """
 
 
-def put(directory: Path, record: PinRecord, payload: Mapping[str, Path], contents: Mapping[str, bytes]) -> PinRecord:
+@immutable
+class Begun:
+    """What a user has begun: for each project whose pin is being changed the digest of its record, outside of it.
+
+    Attributes:
+        directory: where the notes lie, one for each project; the user's alone.
+    """
+
+    directory: Path
+
+    def note(self, project: Path, record: bytes) -> None:
+        """Note what the record of a project is going to be; without a note what is cut short is told, not finished."""
+        with suppress(OSError):
+            make_private(self.directory, durable=True)
+            files.write_text(self._note(project), f"{_digest(record)}\n", mode=0o600)
+
+    def is_noted(self, project: Path) -> bool:
+        """Whether this user is at a project, or was when a run of theirs died there."""
+        try:
+            status = self._note(project).lstat()
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+
+    def holds(self, project: Path, record: bytes | None) -> bool:
+        """Whether this user has written the record that is there, or had none there yet, or none any more."""
+        if not self.is_noted(project):
+            return False
+        return record is None or self._note(project).read_text(encoding="ascii").strip() == _digest(record)
+
+    def forget(self, project: Path) -> None:
+        """Drop the note: nothing is unfinished there."""
+        with suppress(OSError):
+            self._note(project).unlink(missing_ok=True)
+
+    def _note(self, project: Path) -> Path:
+        return self.directory / hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()
+
+
+def put(
+    directory: Path, record: PinRecord, payload: Mapping[str, Path], contents: Mapping[str, bytes], begun: Begun
+) -> PinRecord:
     """Put a pin into a project.
 
     Args:
@@ -46,15 +97,17 @@ def put(directory: Path, record: PinRecord, payload: Mapping[str, Path], content
         record: of the pin; its stage and files are found here.
         payload: what its tool shall find, by the path in the project.
         contents: what the files shall be, by their names, the manifest first.
+        begun: where it is noted that this user does it.
 
     Returns:
         The record that was written.
 
     Raises:
-        DocumentError: a file is a link that leads out of the project.
+        RefusedError: one of these is a link, or no file.
     """
     entries = []
-    _refuse_ways_out(directory, tuple(contents))
+    _refuse_links(directory, (*payload, *contents))
+    begun.note(directory, b"")
     files.write_text(directory / _README, _TEXT)
     for name, source in payload.items():
         files.write_bytes(directory / name, source.read_bytes())
@@ -64,9 +117,9 @@ def put(directory: Path, record: PinRecord, payload: Mapping[str, Path], content
             files.write_bytes(directory / _ORIGINALS / name, before)
         files.write_bytes(directory / _STAGED / name, content)
         entries.append(PinnedFile(name=name, before=_digest(before), after=_digest(content)))
-    begun = replace(record, stage=PinStage.PINNING, files=tuple(entries))
-    _write(directory, begun)
-    return _finish(directory, begun)
+    started = replace(record, stage=PinStage.PINNING, files=tuple(entries))
+    _write(directory, started, begun)
+    return _finish(directory, started, begun)
 
 
 def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
@@ -75,8 +128,13 @@ def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
     Args:
         directory: of the project, pinned or not.
         names: of its manifest and lock.
+
+    Raises:
+        RefusedError: one of them is a link, or no file.
+        DocumentError: the record of the pin is malformed.
     """
     record = read_record(directory)
+    _refuse_links(directory, names)
     contents = {name: _content(directory / name) for name in names}
     for index, file in enumerate(record.files if record is not None else ()):
         if record is not None and file.name in contents:
@@ -84,10 +142,11 @@ def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
     return contents
 
 
-def take_back(directory: Path) -> bool:
+def take_back(directory: Path, begun: Begun) -> bool:
     """Take the pin out of a project: its files are as they were, or, where they were edited since, without our part.
 
-    A lock that was made again since stays: the project's tool makes it anew from the manifest.
+    A lock that was made again since stays: the project's tool makes it anew from the manifest. A change that was cut
+    short is taken back likewise, whoever began it.
 
     Returns:
         False where there is no pin.
@@ -95,9 +154,9 @@ def take_back(directory: Path) -> bool:
     record = read_record(directory)
     if record is None:
         return False
-    begun = replace(record, stage=PinStage.UNPINNING)
-    _write(directory, begun)
-    _restore(directory, begun)
+    started = replace(record, stage=PinStage.UNPINNING)
+    _write(directory, started, begun)
+    _restore(directory, started, begun)
     return True
 
 
@@ -106,34 +165,59 @@ def is_touched(directory: Path) -> bool:
     return (directory / HOME).is_dir()
 
 
-def recover(directory: Path) -> None:
-    """Bring a change that was cut short to its end; nothing where none was."""
-    record = read_record(directory)
+def is_pinned_for(directory: Path, prefix: Path) -> bool:
+    """Whether the pin of a project is one for this environment, and the project this user's.
+
+    What an environment notes may come from anybody; so this is asked before something is changed in a project that
+    nobody named, and that the environment does not lie in.
+    """
+    try:
+        record = read_record(directory)
+        owner = (directory / RECORD).lstat().st_uid
+    except (FastinstallError, OSError):
+        return False
+    if record is None or {owner, directory.stat().st_uid} != {os.geteuid()}:
+        return False
+    return os.path.realpath(directory / record.prefix) == os.path.realpath(prefix)
+
+
+def recover(directory: Path, begun: Begun) -> None:
+    """Bring a change that was cut short to its end, where this user began it; nothing where none was.
+
+    Raises:
+        DocumentError: the record is malformed.
+        RefusedError: something of it is a link.
+    """
+    record, content = _read(directory)
+    if not begun.holds(directory, content):
+        return
     if record is None:
         if _is_abandoned(directory):
             _discard(directory)
+        begun.forget(directory)
     elif record.stage is PinStage.UNPINNING:
-        _restore(directory, record)
+        _restore(directory, record, begun)
     elif record.stage is PinStage.PINNING:
-        expected = all(_digest(_content(directory / file.name)) in (file.before, file.after) for file in record.files)
-        if expected:
-            _finish(directory, record)
-        else:
-            _restore(directory, record)
+        _finish(directory, record, begun) if _can_finish(directory, record) else _restore(directory, record, begun)
 
 
-def interruption_of(directory: Path) -> Interruption | None:
-    """A change that was cut short; None where none was, where a living run is at it, or the record cannot be read."""
+def interruption_of(directory: Path, begun: Begun) -> Interruption | None:
+    """A change that was cut short, with whether this user began it.
+
+    Returns:
+        None where none was, where a living run is at it, or the record cannot be read.
+    """
     if not is_touched(directory):
         return None
     try:
-        record = read_record(directory)
-    except DocumentError:
+        record, content = _read(directory)
+    except FastinstallError:
         return None
     cut = _is_abandoned(directory) if record is None else record.stage is not PinStage.PINNED
     if not cut or is_at_work(directory):
         return None
-    return Interruption(cut=Cut.PIN, verb="", at=record.at if record is not None else "", file=directory / RECORD)
+    kind = Cut.PIN if begun.holds(directory, content) else Cut.FOREIGN_PIN
+    return Interruption(cut=kind, verb="", at=record.at if record is not None else "", file=directory / RECORD)
 
 
 def read_record(directory: Path) -> PinRecord | None:
@@ -141,48 +225,73 @@ def read_record(directory: Path) -> PinRecord | None:
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
-        DocumentError: it is malformed, or leads out of the project; names the file and the key.
+        DocumentError: it is malformed, or names what no pin touches; names the file and the key.
+        RefusedError: what it names is a link, or no file.
     """
+    return _read(directory)[0]
+
+
+def _read(directory: Path) -> tuple[PinRecord | None, bytes | None]:
+    _refuse_links(directory, ())
     content = _content(directory / RECORD)
     if content is None:
-        return None
+        return None, None
     try:
         data = json.loads(content)
     except ValueError as error:
         raise DocumentError(directory / RECORD, "", f"not JSON: {error}") from error
     record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
-    _refuse_ways_out(directory, [file.name for file in record.files])
-    return record
+    for key, problem in foreign_names(record):
+        raise DocumentError(directory / RECORD, key, problem)
+    _refuse_links(directory, [file.name for file in record.files])
+    return record, content
 
 
-def _refuse_ways_out(directory: Path, names: Sequence[str]) -> None:
-    """A project may come from anybody: nothing outside of it is written or removed because its record says so."""
-    home = os.path.realpath(directory)
-    for index, name in enumerate(names):
-        if not name or PurePath(name).name != name or name == "..":
-            raise DocumentError(directory / RECORD, f"files[{index}].name", f"{name!r} is not the name of a file")
-    for path in (HOME, *_OURS, *names):
-        where = os.path.realpath(directory / path)
-        shared = (
-            path in names and PurePath(where).suffix == PurePath(path).suffix
-        )  # a manifest may be a link to another
-        if not where.startswith(f"{home}{os.sep}") and not shared:
-            raise DocumentError(directory / RECORD, "", f"{directory / path} leads out of the project, to {where}")
+def _refuse_links(directory: Path, names: Sequence[str]) -> None:
+    """Nothing is read or written through a link that lies in a project, nor where no file is.
+
+    Args:
+        directory: of the project.
+        names: of what is written, relative to it.
+    """
+    places = (*(f"{kept}/{name}" for name in names for kept in (_ORIGINALS, _STAGED, _READY)), *names)
+    above = (str(parent) for name in names for parent in PurePath(name).parents if parent.name)
+    trees = (HOME, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, *above)
+    for path in dict.fromkeys((*trees, RECORD, _README, *places)):
+        try:
+            mode = (directory / path).lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        expected = stat.S_ISDIR if path in trees else stat.S_ISREG
+        if not expected(mode):
+            what = "a link" if stat.S_ISLNK(mode) else f"no {'directory' if path in trees else 'file'}"
+            raise RefusedError(
+                f"{directory / path} is {what}, and a pin follows none: nothing is changed there",
+                hint=f"see who made it: ls -ld {quote(directory / path)}",
+            )
 
 
-def _finish(directory: Path, record: PinRecord) -> PinRecord:
+def _can_finish(directory: Path, record: PinRecord) -> bool:
+    """Whether every file is as it was or as it shall be, and what shall be lies ready."""
+    contents = ((file, _digest(_content(directory / file.name))) for file in record.files)
+    ready = (_digest(_content(directory / _STAGED / file.name)) == file.after for file in record.files)
+    return all(found in (file.before, file.after) for file, found in contents) and all(ready)
+
+
+def _finish(directory: Path, record: PinRecord, begun: Begun) -> PinRecord:
     for file in record.files:
         staged = _content(directory / _STAGED / file.name)
         if staged is not None:
             _replace(directory, file.name, staged)
     done = replace(record, stage=PinStage.PINNED)
-    _write(directory, done)
+    _write(directory, done, begun)
     for name in (_STAGED, _READY):
         files.discard(directory / name)
+    begun.forget(directory)
     return done
 
 
-def _restore(directory: Path, record: PinRecord) -> None:
+def _restore(directory: Path, record: PinRecord, begun: Begun) -> None:
     for index, file in enumerate(record.files):
         path = directory / file.name
         content = _without_pin(directory, record, file, is_manifest=index == 0)
@@ -192,17 +301,26 @@ def _restore(directory: Path, record: PinRecord) -> None:
             path.unlink()
             files.sync_directory(path.parent)
     _discard(directory)
+    begun.forget(directory)
 
 
 def _without_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_manifest: bool) -> bytes | None:
     now = _content(directory / file.name)
     if now is None or _digest(now) == file.before:
         return now
-    if _digest(now) == file.after:
-        return _content(directory / _ORIGINALS / file.name) if file.before else None
-    if is_manifest:
-        return withdraw(now.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
-    return now
+    original = _content(directory / _ORIGINALS / file.name)
+    if _digest(now) == file.after and _digest(original) == file.before:
+        return original
+    return _withdrawn(directory, record, now) if is_manifest else now
+
+
+def _withdrawn(directory: Path, record: PinRecord, manifest: bytes) -> bytes:
+    try:
+        return withdraw(manifest.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        problem = f"cannot be taken out of {record.files[0].name} any more: {error}"
+        hint = f"take out by hand what is marked there: grep -n fastinstall {quote(directory / record.files[0].name)}"
+        raise DocumentError(directory / RECORD, "additions", problem, hint=hint) from error
 
 
 def _is_abandoned(directory: Path) -> bool:
@@ -214,13 +332,14 @@ def _is_abandoned(directory: Path) -> bool:
 
 def _is_named(directory: Path) -> bool:
     """Whether a manifest names what lies there, so that it has to stay even without a record."""
-    contents = (_content(directory / name) for name in ("pyproject.toml", "pixi.toml"))
-    return any(HOME.encode() in content for content in contents if content is not None)
+    names = {name for each in MANIFESTS.values() for name in each}
+    manifests = (directory / name for name in names if (directory / name).is_file())
+    return any(HOME.encode() in manifest.read_bytes() for manifest in manifests)
 
 
 def _replace(directory: Path, name: str, content: bytes) -> None:
     """Put a file in place in one step; what a death leaves half-made lies in our directory."""
-    target = (directory / name).resolve()  # a link stays one
+    target = directory / name
     if _content(target) == content:
         return
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
@@ -242,6 +361,8 @@ def _discard(directory: Path) -> None:
     home = directory / HOME
     if home.is_dir() and not any(home.iterdir()):
         home.rmdir()
+    elif home.is_dir():
+        files.sync_directory(home)
     files.sync_directory(directory)
 
 
@@ -250,8 +371,11 @@ def _drafts(directory: Path) -> Iterator[Path]:
     return (path for name in (RECORD, _README) for path in (directory / HOME).glob(f".{Path(name).name}.*"))
 
 
-def _write(directory: Path, record: PinRecord) -> None:
-    files.write_text(directory / RECORD, codec.dump(codec.document("project-pin", record)))
+def _write(directory: Path, record: PinRecord, begun: Begun) -> None:
+    content = codec.dump(codec.document("project-pin", record)).encode("utf-8")
+    if record.stage is not PinStage.PINNED:
+        begun.note(directory, content)
+    files.write_bytes(directory / RECORD, content)
 
 
 def _content(path: Path) -> bytes | None:

@@ -73,6 +73,8 @@ class Cut(StrEnum):
     """A transaction that was undone or given up; some of its directories are still there."""
     PIN = "pin"
     """A change of the pin of a project."""
+    FOREIGN_PIN = "foreign-pin"
+    """The same, where nothing says that this user began it; the project may come from anybody."""
     CREATION = "creation"
     """The making of the environment itself."""
 

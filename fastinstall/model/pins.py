@@ -15,6 +15,23 @@ class Manager(StrEnum):
     PIXI = "pixi"
 
 
+MANIFESTS = {
+    Manager.UV: ("pyproject.toml",),
+    Manager.POETRY: ("pyproject.toml",),
+    Manager.PDM: ("pyproject.toml",),
+    Manager.PIXI: ("pixi.toml", "pyproject.toml"),
+}
+"""The files that people write, by the tool that reads them; the first that is there counts."""
+
+LOCKS = {
+    Manager.UV: "uv.lock",
+    Manager.POETRY: "poetry.lock",
+    Manager.PDM: "pdm.lock",
+    Manager.PIXI: "pixi.lock",
+}
+"""The file that each tool writes."""
+
+
 class PinKind(StrEnum):
     """Whose configuration holds a pin: that of the environment (`pip`, `conda`), or that of a project."""
 

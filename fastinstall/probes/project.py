@@ -6,23 +6,17 @@ from typing import Any
 
 from fastinstall.errors import UsageError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.model.pins import Manager, Project
+from fastinstall.model.pins import LOCKS, Manager, Project
 from fastinstall.system import foreign
 
 _PYPROJECT, _PIXI = "pyproject.toml", "pixi.toml"
-_LOCKS = {
-    Manager.UV: "uv.lock",
-    Manager.POETRY: "poetry.lock",
-    Manager.PDM: "pdm.lock",
-    Manager.PIXI: "pixi.lock",
-}
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     """The project that an environment belongs to.
 
     That is the one named, else the one that holds the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
-    the one that the environment notes because it is pinned there.
+    the one that the environment notes because it is pinned there, where that project says so too.
 
     Args:
         prefix: of the environment.
@@ -40,7 +34,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
                 hint=f"make its lock first ({named}/pyproject.toml): uv lock, poetry lock or pdm lock",
             )
         return project
-    for directory in (holding_directory(prefix), noted_project(prefix)):
+    for directory in (holding_directory(prefix), believed_project(prefix)):
         if directory is not None and (project := _project_in(directory)) is not None:
             return project
     return None
@@ -54,12 +48,25 @@ def holding_directory(prefix: Path) -> Path | None:
 
 
 def noted_project(prefix: Path) -> Path | None:
-    """The directory of the project that an environment is noted to be pinned in; None where none is."""
+    """The directory of the project that an environment is noted to be pinned in, as it says; None where none is."""
     try:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
         return None
     return Path(text) if text else None
+
+
+def believed_project(prefix: Path) -> Path | None:
+    """The directory that an environment notes, where a pin of this user's is there for this very environment.
+
+    The note lies in the environment, and whoever made that may have written any directory into it.
+    """
+    noted = noted_project(prefix)
+    if noted is None or not noted.is_absolute():
+        return None
+    from fastinstall.journal.project_pin import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
+
+    return noted if is_pinned_for(noted, prefix) else None
 
 
 def _project_in(directory: Path) -> Project | None:
@@ -68,7 +75,7 @@ def _project_in(directory: Path) -> Project | None:
     if not (directory / _PYPROJECT).is_file():
         return None
     tools = _tables(directory / _PYPROJECT)
-    locked = [manager for manager, lock in _LOCKS.items() if (directory / lock).is_file()]
+    locked = [manager for manager, lock in LOCKS.items() if (directory / lock).is_file()]
     candidates = locked or [manager for manager in Manager if manager.value in tools]
     if len(candidates) > 1:
         raise UsageError(
@@ -80,12 +87,12 @@ def _project_in(directory: Path) -> Project | None:
 
 def _why(candidates: list[Manager], locked: list[Manager]) -> str:
     if locked:
-        return f"{_LOCKS[candidates[0]]} and {_LOCKS[candidates[1]]} are both there"
+        return f"{LOCKS[candidates[0]]} and {LOCKS[candidates[1]]} are both there"
     return f"{_PYPROJECT} has [tool.{candidates[0]}] and [tool.{candidates[1]}], and there is no lock"
 
 
 def _project(directory: Path, manager: Manager, manifest: str) -> Project:
-    lock = directory / _LOCKS[manager]
+    lock = directory / LOCKS[manager]
     return Project(
         directory=directory, manager=manager, manifest=directory / manifest, lock=lock if lock.is_file() else None
     )

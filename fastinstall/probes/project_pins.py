@@ -3,12 +3,13 @@
 Where there is none it costs two stats and the attempt to read one file.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.parsing import json_data
-from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.pins import LOCKS, MANIFESTS, Manager, PinKind, PinState
 from fastinstall.system import foreign
 
 _RECORD = ".fastinstall/pin.json"
@@ -33,7 +34,7 @@ def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
         return None
     try:
         requirement, manager = str(record["requirement"]), PinKind(record["manager"])
-        manifest, *locks = (str(file["name"]) for file in record["files"])
+        manifest, *locks = _names(record)
         place = prefix or directory / record["prefix"]
         problems = (
             *_unfinished(record),
@@ -42,7 +43,7 @@ def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
             *(problem for lock in locks for problem in _without(directory / lock, _locked(requirement), "holds it")),
             *_other_build(place, requirement),
         )
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         return PinState(
             kind=PinKind.UV, file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",)
         )
@@ -58,7 +59,21 @@ def _directory(prefix: Path) -> Path | None:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
         return None
-    return Path(text) if text else None
+    return Path(text) if text and not _is_for_another(Path(text), prefix) else None
+
+
+def _is_for_another(directory: Path, prefix: Path) -> bool:
+    """Whether the pin of a project says that it is another environment's; a copy notes what the original did."""
+    named = (_json(directory / _RECORD) or {}).get("prefix")
+    return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
+
+
+def _names(record: dict[str, Any]) -> tuple[str, ...]:
+    """Manifest and lock, which are those of its tool; a record may come from anybody."""
+    manager, names = Manager(record["manager"]), tuple(str(file["name"]) for file in record["files"])
+    if names[0] not in MANIFESTS[manager] or names[1:] not in ((), (LOCKS[manager],)):
+        raise ValueError(names)
+    return names
 
 
 def _unfinished(record: dict[str, Any]) -> tuple[str, ...]:

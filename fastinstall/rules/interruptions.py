@@ -14,6 +14,9 @@ def told(interruption: Interruption, prefix: PurePath) -> str:
         prefix: of the environment.
     """
     command = mending_command(interruption, prefix)
+    if interruption.cut is Cut.FOREIGN_PIN:
+        what = f"{what_was(interruption)}, and is left as it is"
+        return f"{what}; if you know where it comes from, take it out: {command}"
     return f"{what_was(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
 
 
@@ -36,6 +39,8 @@ def what_was(interruption: Interruption) -> str:
             return f"making the environment{f' at {interruption.at}' if interruption.at else ''}"
         case Cut.PIN:
             return f"a change of the pin in {interruption.file.parent.parent}"
+        case Cut.FOREIGN_PIN:
+            return f"a change of the pin in {interruption.file.parent.parent} that you did not begin here is unfinished"
 
 
 def mending_command(interruption: Interruption, prefix: PurePath) -> str:
@@ -44,7 +49,14 @@ def mending_command(interruption: Interruption, prefix: PurePath) -> str:
         return f"fastinstall rollback --yes --prefix {quote(prefix)}"
     if interruption.cut is Cut.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
+    if interruption.cut is Cut.FOREIGN_PIN:
+        return unpinning_command(interruption.file.parent.parent, prefix)
     return f"{fix_command(prefix)} --yes"
+
+
+def unpinning_command(project: PurePath, prefix: PurePath) -> str:
+    """The command that takes the pin out of a project, whoever made it."""
+    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {quote(project)}"
 
 
 def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
@@ -75,5 +87,6 @@ _END = {
     Cut.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
     Cut.END: "it is finished",
     Cut.PIN: "it is brought to its end",
+    Cut.FOREIGN_PIN: "it is left as it is",
     Cut.CREATION: "it is taken as it is",
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from fastinstall.errors import RefusedError
 from fastinstall.rules import trust
 from fastinstall.rules.messages import quote
+from fastinstall.system.files import sync_directory
 
 
 @contextmanager
@@ -62,15 +63,21 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
             _refuse(place, directory, trust.objection_to_file(place, directory, person), hint)
 
 
-def make_private(directory: Path) -> Path:
+def make_private(directory: Path, *, durable: bool = False) -> Path:
     """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
+
+    Args:
+        directory: the innermost.
+        durable: also force the entry of each that was made to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
     """
     if not directory.is_dir():
         if directory.parent != directory:
-            make_private(directory.parent)
+            make_private(directory.parent, durable=durable)
         directory.mkdir(0o700, exist_ok=True)
+        if durable:
+            sync_directory(directory.parent)
     return directory
 
 

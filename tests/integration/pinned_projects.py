@@ -18,7 +18,7 @@ from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
 from fastinstall.api.project_pins import pin_project
-from fastinstall.api.session import open_session
+from fastinstall.api.session import Session, open_session
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.pins import Manager, PinState, Project
 from fastinstall.model.receipt import Receipt
@@ -64,6 +64,11 @@ class Gallery:
         return Venv(prefix=self.directory / ".venv", variables=self.variables)
 
     @property
+    def session(self) -> Session:
+        """The outside world of its commands."""
+        return open_session(self.variables)
+
+    @property
     def project(self) -> Project:
         found = project_of(self.venv.prefix)
         assert found is not None
@@ -103,7 +108,7 @@ class Gallery:
         """Pin the stack in it."""
         prefix = self.venv.prefix
         environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=self.venv.python)
-        return pin_project(open_session(self.variables), environment, self.project, self.receipt, self.wheel)
+        return pin_project(self.session, environment, self.project, self.receipt, self.wheel)
 
     def write(self, manifest: str) -> None:
         """Write its manifest, with what its tool needs to ask the local index."""

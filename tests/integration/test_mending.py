@@ -1,8 +1,11 @@
 """What a dead run left is told by those who look, and brought to its end by those who change anything."""
 
+import json
 import os
+import venv
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -20,11 +23,12 @@ from journaled import (
     swift_directory,
     write_tree,
 )
+from sandbox import Sandbox
 
 from fastinstall.api.late import late_interruptions_told
-from fastinstall.api.mending import mend, mended, notices
+from fastinstall.api.mending import Unpinning, mend, mended, notices
 from fastinstall.api.session import Session, open_session
-from fastinstall.errors import LateInterruption, RefusedError
+from fastinstall.errors import ExitCode, LateInterruption, RefusedError
 from fastinstall.journal import project_pin
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.recover import rollback
@@ -33,6 +37,7 @@ from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Event, Noted
 from fastinstall.model.pins import Manager
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.probes.project import project_of
 from fastinstall.rules.projects.record import PinRecord, PinStage
 from fastinstall.system.lock import locked
 
@@ -54,7 +59,7 @@ class Scene:
     """An environment in a project, and what is said of it."""
 
     def __init__(self, directory: Path) -> None:
-        self.project = directory / "gallery"
+        self.project, self.home = directory / "gallery", directory / "home"
         self.store = make_environment(self.project / "env")
         write_tree(self.project, MANIFEST)
         self.environment = Environment(
@@ -64,7 +69,7 @@ class Scene:
 
     @property
     def session(self) -> Session:
-        return open_session({}).listening(self._hear)
+        return open_session({"HOME": str(self.home)}).listening(self._hear)
 
     def looks(self) -> dict[str, tuple[object, ...]]:
         """The project and the environment in it; of times only those below the project itself."""
@@ -89,7 +94,7 @@ def _pin(scene: Scene, *, version: str = "") -> None:
         additions=(),
         pieces=(),
     )
-    project_pin.put(scene.project, record, {}, PINNED)
+    project_pin.put(scene.project, record, {}, PINNED, scene.session.begun_pins)
 
 
 def _set_up_with_pin(scene: Scene) -> None:
@@ -109,9 +114,9 @@ def test_a_setup_that_dies_takes_the_pin_of_its_project_with_it(scenery: Path) -
     def cut(step: int) -> bool:
         scene = Scene(scenery / str(step))
         died = dies_at(step, lambda: _set_up_with_pin(scene))
-        told = notices(scene.environment)
+        told = notices(scene.session, scene.environment)
         assert mend(scene.session, scene.environment) == bool(told)
-        assert not notices(scene.environment)
+        assert not notices(scene.session, scene.environment)
         assert bool(scene.heard) == bool(told)
         held = scene.store.read_receipt() is not None
         assert set(scene.looks()) == set((after if held else before).looks())
@@ -149,7 +154,7 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     open_transaction(scene.store).perform(swap_moves())
     where = scene.store.prefix
     sentence = f"the setup of {FIRST.at} was interrupted; to have the environment as it was before it"
-    assert notices(scene.environment) == (f"{sentence}: fastinstall rollback --yes --prefix {where}",)
+    assert notices(scene.session, scene.environment) == (f"{sentence}: fastinstall rollback --yes --prefix {where}",)
     assert mend(scene.session, scene.environment)
     assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is as it was before it"]
     assert not mend(scene.session, scene.environment)
@@ -176,8 +181,8 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
     found = set()
     for step in range(0, 40, 2):
         dies_at(step, lambda: open_transaction(scene.store))
-        if notices(scene.environment) and scene.store.unfinished() is None:
-            found.add(notices(scene.environment)[0].partition(";")[0])
+        if notices(scene.session, scene.environment) and scene.store.unfinished() is None:
+            found.add(notices(scene.session, scene.environment)[0].partition(";")[0])
             assert mend(scene.session, scene.environment)
             assert scene.heard.pop().endswith("it had changed nothing, and what it had begun is cleared away")
         else:
@@ -191,7 +196,7 @@ def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     open_transaction(scene.store).perform(swap_moves())
     before = scene.looks()
     with locked(scene.store.prefix):
-        assert notices(scene.environment) == ()
+        assert notices(scene.session, scene.environment) == ()
         assert not mend(scene.session, scene.environment)
         with pytest.raises(RefusedError, match="works on this environment"), mended(scene.session, scene.environment):
             pass
@@ -203,8 +208,8 @@ def test_a_pin_that_was_cut_short_is_told_and_finished(tmp_path: Path) -> None:
     _set_up_with_pin(scene)
     record = project_pin.read_record(scene.project)
     assert record is not None
-    project_pin._write(scene.project, replace(record, stage=PinStage.UNPINNING))
-    (notice,) = notices(scene.environment)
+    project_pin._write(scene.project, replace(record, stage=PinStage.UNPINNING), scene.session.begun_pins)
+    (notice,) = notices(scene.session, scene.environment)
     assert notice.startswith(f"a change of the pin in {scene.project} was interrupted; to finish it: ")
     assert mend(scene.session, scene.environment)
     assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is brought to its end"]
@@ -217,7 +222,7 @@ def test_a_pin_that_is_another_after_the_recovery_is_told(tmp_path: Path) -> Non
     transaction = open_transaction(scene.store, replace(FIRST, id="20261121T101500Z-0000aa"))
     write_tree(transaction.stage, {"new": "new"})
     transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/new", kept="stage/new"),))
-    project_pin.take_back(scene.project)
+    project_pin.take_back(scene.project, scene.session.begun_pins)
     _pin(scene, version="99")
     assert mend(scene.session, scene.environment)
     assert "is pinned to pillow==99, and pillow==" in scene.heard[-1]
@@ -255,3 +260,69 @@ def _interrupted_before_its_commit(store: Store) -> None:
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
         raise KeyboardInterrupt
+
+
+def _cloned(directory: Path, *, name: str, stage: str = "pinning") -> Path:
+    """A repository that brings an unfinished pin: of a link to somebody's file, or of its own manifest."""
+    project = directory / "cloned"
+    write_tree(directory, {".bashrc": "theirs\n", "pyproject.toml": "theirs\n"})
+    write_tree(project, {"pyproject.toml": "[project]\nname = 'x'\n[tool.uv]\n"})
+    if name == ".bashrc":
+        (project / name).symlink_to("../.bashrc")
+    entry = {
+        "name": name,
+        "before": sha256((project / name).read_bytes()).hexdigest(),
+        "after": sha256(b"x").hexdigest(),
+    }
+    record = {
+        "schema": "fastinstall.project-pin/1",
+        "stage": stage,
+        "at": FIRST.at,
+        "tool_version": "0.1.0",
+        "prefix": ".venv",
+        "manager": "uv",
+        "requirement": "pillow==1",
+        "payload": {},
+        "files": [entry],
+        "additions": [],
+        "pieces": [],
+    }
+    write_tree(project, {f".fastinstall/staged/{name}": "x", ".fastinstall/pin.json": json.dumps(record)})
+    return project
+
+
+@pytest.mark.parametrize("name", [".bashrc", "pyproject.toml"])
+def test_no_verb_finishes_what_a_cloned_repository_brings(sandbox: Sandbox, name: str) -> None:
+    project = _cloned(sandbox.root / "work", name=name)
+    venv.create(project / ".venv")
+    before = picture(sandbox.root / "work", times=False)
+    words = (("rollback",), ("guard", "install"), ("guard", "remove"), ("doctor", "--fix", "way-back"))
+    for verb in words:
+        done = sandbox.cli(*verb, "--yes", "--prefix", project / ".venv")
+        assert done.exit_code in (ExitCode.OK, ExitCode.REFUSED), done.text
+        assert picture(sandbox.root / "work", times=False) == before, verb
+        taking_out = f"guard remove --yes --prefix {project / '.venv'} --project {project}"
+        assert (taking_out in done.stderr) is (name == "pyproject.toml" and verb[0] != "doctor")
+    if name == "pyproject.toml":
+        done = sandbox.cli("guard", "remove", "--yes", "--prefix", project / ".venv", "--project", project)
+        assert done.exit_code == ExitCode.OK, done.text
+        assert not (project / ".fastinstall").exists()
+        assert (project / "pyproject.toml").read_text() == "[project]\nname = 'x'\n[tool.uv]\n"
+
+
+@pytest.mark.parametrize("stage", ["pinning", "unpinning", "pinned"])
+def test_a_note_in_an_environment_makes_nobody_write_in_another_project(tmp_path: Path, stage: str) -> None:
+    scene = Scene(tmp_path / "one")
+    victim = _cloned(tmp_path / "theirs", name="pyproject.toml", stage=stage)
+    with open_transaction(scene.store) as transaction:
+        transaction.perform(swap_moves())
+        transaction.add(PROJECT, f"{victim}\n")
+        transaction.commit(receipt_of(FIRST))
+    before = picture(victim)
+    assert project_of(scene.store.prefix) is None
+    mend(scene.session, scene.environment)
+    assert picture(victim) == before
+    unpinning = Unpinning(scene.session, scene.store.prefix)
+    rollback(scene.store, conclude=unpinning)
+    assert picture(victim) == before
+    assert unpinning.sentences[0].startswith(f"{victim} is not pinned by you for {scene.store.prefix}: the pin of ")

@@ -8,7 +8,7 @@ from faults.power_trial import Sample, record, try_all
 from journaled import swift_directory
 
 from fastinstall.build import cache
-from fastinstall.journal.project_pin import put, read_record, recover, take_back
+from fastinstall.journal.project_pin import Begun, put, read_record, recover, take_back
 from fastinstall.model.pins import Manager
 from fastinstall.rules.projects.additions import Items
 from fastinstall.rules.projects.edits import add
@@ -36,11 +36,11 @@ def test_a_project_is_pinned_wholly_or_not_at_all_and_can_be_unpinned(scenery: P
 
     def judge(top: Path) -> str:
         project = top / "project"
-        recover(project)
+        recover(project, _begun(top))
         found = _files(project)
         if found == PINNED:
             assert (project / WHEEL).read_bytes() == b"wheel"
-            assert take_back(project)
+            assert take_back(project, _begun(top))
             assert (_files(project), _left(project)) == (PLAIN, [])
             return "after"
         assert (found, _left(project)) == (PLAIN, [])
@@ -55,16 +55,16 @@ def test_a_project_is_unpinned_wholly_or_not_at_all(scenery: Path) -> None:
 
     def judge(top: Path) -> str:
         project = top / "project"
-        recover(project)
+        recover(project, _begun(top))
         assert _files(project) == (PINNED if read_record(project) is not None else PLAIN)
         if read_record(project) is not None:
-            assert take_back(project)
+            assert take_back(project, _begun(top))
             assert (_files(project), _left(project)) == (PLAIN, [])
             return "before"
         assert _left(project) == []
         return "after"
 
-    _trial(scenery, lambda top: take_back(top / "project"), judge)
+    _trial(scenery, lambda top: take_back(top / "project", _begun(top)), judge)
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["absent", "damaged"])
@@ -117,6 +117,14 @@ def _make_project(top: Path) -> None:
         (top / "project" / name).write_bytes(content)
 
 
+def _begun(top: Path) -> Begun:
+    """What was begun; a disk that is rebuilt elsewhere has its project elsewhere, which notes are named after."""
+    begun = Begun(directory=top / "state")
+    for note in begun.directory.glob("[!.]*") if top.name != "origin" else ():
+        note.rename(begun._note(top / "project"))
+    return begun
+
+
 def _pin(top: Path) -> None:
     wheel = top / "a.whl"
     wheel.write_bytes(b"wheel")
@@ -132,7 +140,7 @@ def _pin(top: Path) -> None:
         additions=(ADDITION,),
         pieces=EDITED.pieces,
     )
-    put(top / "project", record, {WHEEL: wheel}, PINNED)
+    put(top / "project", record, {WHEEL: wheel}, PINNED, _begun(top))
 
 
 def _store(top: Path) -> None:

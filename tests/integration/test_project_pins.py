@@ -46,16 +46,16 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
     pinned = gallery.manifest.read_text()
     shutil.copytree(gallery.directory / ".fastinstall", gallery.directory / "saved")
     gallery.manifest.write_text(pinned.replace('"frame>=1"', '"frame>=1", "easel"'))
-    assert unpin_project(gallery.project)
+    assert unpin_project(gallery.session, gallery.project)
     assert gallery.manifest.read_text() == manifest.replace('"frame>=1"', '"frame>=1", "easel"')
 
     gallery.manifest.write_text(pinned)
     (gallery.directory / "saved").rename(gallery.directory / ".fastinstall")
-    assert unpin_project(gallery.project)
+    assert unpin_project(gallery.session, gallery.project)
     shutil.rmtree(gallery.venv.prefix)
     after = tree_hash(gallery.directory)
     assert after == {path: content for path, content in before.items() if not path.startswith(".venv")}
-    assert not unpin_project(gallery.project)
+    assert not unpin_project(gallery.session, gallery.project)
 
 
 def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) -> None:
@@ -67,7 +67,7 @@ def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) 
         assert done.exit_code == 0, done.text
         assert gallery.installed == f"# {OURS}\n", words
 
-    assert project_pin(gallery.project) == state
+    assert project_pin(gallery.session, gallery.project) == state
     refused = gallery.tool("add", f"pillow=={STOCK}")
     assert refused.exit_code == 1
     assert f"pillow=={STOCK}" in refused.stderr
@@ -192,7 +192,7 @@ def test_a_pinned_project_can_be_moved(made: Galleries) -> None:
 
     assert made_anew.exit_code == 0, made_anew.text
     assert moved.installed == f"# {OURS}\n"
-    assert project_pin(moved.project) is not None
+    assert project_pin(moved.session, moved.project) is not None
 
 
 def test_another_build_takes_the_place_of_the_one_that_is_pinned(made: Galleries) -> None:
@@ -207,5 +207,5 @@ def test_another_build_takes_the_place_of_the_one_that_is_pinned(made: Galleries
     assert state.requirement == f"pillow=={OURS}.v3"
     assert gallery.manifest.read_text().count("find-links") == 1
     assert [wheel.name for wheel in (gallery.directory / ".fastinstall" / "wheels").iterdir()] == [other.wheel.name]
-    assert unpin_project(gallery.project)
+    assert unpin_project(gallery.session, gallery.project)
     assert gallery.manifest.read_bytes() == before

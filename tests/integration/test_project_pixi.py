@@ -11,7 +11,7 @@ from conda_packages import CondaPackage, index_channel
 from sandbox import tree_hash
 
 from fastinstall.api.project_pins import pin_project, project_pin, unpin_project
-from fastinstall.api.session import open_session
+from fastinstall.api.session import Session, open_session
 from fastinstall.errors import RefusedError
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.pins import PinKind, PinState, Project
@@ -60,9 +60,13 @@ def _project(prefix: Path) -> Project:
     return project
 
 
+def _session(prefix: Path) -> Session:
+    return open_session({"HOME": str(prefix.parents[3] / "home")})
+
+
 def _pin(prefix: Path, receipt: Receipt) -> PinState:
     environment = Environment(prefix=prefix, kind=EnvironmentKind.CONDA, python=prefix / "bin" / "python")
-    return pin_project(open_session({}), environment, _project(prefix), receipt, prefix / "none.whl")
+    return pin_project(_session(prefix), environment, _project(prefix), receipt, prefix / "none.whl")
 
 
 def _solved(workspace: Path) -> dict[str, str]:
@@ -88,8 +92,8 @@ def test_a_pinned_workspace_asks_for_our_build_and_an_unpinned_one_is_as_before(
 
     assert (state.kind, state.file, state.problems) == (PinKind.PIXI, workspace / "pixi.toml", ())
     assert _solved(workspace) == {"pillow": "12.1.1 simd_v3_py311_0", "frame": "1 0"}
-    assert project_pin(_project(prefix)) == state
-    assert unpin_project(_project(prefix))
+    assert project_pin(_session(prefix), _project(prefix)) == state
+    assert unpin_project(_session(prefix), _project(prefix))
     assert tree_hash(workspace) == before
 
 

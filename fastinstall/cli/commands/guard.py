@@ -44,11 +44,15 @@ def _run(arguments: Namespace, context: Context) -> int:
     from fastinstall.api.guarding import guards_of, install_guard, remove_guard  # noqa: PLC0415 (not for check)
     from fastinstall.api.late import done_already  # noqa: PLC0415 (likewise)
     from fastinstall.api.target import find  # noqa: PLC0415 (likewise)
-    from fastinstall.cli.common import look_at, progress_for, session_of, target_of  # noqa: PLC0415 (likewise)
+    from fastinstall.cli import common  # noqa: PLC0415 (likewise)
 
-    session = session_of(context).listening(progress_for(context))
+    session = common.session_of(context).listening(common.progress_for(context))
     changes = arguments.action in _QUESTIONS
-    environment = find(session, target_of(arguments)) if changes else look_at(session, arguments, context)
+    if changes:
+        environment = find(session, common.target_of(arguments))
+        common.mend_or_tell(session, environment, arguments, context)
+    else:
+        environment = common.look_at(session, arguments, context)
     _consent(arguments, context, str(environment.prefix))
     project = Path(arguments.project).expanduser() if arguments.project else None
     if arguments.action == "install":

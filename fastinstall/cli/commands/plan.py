@@ -27,7 +27,7 @@ def run(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     made = plan(session, target_of(arguments), wish_of(arguments, context))
     if Path(made.environment.prefix).is_dir():
-        tell_interruptions(made.environment, context)
+        tell_interruptions(session, made.environment, context)
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)

@@ -3,6 +3,7 @@
 from argparse import Namespace
 
 from fastinstall.api.late import done_already
+from fastinstall.api.mending import left_alone
 from fastinstall.api.session import Session
 from fastinstall.api.target import find
 from fastinstall.api.undo import Forgettable, forget_in, forgettable_in, history, undo
@@ -34,6 +35,8 @@ def run(arguments: Namespace, context: Context) -> int:
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
     agree(_question(environment, arguments.to), arguments, context.console, command)
+    for notice in left_alone(session, environment):
+        context.console.complain(f"warning: {notice}")
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
     with done_already(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)

@@ -42,7 +42,7 @@ def run(arguments: Namespace, context: Context) -> int:
         agreed = plan(session, target, wish)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
-                tell_interruptions(agreed.environment, context)
+                tell_interruptions(session, agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
     with _keeping_answers(agreed, arguments, context), foretelling(session, agreed) as telling:

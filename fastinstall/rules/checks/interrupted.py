@@ -47,12 +47,17 @@ def _ours(context: CheckContext) -> Iterator[Finding]:
     prefix = context.facts.environment.prefix
     for each in context.facts.past.interruptions:
         say = _SAY.warning if each.cut in (Cut.BEGINNING, Cut.END) else _SAY.error
+        foreign = each.cut is Cut.FOREIGN_PIN
+        what = f"{what_was(each)}" if foreign else f"{what_was(each)} neither finished nor was undone"
         yield say(
-            f"fastinstall itself was interrupted: {what_was(each)} neither finished nor was undone",
+            f"fastinstall itself was interrupted: {what}",
             evidence=(str(each.file),),
             expected="whatever fastinstall begins is finished or undone",
             observed=each.id or str(each.cut),
-            remedy=Remedy(text="finish or undo it", command=mending_command(each, prefix)),
+            remedy=Remedy(
+                text="take it out, if you know where it comes from" if foreign else "finish or undo it",
+                command=mending_command(each, prefix),
+            ),
             verify=show_text(each.file),
         )
 

@@ -1,11 +1,14 @@
 """What is on record of a project's pin, in `.fastinstall/pin.json`. A value."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import Manager
+from fastinstall.model.pins import LOCKS, MANIFESTS, Manager
 from fastinstall.rules.projects.additions import Addition
+from fastinstall.rules.projects.build import WHEELS
+from fastinstall.rules.projects.pixi import CHANNEL
 
 HOME = ".fastinstall"
 """Where a pinned project keeps what is ours, relative to its directory."""
@@ -63,3 +66,18 @@ class PinRecord:
     files: tuple[PinnedFile, ...]
     additions: tuple[Addition, ...]
     pieces: tuple[str, ...]
+
+
+def foreign_names(record: PinRecord) -> Iterator[tuple[str, str]]:
+    """What a record names that no pin of ours touches, as dotted key and problem.
+
+    A project may come from anybody, and its record with it: of the files beside it we write the manifest and the lock
+    of its tool alone, and of the payload only what lies in our own directory there.
+    """
+    manifests, lock = MANIFESTS[record.manager], LOCKS[record.manager]
+    for index, file in enumerate(record.files):
+        if file.name not in (manifests if index == 0 else (lock,)) or index > 1:
+            yield f"files[{index}].name", f"{file.name!r} is neither manifest nor lock of {record.manager}"
+    for name in record.payload:
+        if not name.startswith((f"{WHEELS}/", f"{CHANNEL}/")) or ".." in PurePath(name).parts:
+            yield "payload", f"{name!r} does not lie in {WHEELS} or {CHANNEL}"

@@ -65,6 +65,9 @@ def test_a_pin_of_an_environment_elsewhere_is_found(prefix: Path, tmp_path: Path
     (other / "share" / "fastinstall").mkdir(parents=True)
     (other / "share" / "fastinstall" / "project").write_text(f"{prefix.parent}\n")
 
+    assert observe_project_pin(other) == ()  # which a copy notes as well
+    _write(prefix.parent, prefix=str(other))
+
     assert observe_project_pin(other) == observe_project_pin(prefix)
 
 
@@ -88,4 +91,10 @@ def test_each_thing_that_is_wrong_is_told(prefix: Path) -> None:
 def test_a_record_that_cannot_be_read_is_a_problem(prefix: Path, content: str) -> None:
     (prefix.parent / ".fastinstall" / "pin.json").write_text(content)
 
+    assert _problems(prefix) == (".fastinstall/pin.json cannot be read",)
+
+
+@pytest.mark.parametrize("name", ["../../etc/shadow", "/dev/zero", ".bashrc", "poetry.lock"])
+def test_no_file_is_read_that_a_record_of_others_names(prefix: Path, name: str) -> None:
+    _write(prefix.parent, files=[{"name": "pyproject.toml"}, {"name": name}])
     assert _problems(prefix) == (".fastinstall/pin.json cannot be read",)
