@@ -9,7 +9,8 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.receipts import read_receipt
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.receipt import Receipt
-from fastinstall.rules.swaps import PROVIDERS, Core, Standing
+from fastinstall.rules.conda_stack import PROVIDERS
+from fastinstall.rules.swaps import Core, Standing
 from fastinstall.system.files import sha256
 
 _SECOND = 10**9

@@ -21,7 +21,9 @@ from fastinstall.model.receipt import SpeedTable
 from fastinstall.rules.bench_advice import advice_for
 from fastinstall.rules.bench_advice_ways import Surroundings
 from fastinstall.rules.bottleneck import verdict_of
+from fastinstall.rules.conda_dependants import dependants_of
 from fastinstall.rules.messages import listing
+from fastinstall.rules.upgrading import requirement
 from fastinstall.system import files
 
 
@@ -128,6 +130,7 @@ def _surroundings(scene: Scene) -> Surroundings:
         | {each.name: each.brings for each in all_kinds()},
         caveats={each.name: each.caveat for each in all_kinds()},
         finished=frozenset(each.name for each in all_kinds() if each.decoded),
+        pillow=requirement("pillow", dependants_of(scene.facts)),
         has_pip=any(each.name == "pip" for each in scene.facts.distributions),
         has_gpu=scene.facts.gpu is not None and scene.facts.gpu.usable,
     )

@@ -73,8 +73,9 @@ def export(session: Session, target: Target, wish: Wish, form: Form) -> Export:
     minor = _minor_of(session, target)
     refuse_python(minor, form)
     releases = _releases(session, recipe, wish, minor)
-    choice = newest_fitting(releases, recipe, foreign_python(minor), (), wish)
-    hazards = version_hazards(recipe, Stack(directory=None), choice.version)
+    interpreter = foreign_python(minor)
+    choice = newest_fitting(releases, recipe, interpreter, (), wish)
+    hazards = version_hazards(recipe, Stack(directory=None), choice.version, interpreter)
     refuse_risks(weighed(hazards, wish.allow), wish)
     carried = _carried(recipe, wish, choice)
     return Export(

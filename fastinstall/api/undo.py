@@ -20,6 +20,7 @@ from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.rules.conda_unmet import unmet_sentences
 from fastinstall.rules.holdings import in_words
 from fastinstall.rules.messages import quote
+from fastinstall.rules.numbering import base_version
 from fastinstall.system import signals
 
 
@@ -158,14 +159,15 @@ def _chosen(store: Store, to: str | None) -> tuple[str, ...]:
 
 def _way_back_gone(store: Store, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
     where, python = quote(store.prefix), quote(receipt.environment.python)
+    stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
     since = f"fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
     later = (f"what was done since can be undone: {since}",) if since else ()
     return RefusedError(
         f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
         f"gone: {store.directory(receipt.id)} is not there{replaced}",
-        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall pillow; then have the guards "
-        f"and the record go: fastinstall guard accept --prefix {where}",
+        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall --no-deps {stock}; "
+        f"then have the guards and the record go: fastinstall guard accept --prefix {where}",
         details=("the stack itself is whole, and doctor --fix and setup work as before", *later),
     )
 

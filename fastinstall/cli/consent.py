@@ -11,7 +11,6 @@ from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError
 from fastinstall.model.plan import Hazard, Plan
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.model.wish import Risk, Wish
 from fastinstall.rules.messages import quote
 
 _DECLINED = "declined; nothing was changed"
@@ -64,7 +63,9 @@ def refuse_unaccepted(plan: Plan) -> None:
         allow = ",".join([*plan.wish.allow, *(hazard.risk for hazard in risks)])
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=_way_out(plan, risks, f"accept it by name: --allow {allow}"),
+            hint="; or ".join(
+                (*(hazard.instead for hazard in risks if hazard.instead), f"accept it by name: --allow {allow}")
+            ),
             details=_first(tuple(item for hazard in risks for item in hazard.items)),
         )
 
@@ -101,15 +102,6 @@ def equivalent_command(plan: Plan, *, yes: bool = True) -> str:
         target = ["--prefix", str(plan.environment.prefix)]
     words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *as_flags(plan.wish)]
     return " ".join(quote(word) for word in words)
-
-
-def _way_out(plan: Plan, risks: tuple[Hazard, ...], by_name: str) -> str:
-    """A recipe without the vulnerability is better than accepting it."""
-    usual = Wish().recipe
-    vulnerable = any(hazard.risk is Risk.VULNERABLE for hazard in risks)
-    return (
-        f"take today's Pillow: --recipe {usual}; or {by_name}" if vulnerable and plan.wish.recipe != usual else by_name
-    )
 
 
 def _first(items: tuple[str, ...]) -> tuple[str, ...]:

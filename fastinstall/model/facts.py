@@ -116,10 +116,17 @@ class Dependant:
     Attributes:
         name: the distribution that requires it.
         requirement: its requirement, as written in its metadata ("pillow>=8.3.2").
+        version: of the distribution that requires it; empty if unknown.
     """
 
     name: str
     requirement: str
+    version: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """For people: "gradio 5.49.1 requires pillow<13"."""
+        return f"{f'{self.name} {self.version}'.strip()} requires {self.requirement}"
 
 
 @immutable

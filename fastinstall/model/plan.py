@@ -23,12 +23,14 @@ class Hazard:
         summary: what it means here, in one sentence.
         items: the particulars (advisories that come back, features that go).
         allowed: whether the wish allows it.
+        instead: what to do rather than allow it; empty where nothing is known.
     """
 
     risk: Risk
     summary: str
     items: tuple[str, ...] = ()
     allowed: bool = False
+    instead: str = ""
 
 
 @immutable

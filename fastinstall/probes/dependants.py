@@ -27,7 +27,7 @@ def observe_dependants(
     pattern = _pattern(replaces)
     others = [distribution for distribution in distributions if distribution.name not in replaces]
     return tuple(
-        Dependant(name=distribution.name, requirement=applicable)
+        Dependant(name=distribution.name, requirement=applicable, version=distribution.version)
         for distribution in others
         for requirement in _requirements(Path(interpreter.site_packages) / distribution.metadata, pattern)
         if (applicable := _applicable(requirement, interpreter))

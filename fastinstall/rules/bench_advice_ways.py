@@ -22,6 +22,7 @@ class Surroundings:
         requirements: what a way of loading needs installed, by its name.
         caveats: what has to be known before a store is chosen, by its name.
         finished: names of the stores that hold arrays, resized and cut once and for all.
+        pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
         has_pip: whether the environment has a pip of its own.
         has_gpu: whether training can use a GPU of NVIDIA's.
     """
@@ -31,6 +32,7 @@ class Surroundings:
     requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     caveats: Mapping[str, str] = field(default_factory=dict)
     finished: frozenset[str] = frozenset()
+    pillow: str = "pillow"
     has_pip: bool = True
     has_gpu: bool = False
 
@@ -92,9 +94,11 @@ def _stack(result: CandidateResult, ground: Ground) -> Iterator[Way]:
 
 
 def _newest_pillow(ground: Ground) -> str:
+    wanted = ground.surroundings.pillow
     if ground.environment.kind is EnvironmentKind.CONDA:
-        return f"conda update --prefix {quote(ground.environment.prefix)} pillow"
-    return _installed(ground, "--upgrade", "pillow")
+        verb = "update" if wanted == "pillow" else "install"
+        return f"conda {verb} --prefix {quote(ground.environment.prefix)} {quote(wanted)}"
+    return _installed(ground, "--upgrade", wanted)
 
 
 def _installed(ground: Ground, *words: str) -> str:

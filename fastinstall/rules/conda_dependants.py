@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable
 
 from fastinstall.model.conda import Conda
-from fastinstall.model.facts import Dependant
-from fastinstall.rules.conda_stack import is_ours
+from fastinstall.model.facts import Dependant, Facts
+from fastinstall.rules.conda_stack import PROVIDERS, is_ours
 
 PINS = "conda-meta/pinned"
 """Relative to the prefix: match specs that conda's solvers keep to."""
@@ -32,14 +32,14 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
     Returns:
         One for each spec that says something of the version, each pin as a dependant of the name of its file.
     """
-    found = [(PINS, spec) for spec in conda.pins]
+    found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:
         if not is_ours(package) and package.name not in names:
-            found += [(package.name, spec) for spec in (*package.depends, *package.constrains)]
-    asked = ((name, *version_asked(spec)) for name, spec in found)
+            found += [(package.name, package.version, spec) for spec in (*package.depends, *package.constrains)]
+    asked = ((name, version, *version_asked(spec)) for name, version, spec in found)
     return tuple(
-        Dependant(name=name, requirement=f"{wanted}{specifier}")
-        for name, wanted, specifier in dict.fromkeys(asked)
+        Dependant(name=name, requirement=f"{wanted}{specifier}", version=version)
+        for name, version, wanted, specifier in dict.fromkeys(asked)
         if wanted in names and specifier
     )
 
@@ -51,6 +51,13 @@ def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> t
         asked = frozenset(re.split(r"(?=[<>=!~])(?<![<>=!~])|,", each.requirement.replace(" ", "")))
         found.setdefault((each.name, asked), each)
     return tuple(found.values())
+
+
+def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
+    """Whatever is installed in an environment and takes some versions of Pillow only."""
+    if facts.conda is None:
+        return facts.stack.dependants
+    return all_dependants(facts.stack.dependants, conda_dependants(facts.conda, PROVIDERS))
 
 
 def build_asked(spec: str) -> tuple[str, str]:

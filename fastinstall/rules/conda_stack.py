@@ -24,7 +24,8 @@ GUARD_VERSION = "1"
 CHANNEL = "share/fastinstall/channel"
 """The channel inside an environment, relative to its prefix."""
 
-_PROVIDERS = ("pillow", "pillow-simd", "pil")
+PROVIDERS = ("pillow", "pillow-simd", "pil")
+"""Names of the packages that provide PIL."""
 _NEVER = "<0.0.0a"
 _LABEL = "simd"
 _OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
@@ -66,7 +67,7 @@ def planned_stack(
         subdir="linux-64",
         channel=_channel(facts.environment.prefix),
         depends=depends,
-        constrains=tuple(f"{name} {_NEVER}" for name in _PROVIDERS if name != build.distribution),
+        constrains=tuple(f"{name} {_NEVER}" for name in PROVIDERS if name != build.distribution),
     )
 
 
@@ -92,7 +93,7 @@ def planned_guard(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] 
 
 def is_ours(package: CondaPackage) -> bool:
     """Whether a package is one that fastinstall makes: the stack or its guard."""
-    return package.name == GUARD or (package.name in _PROVIDERS and _OURS.fullmatch(package.build) is not None)
+    return package.name == GUARD or (package.name in PROVIDERS and _OURS.fullmatch(package.build) is not None)
 
 
 def preference(levels: tuple[str, ...]) -> int:

@@ -4,24 +4,39 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from fastinstall.model.advisory import Advisory
-from fastinstall.model.facts import Stack
+from fastinstall.model.facts import Interpreter, Stack
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import Risk
+from fastinstall.model.wish import Risk, Wish
 from fastinstall.rules.advisories import applicable, coming_back, count_by_severity, critical
 from fastinstall.rules.numbering import base_version, parsed
+from fastinstall.rules.upgrading import instead_of_risk, outlook
 
 
-def version_hazards(recipe: Recipe, stack: Stack, version: str) -> tuple[Hazard, ...]:
-    """What is risky about putting a version into a target: it may be older, or known to be vulnerable.
+def version_hazards(recipe: Recipe, stack: Stack, version: str, interpreter: Interpreter) -> tuple[Hazard, ...]:
+    """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
 
     Args:
         recipe: whose advisories count.
         stack: what is in place.
         version: of the source.
+        interpreter: the target's Python.
     """
-    found = (_downgrade(recipe, stack, version), vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe)))
+    found = [_downgrade(recipe, stack, version)]
+    vulnerable = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    if vulnerable is not None and not _as_installed(recipe, stack, version):
+        grave = critical(recipe.advisories, version, kernels=_has_kernels(recipe))
+        view = outlook(grave, version, interpreter, stack.dependants)
+        found.append(replace(vulnerable, instead=instead_of_risk(view, recipe.name, Wish().recipe)))
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def installed_already(recipe: Recipe, stack: Stack, version: str) -> tuple[str, ...]:
+    """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
+    hazard = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    if hazard is None or not _as_installed(recipe, stack, version):
+        return ()
+    return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
 
 
 def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
@@ -60,6 +75,18 @@ def known_against(recipe: Recipe, version: str) -> tuple[str, ...]:
         return ()
     what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_counted(known)})"
     return (f"{what}: fastinstall recipes show {recipe.name}",)
+
+
+def _as_installed(recipe: Recipe, stack: Stack, version: str) -> bool:
+    """Whether no more critical advisories concern a version than what is in place."""
+    if stack.version is None:
+        return False
+    kernels = stack.core is not None and bool(stack.core.simd_symbols)
+    try:
+        present = critical(recipe.advisories, stack.version, kernels=kernels)
+    except ValueError:
+        return False
+    return len(critical(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
 
 
 def _downgrade(recipe: Recipe, stack: Stack, version: str) -> Hazard | None:

@@ -12,6 +12,7 @@ from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Distribution, Facts, Owner
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
+from fastinstall.rules.conda_dependants import dependants_of
 from fastinstall.rules.conda_specs import name_of
 from fastinstall.rules.numbering import base_version, parsed
 from fastinstall.rules.obstacles import forbidding
@@ -47,6 +48,7 @@ class Intent:
         asked: whether it was asked for by name.
         order: whether it is earlier or later than ours.
         unmet: requirements of installed distributions that ours does not meet ("imageio requires pillow>=14").
+        broken: such that it does not meet itself.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Intent:
     asked: Asked
     order: Order
     unmet: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -88,13 +91,15 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
         there, ours = base_version(arrival.version), base_version(receipt.source_version)
     except ValueError:
         return None
+    broken = _not_met(facts, there)
     return Intent(
         name=arrival.name,
         version=there,
         tool=arrival.tool,
         asked=arrival.asked,
         order=_order(there, ours),
-        unmet=_unmet(facts, there, ours),
+        unmet=tuple(reason for reason in _not_met(facts, ours) if reason not in broken),
+        broken=broken,
     )
 
 
@@ -133,12 +138,10 @@ def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
     return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=asked(found))
 
 
-def _unmet(facts: Facts, there: str, ours: str) -> tuple[str, ...]:
-    """What ours does not meet, and what is in place does."""
-    interpreter, dependants = facts.interpreter, facts.stack.dependants
-    neither = {obstacle.reason for obstacle in forbidding(there, interpreter, dependants)}
-    missed = dict.fromkeys(obstacle.reason for obstacle in forbidding(ours, interpreter, dependants))
-    return tuple(reason for reason in missed if reason not in neither)
+def _not_met(facts: Facts, version: str) -> tuple[str, ...]:
+    """What is required of Pillow, by conda's packages too, and a version does not meet."""
+    found = forbidding(version, facts.interpreter, dependants_of(facts))
+    return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
 
 def _order(there: str, ours: str) -> Order:

@@ -46,7 +46,7 @@ def obstacles(
 def forbidding(version: str, interpreter: Interpreter, dependants: Sequence[Dependant]) -> tuple[Obstacle, ...]:
     """The installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
     return tuple(
-        Obstacle(dependant=each.name, reason=f"{each.name} requires {each.requirement}")
+        Obstacle(dependant=each.name, reason=each.sentence)
         for each in dependants
         if _forbids(each.requirement, version, interpreter)
     )

@@ -16,7 +16,7 @@ from fastinstall.rules.conda_view import as_conda_has_it
 from fastinstall.rules.decision import Decision, decide
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.guard_plan import guard_plan
-from fastinstall.rules.hazards import known_against, version_hazards, weighed
+from fastinstall.rules.hazards import installed_already, known_against, version_hazards, weighed
 from fastinstall.rules.messages import listing
 from fastinstall.rules.pip_steps import PipPart, pip_part
 from fastinstall.rules.project_step import project_part
@@ -175,7 +175,8 @@ def _skipped(decision: Decision) -> tuple[Skipped, ...]:
 def _hazards(decision: Decision) -> tuple[Hazard, ...]:
     """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
     situation = decision.situation
-    of_version = version_hazards(situation.recipe, situation.facts.stack, decision.choice.version)
+    facts = situation.facts
+    of_version = version_hazards(situation.recipe, facts.stack, decision.choice.version, facts.interpreter)
     again = (*of_version, *((decision.levels.hazard,) if decision.levels.hazard else ()))
     known = tuple(hazard.risk for hazard in again) if situation.restoring else ()
     found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
@@ -183,5 +184,7 @@ def _hazards(decision: Decision) -> tuple[Hazard, ...]:
 
 
 def _warnings(decision: Decision) -> tuple[str, ...]:
-    caution = (decision.choice.caution,) if decision.choice.caution else ()
-    return (*known_against(decision.situation.recipe, decision.choice.version), *caution)
+    recipe, stack, choice = decision.situation.recipe, decision.situation.facts.stack, decision.choice
+    caution = (choice.caution,) if choice.caution else ()
+    vulnerable = installed_already(recipe, stack, choice.version)
+    return (*vulnerable, *known_against(recipe, choice.version), *caution)

@@ -72,6 +72,9 @@ def with_word_of(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Re
     """
     if intent is None or intent.order is not Order.EARLIER or intent.asked is not Asked.BY_NAME:
         return plan
+    if intent.broken:
+        warning = f"{intent.story}; {receipt.version} comes back, because {listing(intent.broken)}"
+        return replace(plan, warnings=(warning, *plan.warnings))
     risks = [Risk.DOWNGRADE]
     if vulnerable_hazard(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None:
         risks.append(Risk.VULNERABLE)

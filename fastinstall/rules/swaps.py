@@ -10,11 +10,9 @@ from pathlib import PurePath
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.conda_specs import bounds_of, name_of
-from fastinstall.rules.conda_stack import GUARD, is_ours
+from fastinstall.rules.conda_stack import GUARD, PROVIDERS, is_ours
 from fastinstall.rules.messages import listing, quote
 
-PROVIDERS = ("pillow", "pillow-simd", "pil")
-"""Names of the packages that provide PIL."""
 _SHOWN = 3
 
 

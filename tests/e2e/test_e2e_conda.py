@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel, local_channel
+from conda_channel import CondaChannel, local_channel, tool
 from conda_environments import NewEnvironment, builds, classic_recipe, simd_wheel
 from conda_packages import CondaPackage
 from real_conda import RealConda
 from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
+
+from fastinstall.api.repair import plan_repair
+from fastinstall.api.session import open_session
+from fastinstall.api.target import Target, find
+from fastinstall.model.wish import Wish
 
 pytest_plugins = ("conda_fixtures",)
 
@@ -138,6 +143,20 @@ def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channe
     assert repaired.exit_code == 0, repaired.text
     assert place.pillow == ours
     assert place.cli("doctor").exit_code == 0
+    _is_kept_where_it_was_forced(place, channel)
+
+
+def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
+    """The repair that the hints name is planned for the version that an installed package requires."""
+    forcing = local_channel(place.sandbox.root / "forcing", tool("keeper", "1.0", "pillow 12.1.1"))
+    place.conda.configured(forcing, channel.url)
+    for words in (("remove", "--force", "fastinstall-guard"), ("install", "keeper")):
+        done = place.conda_does(*words)
+        assert done.exit_code == 0, done.text
+    session = open_session(place.sandbox.variables(place.conda.variables))
+    planned = plan_repair(session, find(session, Target(prefix=place.prefix)), Wish())
+    assert (planned.wish.version, planned.hazards) == ("12.1.1", ())
+    assert "keeper 1.0 requires pillow==12.1.1" in planned.warnings[0]
 
 
 @pytest.mark.parametrize("engine", ENGINES if ALL else ENGINES[1:])

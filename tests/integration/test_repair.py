@@ -152,6 +152,26 @@ def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environmen
     assert len(Store(venv.prefix).transactions()) == 2
 
 
+def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to_be_repaired(
+    environments: Environments,
+) -> None:
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    metadata = venv.site_packages / "gradio-5.49.1.dist-info"
+    metadata.mkdir()
+    text = f"Metadata-Version: 2.1\nName: gradio\nVersion: 5.49.1\nRequires-Dist: pillow=={OTHER_VERSION}\n"
+    (metadata / "METADATA").write_text(text)
+    assert venv.pip("install", "--quiet", "--no-deps", f"pillow=={OTHER_VERSION}").exit_code == 0
+
+    session = open_session(sandbox.variables())
+    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
+    assert (planned.wish.version, planned.hazards) == (OTHER_VERSION, ())
+    assert "which is in place" in planned.warnings[1]
+
+    (told,) = (each for each in examined(sandbox, "--prefix", venv.prefix) if "affect Pillow" in each["message"])
+    assert told["remedy"]["command"] == f"fastinstall guard accept --prefix {venv.prefix}"
+    assert told["remedy"]["text"].startswith(f"gradio 5.49.1 requires pillow=={OTHER_VERSION}, which keeps Pillow ")
+
+
 def test_pip_tells_what_was_asked_for_by_its_name_and_uv_does_not(sandbox: Sandbox) -> None:
     venv, wheel = sandbox.venv(running(), pip=False), make_wheel(sandbox.root, "13.0.0")
     requirements = sandbox.root / "requirements.txt"

@@ -6,6 +6,8 @@ from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Remedy
 from fastinstall.rules.checks._context import CheckContext
+from fastinstall.rules.conda_dependants import dependants_of
+from fastinstall.rules.upgrading import requirement
 
 _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
@@ -49,32 +51,32 @@ def may_be_changed(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.VENV and not protected
 
 
-def stock(context: CheckContext, *, upgrade: bool = False) -> Remedy:
-    """Stock Pillow, again or a later one, by whoever manages this environment."""
+def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
+    """Stock Pillow, again or a later one, by whoever manages this environment, and as its distributions allow.
+
+    Args:
+        context: what is examined.
+        upgrade: whether a later one is meant.
+        least: the version that is meant at least; empty for any.
+    """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return Remedy(text=text, command=_conda(facts, upgrade=upgrade))
+        return Remedy(text=text, command=_conda(facts, upgrade=upgrade, least=least))
     if facts.interpreter.externally_managed is not None:
         return Remedy(text=f"{text}, with the operating system's package manager")
-    python = str(facts.environment.python)
+    python, wanted = str(facts.environment.python), requirement("pillow", dependants_of(facts))
     if facts.interpreter.pip_version is None:
-        return Remedy(text=text, command=shlex.join(_uv(python, upgrade=upgrade)))
-    return Remedy(text=text, command=shlex.join(_pip(python, upgrade=upgrade)))
+        how = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
+        return Remedy(text=text, command=shlex.join(("uv", "pip", "install", "--python", python, *how, wanted)))
+    again = "--upgrade" if upgrade else "--force-reinstall"
+    return Remedy(text=text, command=shlex.join((python, "-m", "pip", "install", again, "--no-deps", wanted)))
 
 
-def _conda(facts: Facts, *, upgrade: bool) -> str:
+def _conda(facts: Facts, *, upgrade: bool, least: str) -> str:
+    """Conda's solver keeps to what conda's packages require; what pip has installed it does not see."""
     from fastinstall.rules.conda_names import conda_command  # noqa: PLC0415 (only in conda environments)
 
+    wanted = requirement("pillow", dependants_of(facts), least)
     if upgrade:
-        return conda_command(facts, "update", "pillow")
-    return conda_command(facts, "install", "--force-reinstall", "--no-deps", "pillow")
-
-
-def _pip(python: str, *, upgrade: bool) -> tuple[str, ...]:
-    how = "--upgrade" if upgrade else "--force-reinstall"
-    return (python, "-m", "pip", "install", how, "--no-deps", "pillow")
-
-
-def _uv(python: str, *, upgrade: bool) -> tuple[str, ...]:
-    how = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
-    return ("uv", "pip", "install", "--python", python, *how, "pillow")
+        return conda_command(facts, "update" if wanted == "pillow" else "install", wanted)
+    return conda_command(facts, "install", "--force-reinstall", "--no-deps", wanted)

@@ -22,12 +22,14 @@ releases after the one that it follows, and a scanner that looks for `pillow` pa
 How to fix it:
 Set up the newest Pillow, with the kernels merged in; or go back to stock Pillow of the newest version. To stay with an
 older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
-Where the stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
+Where a distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the
+stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
 remove` takes it away.
 """
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 from fastinstall.model.advisory import Advisory, Severity
@@ -41,6 +43,8 @@ from fastinstall.rules.checks._remedies import command, setup, stock
 from fastinstall.rules.checks._stack import is_of_the_system, readable_core
 from fastinstall.rules.checks._verify import FEATURES, VERSION, run_python
 from fastinstall.rules.checks._voice import Details, Voice
+from fastinstall.rules.conda_dependants import dependants_of
+from fastinstall.rules.upgrading import Outlook, environment_command, outlook
 
 NAME = "advisories"
 SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
@@ -118,7 +122,7 @@ def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...])
         evidence=tuple(line for advisory in affecting for line in _lines(context, advisory)),
         expected="a version with the fixes",
         observed=what.rpartition("Pillow ")[2],
-        remedy=_remedy(context),
+        remedy=_remedy(context, affecting),
         verify=_show(context, affecting),
     )
 
@@ -178,9 +182,27 @@ def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
         yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
 
 
-def _remedy(context: CheckContext) -> Remedy:
+def _remedy(context: CheckContext, affecting: tuple[Advisory, ...]) -> Remedy:
+    """The way to a later version, as far as the installed distributions and this Python take one."""
+    facts = context.facts
+    view = outlook(affecting, facts.stack.version or "", facts.interpreter, dependants_of(facts))
+    if view.is_held:
+        return _held(context, view)
+    remedy = _later(context, view)
+    return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
+
+
+def _held(context: CheckContext, view: Outlook) -> Remedy:
+    """No version with fixes is allowed here: who keeps them out, and what is left."""
+    text = "; ".join(view.sentences)
+    if view.keepers and context.receipt is not None and not context.core_is_ours:
+        return Remedy(text=f"{text}; or accept what is in place", command=command(context, "guard accept"))
+    return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
+
+
+def _later(context: CheckContext, view: Outlook) -> Remedy:
     if not _has_kernels(context):
-        return stock(context, upgrade=True)
+        return stock(context, upgrade=True, least=view.allowed)
     merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
     text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
     if merged_already:

@@ -153,7 +153,7 @@ def _exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     if len(names) == 1 and names[0] != "pillow":
         yield _SAY.hint(
             f"PIL belongs to {names[0]} alone: any package that requires pillow brings stock Pillow back",
-            evidence=tuple(f"{one.name} requires {one.requirement}" for one in context.facts.stack.dependants),
+            evidence=tuple(one.sentence for one in context.facts.stack.dependants),
             remedy=setup(context, "set it up under the name that dependants ask for", "--dist-name", "pillow"),
             verify=show_owner(context, names[0]),
         )

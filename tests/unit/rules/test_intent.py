@@ -99,3 +99,20 @@ def test_conda_tells_by_the_command_in_its_history(command: str, asked: Asked) -
     found = intent_of(swapped, conda_receipt())
     assert found is not None
     assert (found.tool, found.version, found.order, found.asked) == ("conda", "13.0.0", Order.LATER, asked)
+
+
+def test_what_a_conda_package_requires_is_kept_too() -> None:
+    facts = healthy_conda_facts()
+    assert facts.conda is not None
+    ours, *others = facts.conda.packages
+    theirs = {**encode(ours), "version": "13.0.0", "build": "py311h1234567_0"}
+    viewer = {**encode(others[0]), "name": "viewer", "version": "2.0", "depends": ["pillow >=13"]}
+    changes = {"packages": [theirs, viewer, *map(encode, others)]}
+    found = intent_of(changed(facts, {"conda": changes, "stack": {"core": {"sha256": "0" * 64}}}), conda_receipt())
+    assert found is not None
+    assert (found.unmet, found.is_kept) == (("viewer 2.0 requires pillow>=13",), True)
+
+
+def test_what_the_pillow_in_place_does_not_meet_itself_is_named_apart() -> None:
+    found = _intent(_swapped("11.3.0", requested=True, requires=("pillow>=12", "pillow>=14")))
+    assert (found.unmet, len(found.broken)) == ((), 2)

@@ -65,3 +65,9 @@ def test_the_way_to_a_vulnerable_version_names_that_risk_too() -> None:
 )
 def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
     assert with_word_of(_plan(), intent, receipt(), recipe()) == _plan()
+
+
+def test_no_way_is_shown_to_a_version_that_something_installed_forbids() -> None:
+    forbidden = replace(EARLIER, broken=("gradio 5.49.1 requires pillow>=12",))
+    (warning,) = with_word_of(_plan(), forbidden, receipt(), recipe()).warnings
+    assert warning.endswith("12.1.1+simd.v3 comes back, because gradio 5.49.1 requires pillow>=12")
