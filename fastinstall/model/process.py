@@ -17,6 +17,7 @@ class Fault:
         code: its first bytes (up to 15), hexadecimal.
         instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
         features: the CPU features that it needs, as in /proc/cpuinfo; empty if that could not be told.
+        truncated: mapped files that end before what is mapped of them, at a SIGBUS; those of PIL's first.
     """
 
     file: PurePath | None
@@ -24,6 +25,7 @@ class Fault:
     code: str
     instruction: str = ""
     features: tuple[str, ...] = ()
+    truncated: tuple[PurePath, ...] = ()
 
 
 @immutable

@@ -114,7 +114,8 @@ def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str
         return None
     from fastinstall.probes.fault import read_fault  # noqa: PLC0415 (hardly ever needed)
 
-    return read_fault(int(address, 16), completed.stdout.splitlines(), decode=signal == "SIGILL")
+    lines = completed.stdout.splitlines()
+    return read_fault(int(address, 16), lines, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
 
 
 def _results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:

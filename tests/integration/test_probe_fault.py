@@ -81,6 +81,19 @@ def test_an_instruction_that_the_cpu_lacks_is_named_with_its_feature(library: Pa
     assert (seen.fault.instruction, seen.fault.features) == ("vpmovzxbw ymm0,[rsi]", ("avx2",))
 
 
+def test_a_truncated_module_is_named_and_not_the_loader_that_reads_it(tmp_path: Path) -> None:
+    source = "const char large[200000] = {1};"  # the dynamic section comes behind it
+    module = compile_library(tmp_path / "PIL/_imagingft.so", source)
+    os.truncate(module, 100000)
+    (tmp_path / "PIL/__init__.py").write_text("")
+    (tmp_path / "PIL/Image.py").write_text(f"import ctypes\nctypes.CDLL({str(module)!r})\n")
+    seen = observe_runtime(Path(sys.executable), stage=tmp_path, environment=os.environ, quick=True)
+    assert seen.signal == "SIGBUS"
+    assert seen.fault is not None
+    assert seen.fault.file != module
+    assert seen.fault.truncated == (module,)
+
+
 def test_a_death_in_a_thread_that_python_does_not_know_is_told_too(library: Path, tmp_path: Path) -> None:
     seen = die(library, "thread", tmp_path)
     assert (seen.signal, seen.error) == ("SIGILL", "killed by SIGILL")

@@ -14,6 +14,7 @@ After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. O
 `fastinstall doctor --fix`, or look at the library that is named.
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -23,7 +24,7 @@ from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.process import Fault
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._remedies import repair, setup
-from fastinstall.rules.checks._verify import run_python
+from fastinstall.rules.checks._verify import run_python, show_files
 from fastinstall.rules.checks._voice import Voice, listing
 from fastinstall.rules.running import packages_of
 
@@ -34,12 +35,14 @@ NEEDS_RUNTIME = True
 _SAY = Voice(NAME)
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
-    "SIGBUS": "a file of the stack is truncated",
+    "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
     "SIGSEGV": "the code, or a library under it, is broken or of another version",
     "SIGABRT": "a library under it gave up, or memory was corrupted",
     "SIGKILL": "it was killed from outside, as the kernel does when memory runs out",
 }
 _ASTRAY = "it ran into what is no code of any file, as after a jump to a wrong address"
+_BASE = re.compile(r"ld-(linux|musl|\d).*|lib(c|m|mvec|dl|rt|pthread|resolv|util|python[\d.]*)[-.].*|python[\d.]*t?")
+"""Files that everything on the machine runs by: what dies in them was brought there by others."""
 _EXAMPLE = "from PIL import Image; Image.new('RGB', (99, 99)).resize((9, 9), Image.LANCZOS)"
 _FORMATS = frozenset({"jpeg", "png", "tiff", "webp"})
 _IMPORT = "import-"
@@ -73,12 +76,22 @@ def _killed(context: CheckContext, runtime: Runtime) -> Finding:
         expected="every operation returns",
         observed=runtime.signal,
         remedy=_after(context, runtime),
-        verify=_disassembly(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE),
+        verify=_shown(context, runtime),
     )
+
+
+def _shown(context: CheckContext, runtime: Runtime) -> str:
+    short, fault = _truncated(context, runtime), runtime.fault
+    if short is not None:
+        return show_files(short)
+    return _disassembly(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE)
 
 
 def _cause(context: CheckContext, runtime: Runtime) -> str:
     meaning, fault = _MEANING.get(runtime.signal, "the operation cannot be used"), runtime.fault
+    short = _truncated(context, runtime)
+    if short is not None:
+        return f"{_named(context, short)} is truncated"
     if fault is None:
         return meaning
     if fault.file is None:
@@ -86,6 +99,16 @@ def _cause(context: CheckContext, runtime: Runtime) -> str:
     if not fault.instruction:
         return f"{meaning}, in {_named(context, fault.file)}"
     return f"`{fault.instruction}` in {_named(context, fault.file)} {_verdict(context, fault)}"
+
+
+def _truncated(context: CheckContext, runtime: Runtime) -> PurePath | None:
+    """The file that a SIGBUS is due to; where the process could not tell, one that RECORD has with another size."""
+    if runtime.signal != "SIGBUS":
+        return None
+    told = runtime.fault.truncated if runtime.fault is not None else ()
+    site_packages = context.facts.interpreter.site_packages
+    recorded = (site_packages / path for owner in context.facts.stack.owners for path in owner.mismatched)
+    return next(iter((*told, *(path for path in recorded if ".so" in path.name))), None)
 
 
 def _verdict(context: CheckContext, fault: Fault) -> str:
@@ -118,9 +141,9 @@ def _disassembly(fault: Fault) -> str:
 
 
 def _after(context: CheckContext, runtime: Runtime) -> Remedy:
-    fault = runtime.fault
-    if fault is not None and fault.file is not None and packages_of(fault.file) is None:
-        return Remedy(text=f"{fault.file} is no part of PIL: put one that works in its place, or leave it out")
+    file = _truncated(context, runtime) or (runtime.fault.file if runtime.fault is not None else None)
+    if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
+        return Remedy(text=f"{file} is no part of PIL: put one that works in its place, or leave it out")
     if runtime.signal == "SIGILL":
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     return repair(context)
