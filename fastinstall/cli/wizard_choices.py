@@ -50,7 +50,7 @@ def dist_name(talk: Talk, wish: Wish) -> Wish | None:
 def guard(talk: Talk, wish: Wish) -> Wish | None:
     """The guards."""
     meanings = {
-        _YES: "you are told once when pip, uv or another tool has replaced it; 0.3 ms at each start of Python",
+        _YES: "each program tells you once when pip, uv or another tool has replaced it; 0.3 ms per start of Python",
         _NO: "a replacement stays unnoticed until you ask: fastinstall doctor swapped",
     }
     answer = _chosen(talk, _guard_question(talk.facts, wish.engine), meanings, _switch(on=wish.guard))

@@ -66,4 +66,4 @@ def _guard(plan: Plan) -> str:
     if not plan.wish.guard:
         return "no; ask from time to time: fastinstall doctor swapped"
     pinned = " A pin holds other tools to it." if plan.wish.pin else ""
-    return f"you are told once when another tool has replaced it, with the command that brings it back.{pinned}"
+    return f"each program tells you once when another tool has replaced it, with the command to get it back.{pinned}"

@@ -9,9 +9,9 @@ Skipped where fastinstall has set up nothing, or where the guard was declined (`
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
-`pip check` has nothing to say about it. The guard says so once, when Python is started next. conda, mamba and pixi run
-no Python of the environment's; what they obey is the guard package, which allows no Pillow but ours beside it. Its
-scripts in `etc/conda/activate.d` look when the environment is activated.
+`pip check` has nothing to say about it. With the guard each program that is started and imports PIL says so, once for
+itself and its workers. conda, mamba and pixi run no Python of the environment's; what they obey is the guard package,
+which allows no Pillow but ours beside it. Its scripts in `etc/conda/activate.d` look when the environment is activated.
 
 How to fix it:
 `fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
