@@ -50,4 +50,4 @@ def _change(stack: CondaStack, swap: Swap, conda: Conda) -> CondaChange:
 
 
 def _text(file: Path) -> str:
-    return foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""
+    return foreign.text_if_there(file)

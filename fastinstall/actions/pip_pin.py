@@ -107,10 +107,7 @@ def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
 
 def configuration(prefix: Path) -> bytes:
     """What pip's configuration of an environment says; empty where there is none."""
-    try:
-        return foreign.read_bytes(prefix / CONFIGURATION)
-    except FileNotFoundError:
-        return b""
+    return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
 
 
 def _stage(pin: PipPin, directory: Path) -> None:

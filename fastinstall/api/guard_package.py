@@ -12,11 +12,11 @@ from fastinstall.actions.conda_swap import linked_moves
 from fastinstall.api.previewing import engine_of
 from fastinstall.api.session import Session
 from fastinstall.installers.conda.history import history_revision
+from fastinstall.journal.records import claims
 from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.facts import Facts
-from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.conda_tool import find_conda
 from fastinstall.rules.conda_stack import GUARD
@@ -62,8 +62,7 @@ def package_moves(facts: Facts) -> Sequence[Move]:
         return ()
     prefix = Path(facts.environment.prefix)
     record = f"{_RECORDS}/{guard.record}"
-    listed = json_data(foreign.read_text(prefix / record)).get("files", ())
-    there = (path for path in (*listed, record) if os.path.lexists(prefix / path))
+    there = (path for path in (*claims(prefix, guard.record), record) if os.path.lexists(prefix / path))
     return tuple(Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
 
 
@@ -74,6 +73,6 @@ def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: 
 
 def _note(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
     file = prefix / HISTORY
-    existing = foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""
+    existing = foreign.text_if_there(file)
     revised = history_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
     transaction.add(HISTORY, revised.removeprefix(existing))

@@ -106,7 +106,7 @@ def _conda_removal(store: Store, stage: Path) -> Sequence[Move]:
 
 def _text(prefix: Path) -> str:
     file = prefix / PINNED
-    return foreign.read_text(file, errors="surrogateescape") if file.is_file() else ""
+    return foreign.text_if_there(file)
 
 
 def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:

@@ -193,4 +193,4 @@ def _refuse_changed(directory: Path, there: Mapping[str, bytes | None]) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    return foreign.read_bytes(path) if path.is_file() else None
+    return foreign.bytes_if_there(path)

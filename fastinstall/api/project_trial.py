@@ -97,7 +97,7 @@ def _edited(trial: Trial, text: str) -> Edited:
     try:
         refuse_foreign(way, text, trial.build)
         if project.manager is Manager.UV and settings.is_file():
-            refuse_hidden(foreign.read_text(settings), project.manifest)
+            refuse_hidden(foreign.text_if_there(settings), project.manifest)
         return add(text, way.additions(trial.build))
     except ValueError as error:
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error

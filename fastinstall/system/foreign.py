@@ -13,6 +13,7 @@ from typing import Any
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.parsing import parse_json, parse_toml
+from fastinstall.rules.messages import quote
 
 DOCUMENT = 1 << 24
 """Bytes. The largest documents are the facts of one host (1 MiB) and saved plans; settings are a few lines."""
@@ -74,6 +75,29 @@ def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict",
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
+    """The content of a file; None where nothing is.
+
+    Raises:
+        DocumentError: something is there and cannot be read; names the file.
+    """
+    try:
+        return read_bytes(path, limit=limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def text_if_there(path: Path, *, limit: int = LISTING) -> str:
+    """The content of a file as text, with bytes that are none escaped; empty where nothing is.
+
+    Raises:
+        DocumentError: something is there and cannot be read; names the file.
+    """
+    return (bytes_if_there(path, limit=limit) or b"").decode("utf-8", "surrogateescape")
+
+
 def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSON is what it is)
     """The data of a JSON file.
 
@@ -96,6 +120,12 @@ def _document(path: Path, limit: int) -> str:
     try:
         return read_text(path, limit=limit)
     except OSError as error:
-        raise DocumentError(path, "", f"cannot be read: {error.strerror or error}") from None
+        raise _unreadable(path, error) from None
     except UnicodeDecodeError as error:
         raise DocumentError(path, "", f"cannot be read: not UTF-8 at byte {error.start}") from None
+
+
+def _unreadable(path: Path, error: OSError) -> DocumentError:
+    return DocumentError(
+        path, "", f"cannot be read: {error.strerror or error}", hint=f"see what it is: ls -ld {quote(path)}"
+    )

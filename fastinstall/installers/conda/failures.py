@@ -173,7 +173,7 @@ def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
 def _names_a_pin(text: str, prefix: Path) -> bool:
     """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
     file = prefix / "conda-meta" / "pinned"
-    lines = foreign.read_text(file).splitlines() if file.is_file() else []
+    lines = foreign.text_if_there(file).splitlines()
     pinned = {spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
     missing = {spec_name(each) for each in _ITEM.findall(text)}
     return bool(pinned) and bool(_PIN.search(text) or pinned & missing)

@@ -166,7 +166,7 @@ class Rattler:
 def _record(prefix: Path, change: CondaChange) -> None:
     """Write into the history what conda would have written."""
     history = prefix / "conda-meta" / "history"
-    existing = foreign.read_text(history, errors="surrogateescape") if history.is_file() else ""
+    existing = foreign.text_if_there(history)
     at = datetime.now()  # noqa: DTZ005 (conda writes local time)
     text = history_revision(existing, at, "fastinstall", change)
     write_bytes(history, text.encode("utf-8", "surrogateescape"))
