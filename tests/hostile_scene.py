@@ -10,6 +10,7 @@ import importlib
 import json
 import shutil
 import sys
+import sysconfig
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,7 @@ from typing import Any
 
 from builders import changed, healthy_facts, receipt
 from conda_meta import add_package
-from guarded import CORE, make_guarded
+from guarded import make_guarded
 from hostile import NO_FILES
 
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
@@ -34,15 +35,19 @@ from fastinstall.rules.projects.record import PinnedFile, PinRecord, PinStage
 from fastinstall.system.resources import recipes_directory
 
 ID = "20261121T101500Z-000001"
-_RECORD = "pillow-13.0.0.dist-info/RECORD"
+_TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
+WHEEL = f"pillow-13.0.0+simd.v2-{_TAG}-{_TAG}-linux_x86_64.whl"
+_INFO = "pillow-13.0.0+simd.v2.dist-info"
+_RECORD = f"{_INFO}/RECORD"
 _LOOSE = ".fastinstall-20261121T101600Z-000002.jsonl"
 _SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 _META = f"{_SITE}/pillow-12.1.1+simd.v3.dist-info"
 _TX = f"{TRANSACTIONS}/{ID}"
+CORE = f"PIL/_imaging{sysconfig.get_config_var('EXT_SUFFIX')}"
 _STACK: dict[str, bytes] = {
     "PIL/__init__.py": b"from ._version import __version__\n",
     "PIL/_version.py": b'__version__ = "12.1.1.post0"\n',
-    "PIL/_imaging.cpython-core.so": b"\x7fELF core",
+    CORE: b"\x7fELF core",
     "pillow.libs/libjpeg-1.so.62": b"\x7fELF library",
 }
 
@@ -63,7 +68,15 @@ class Kind:
 
 
 _LOOKING = ("doctor --quick", "doctor", "inspect", "doctor --all --quick --json", "guard status", "rollback --list")
-_CHANGING = ("rollback --yes", "guard install --yes", "guard remove --yes", "doctor --fix --yes", "plan --offline")
+_MORE = ("guard accept --yes", "rollback --forget --yes", "bench --only operations --quick")
+_CHANGING = (
+    "rollback --yes",
+    "guard install --yes",
+    "guard remove --yes",
+    "doctor --fix --yes",
+    "plan --offline",
+    *_MORE,
+)
 _OF_ENV = (*_LOOKING, *_CHANGING)
 _OF_CONDA = (*(f"{verb} --prefix BASE/conda" for verb in _LOOKING if "--all" not in verb), "doctor --all --quick")
 
@@ -99,7 +112,7 @@ KINDS = (
     Kind(path="reports/one.json", form="json", verbs=("doctor --collect BASE/reports --hosts BASE/fleet.json",)),
     Kind(path="fleet.json", form="json", verbs=("doctor --collect BASE/reports --hosts BASE/fleet.json",)),
     Kind(
-        path="wheelhouse/pillow-13.0.0-py3-none-any.whl",
+        path=f"wheelhouse/{WHEEL}",
         form="binary",
         verbs=("setup --offline --dry-run --wheelhouse BASE/wheelhouse",),
     ),
@@ -156,14 +169,12 @@ def pack_wheel(base: Path) -> None:
     there = made.is_file() and made.stat().st_size < 1 << 20
     contents = {
         "PIL/__init__.py": b"",
-        "pillow-13.0.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: pillow\nVersion: 13.0.0\n",
-        "pillow-13.0.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        "pillow-13.0.0.dist-info/fastinstall.json": made.read_bytes() if there else b"[" * (1 << 26),
+        f"{_INFO}/METADATA": b"Metadata-Version: 2.1\nName: pillow\nVersion: 13.0.0+simd.v2\n",
+        f"{_INFO}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {_TAG}-{_TAG}-linux_x86_64\n".encode(),
+        f"{_INFO}/fastinstall.json": made.read_bytes() if there else b"[" * (1 << 26),
     }
     lines = [f"{name},sha256={_hash(content)},{len(content)}" for name, content in contents.items()]
-    with zipfile.ZipFile(
-        base / "wheelhouse/pillow-13.0.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED, compresslevel=1
-    ) as archive:
+    with zipfile.ZipFile(base / f"wheelhouse/{WHEEL}", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, content in contents.items():
             archive.writestr(name, content)
         archive.writestr(_RECORD, "\n".join([*lines, f"{_RECORD},,", ""]))
@@ -324,7 +335,7 @@ def _wheelhouse(base: Path) -> None:
     made = {"schema": "fastinstall.provenance/1", "recipe": "pillow-merged", "link": "bundle", "levels": ["x86-64-v2"]}
     (base / "made.json").write_text(json.dumps(made))
     pack_wheel(base)
-    wheel = base / "wheelhouse/pillow-13.0.0-py3-none-any.whl"
+    wheel = base / f"wheelhouse/{WHEEL}"
     sums = f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}  {wheel.name}\n"
     (base / "wheelhouse/SHA256SUMS").write_text(sums)
 

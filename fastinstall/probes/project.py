@@ -9,6 +9,9 @@ from fastinstall.journal.layout import PROJECT
 from fastinstall.model.pins import LOCKS, Manager, Project
 from fastinstall.system import foreign
 
+_LONGEST_PATH, _LONGEST_NAME = 4000, 255
+"""Bytes: PATH_MAX, with room for what is added, and NAME_MAX (path_resolution(7))."""
+
 _PYPROJECT, _PIXI = "pyproject.toml", "pixi.toml"
 
 
@@ -48,12 +51,19 @@ def holding_directory(prefix: Path) -> Path | None:
 
 
 def noted_project(prefix: Path) -> Path | None:
-    """The directory of the project that an environment is noted to be pinned in, as it says; None where none is."""
+    """The directory that an environment notes as the project it is pinned in; None where no path is noted."""
     try:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
         return None
-    return Path(text) if text else None
+    return Path(text) if _is_path(text) else None
+
+
+def _is_path(text: str) -> bool:
+    """Whether the kernel takes it, so that asking for what is there raises nothing."""
+    parts = os.fsencode(text).split(b"/")
+    plain = text.startswith("/") and not {"\0", "\n"} & set(text)
+    return plain and sum(map(len, parts)) < _LONGEST_PATH and max(map(len, parts)) <= _LONGEST_NAME
 
 
 def believed_project(prefix: Path) -> Path | None:

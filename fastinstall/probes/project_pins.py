@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import LOCKS, MANIFESTS, Manager, PinKind, PinState
+from fastinstall.probes.project import noted_project
 from fastinstall.system import foreign
 
 _RECORD = ".fastinstall/pin.json"
@@ -55,11 +56,8 @@ def _directory(prefix: Path) -> Path | None:
     holding = prefix.parent.parent.parent if pixi else prefix.parent
     if (holding / _RECORD).is_file():
         return holding
-    try:
-        text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
-    except OSError:
-        return None
-    return Path(text) if text and not _is_for_another(Path(text), prefix) else None
+    noted = noted_project(prefix)
+    return noted if noted is not None and not _is_for_another(noted, prefix) else None
 
 
 def _is_for_another(directory: Path, prefix: Path) -> bool:

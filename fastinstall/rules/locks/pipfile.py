@@ -37,6 +37,8 @@ def _sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
         data = json_data(text)
     except json.JSONDecodeError as error:
         raise DocumentError(file, f"line {error.lineno}", f"no JSON: {error.msg}") from None
+    except ValueError as error:
+        raise DocumentError(file, "", f"no JSON: {error}") from None
     if not isinstance(data, dict) or _META not in data:
         raise DocumentError(file, _META, "missing: pipenv writes it into each lock")
     sections = {key: packages for key, packages in data.items() if key != _META}
