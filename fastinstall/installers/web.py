@@ -17,6 +17,7 @@ from unearth.collector import IndexPage, is_secure_origin
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
+from unearth.utils import parse_netloc
 
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.installers.pages import JSON, Offer, read_page
@@ -41,6 +42,7 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"  # PEP 691
 )
+_SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
 
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
@@ -61,6 +63,8 @@ class Web:
     def __init__(self, settings: PipSettings, timeout: float) -> None:
         self._timeout = timeout
         self._client = _client(settings, timeout)
+        self._trusted = tuple(parse_netloc(host) for host in settings.trusted_hosts)
+        self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
 
     def close(self) -> None:
         """Give the connections back."""
@@ -75,7 +79,7 @@ class Web:
 
         Raises:
             FailedError: no answer, or none that is an index page.
-            RefusedError: the index is neither encrypted nor trusted.
+            RefusedError: the index is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
         response = self._patiently(url, lambda: self._page(url))
@@ -95,18 +99,39 @@ class Web:
 
         Raises:
             FailedError: no answer, a broken one, or a refusal.
-            RefusedError: the server is neither encrypted nor trusted.
+            RefusedError: the server is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
         self._patiently(url, lambda: self._stream(url, path, report))
 
     def _require_secure(self, url: str) -> None:
+        if not self._is_secure(url):
+            raise _insecure(url)
+
+    def _is_secure(self, url: str) -> bool:
         try:
-            secure = is_secure_origin(cast("Fetcher", self._client), Link(url))
+            return is_secure_origin(cast("Fetcher", self._client), Link(url))
         except ValueError as error:
             raise _unreachable(url, error, self._timeout) from error
-        if not secure:
-            raise _insecure(url)
+
+    def _require_web(self, request: httpx2.Request) -> None:
+        """Ask servers alone, and those that may be asked: the client would read files of this machine as well."""
+        if request.url.scheme not in _SCHEMES or not self._is_secure(str(request.url)):
+            raise _insecure(str(request.url))
+
+    def _require_secure_way(self, response: httpx2.Response) -> None:
+        """Follow no redirect from an encrypted answer to one that anybody on the way may write, hashes included.
+
+        A host that pip's settings trust may be led to, as it may be asked.
+        """
+        if not response.has_redirect_location or response.request.url.scheme != "https":
+            return
+        target = response.request.url.join(response.headers["Location"])
+        if target.scheme != "https" and not self._is_trusted(target):
+            raise _downgraded(response.request.url, target)
+
+    def _is_trusted(self, url: httpx2.URL) -> bool:
+        return any(host == url.host and port in (None, url.port) for host, port in self._trusted)
 
     def _page(self, url: str) -> httpx2.Response:
         return _unless_busy(self._client.get(url, headers={"Accept": _ACCEPT}))
@@ -204,6 +229,16 @@ def _insecure(url: str) -> RefusedError:
     return RefusedError(
         f"{without_credentials(url)}: neither encrypted nor trusted",
         hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
+    )
+
+
+def _downgraded(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
+    shown = without_credentials(str(target))
+    return RefusedError(
+        f"{without_credentials(str(source))}: the server leads on to {shown}, which is not encrypted: "
+        "anybody on the way could answer there, and give the hashes, too",
+        hint="tell the index's keeper; or name another index: PIP_INDEX_URL=https://... ; or trust that place: "
+        f"python -m pip config set global.trusted-host {target.netloc.decode('ascii', 'replace').rpartition('@')[2]}",
     )
 
 

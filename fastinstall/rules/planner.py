@@ -22,6 +22,7 @@ from fastinstall.rules.pip_steps import PipPart, pip_part
 from fastinstall.rules.project_step import project_part
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.rules.satisfied import unsatisfied
+from fastinstall.rules.saved_plan import artefacts_of
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.versions import Choice
 
@@ -75,14 +76,15 @@ def make_plan(situation: Situation) -> Plan:
     if latest is not None:
         return latest
     conda, pip, project = conda_part(situation, build), pip_part(situation, build), project_part(situation, build)
+    steps = (*_steps(decision, build, conda, pip), *project.steps)
     return Plan(
         environment=situation.facts.environment,
         facts_digest=facts_digest(situation.facts),
         wish=situation.wish,
-        steps=(*_steps(decision, build, conda, pip), *project.steps),
+        steps=steps,
         skipped=(*_skipped(decision), *conda.skipped, *pip.skipped),
         hazards=(*_hazards(decision), *weighed(conda.hazards, situation.wish.allow)),
-        warnings=(*_warnings(decision), *conda.warnings, *project.warnings),
+        warnings=(*_warnings(decision), *_unhashed(steps), *conda.warnings, *project.warnings),
         summary=_summary(decision, build) + conda.note,
     )
 
@@ -181,6 +183,15 @@ def _hazards(decision: Decision) -> tuple[Hazard, ...]:
     known = tuple(hazard.risk for hazard in again) if situation.restoring else ()
     found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
     return weighed(found, (*situation.wish.allow, *known))
+
+
+def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Files that nothing is known of but their names, because the index says no more."""
+    files = (each for step in steps for each in artefacts_of(step) if not each.url.startswith("file:"))
+    names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
+    if not names:
+        return ()
+    return (f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there",)
 
 
 def _warnings(decision: Decision) -> tuple[str, ...]:

@@ -58,14 +58,14 @@ def fetched(plan: Plan) -> tuple[str, ...]:
     lines: list[str] = []
     for step in plan.steps:
         lines += (
-            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in _artefacts(step)
+            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in artefacts_of(step)
         )
         lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in _conda_packages(step))
     return tuple(dict.fromkeys(lines))
 
 
 def _step_problems(step: Step, plan: Plan, recipe: Recipe) -> Iterator[Problem]:
-    for artefact in _artefacts(step):
+    for artefact in artefacts_of(step):
         yield from _artefact_problems(artefact)
     leaving = step.change.unlinked if isinstance(step, ChangeCondaPackages) else ()
     for package in (*_conda_packages(step), *leaving):
@@ -154,7 +154,8 @@ def _flag_problems(target: Target, level: Level, recipe: Recipe, key: str) -> It
             yield f"{key}.ldflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
 
 
-def _artefacts(step: Step) -> tuple[Artefact, ...]:
+def artefacts_of(step: Step) -> tuple[Artefact, ...]:
+    """The files that a step fetches from an index, or from a directory in its place."""
     match step:
         case Build():
             named = (step.prebuilt, step.source, step.kernels, step.base, *step.statics.values(), step.chassis)

@@ -2,12 +2,20 @@
 
 import base64
 import hashlib
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -105,8 +113,28 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # socket types of the base class
 
 
+def self_signed(directory: Path) -> Path:
+    """A key and a certificate for the loopback that nobody else has signed."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = directory / "loopback.pem"
+    file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
 @contextmanager
-def serving() -> Iterator[SimpleIndex]:
+def serving(encryption: ssl.SSLContext | None = None) -> Iterator[SimpleIndex]:
     """Run an index until the block ends."""
     index = SimpleIndex()
 
@@ -124,6 +152,8 @@ def serving() -> Iterator[SimpleIndex]:
             return
 
     with _Server(("127.0.0.1", 0), Handler) as server:
+        if encryption is not None:
+            server.socket = encryption.wrap_socket(server.socket, server_side=True)
         index.host = f"127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

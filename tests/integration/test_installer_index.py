@@ -3,18 +3,29 @@ import io
 import os
 import signal
 import socket
+import ssl
 import sys
 import tarfile
 import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 from builders import changed, healthy_facts, recipe
-from simple_index import Answer, SimpleIndex, broken_answer, content_answer, in_turn, serving, status_answer
+from simple_index import (
+    Answer,
+    SimpleIndex,
+    broken_answer,
+    content_answer,
+    in_turn,
+    self_signed,
+    serving,
+    status_answer,
+)
 
 from fastinstall.errors import ExitCode, FailedError, RefusedError
 from fastinstall.installers.index import PackageIndex
@@ -221,6 +232,66 @@ def test_redirects_are_followed(server: SimpleIndex, tmp_path: Path) -> None:
     index = asking(server.url)
 
     assert index.fetch(releases(index).sources[0], tmp_path, ignore).read_bytes() == CONTENT
+
+
+@pytest.fixture
+def encrypted(server: SimpleIndex, tmp_path: Path) -> Iterator[tuple[SimpleIndex, PipSettings]]:
+    """An index behind TLS, and pip's settings that know its certificate."""
+    certificate = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with serving(context) as index:
+        index.answers.update(server.answers)
+        yield index, PipSettings(index_url=f"https://{index.host}/simple", certificate=certificate)
+
+
+def test_no_redirect_leads_from_an_encrypted_index_to_a_page_that_anybody_could_write(
+    server: SimpleIndex, encrypted: tuple[SimpleIndex, PipSettings]
+) -> None:
+    index, settings = encrypted
+    index.answers["/simple/pillow-simd/"] = status_answer(302, Location="/simple/hop/")
+    index.answers["/simple/hop/"] = status_answer(301, Location=f"http://{server.host}/simple/pillow-simd/")
+
+    with pytest.raises(RefusedError, match=f"/simple/hop/: the server leads on to http://{server.host}/") as refused:
+        releases(PackageIndex(settings=settings))
+
+    assert "/simple/pillow-simd/" not in server.asked
+    assert f"trusted-host {server.host}" in (refused.value.hint or "")
+    trusting = replace(settings, trusted_hosts=(server.host,))
+    assert releases(PackageIndex(settings=trusting)).sources
+
+
+@pytest.mark.parametrize("place", ["http://{host}/files/{name}", "file://{directory}/{name}"])
+def test_a_file_of_an_encrypted_index_comes_encrypted(
+    server: SimpleIndex, encrypted: tuple[SimpleIndex, PipSettings], tmp_path: Path, place: str
+) -> None:
+    index, settings = encrypted
+    asked = PackageIndex(settings=settings, timeout=PATIENCE)
+    source = releases(asked).sources[0]
+    (tmp_path / SDIST).write_bytes(CONTENT)
+    location = place.format(host=server.host, name=SDIST, directory=tmp_path)
+    index.answers[f"/files/{SDIST}"] = status_answer(307, Location=location)
+
+    with pytest.raises(RefusedError, match="which is not encrypted"):
+        asked.fetch(source, tmp_path / "cache", ignore)
+
+    assert f"/files/{SDIST}" not in server.asked
+
+
+def test_a_file_of_this_machine_is_no_answer_of_an_index(server: SimpleIndex, tmp_path: Path) -> None:
+    (tmp_path / SDIST).write_bytes(CONTENT)
+    server.answers[f"/files/{SDIST}"] = status_answer(302, Location=(tmp_path / SDIST).as_uri())
+    index = asking(server.url)
+
+    with pytest.raises(RefusedError, match="neither encrypted nor trusted"):
+        index.fetch(releases(index).sources[0], tmp_path / "cache", ignore)
+
+
+def test_a_trusted_index_leads_to_no_other_one_without_encryption(server: SimpleIndex) -> None:
+    server.answers["/simple/pillow-simd/"] = status_answer(302, Location="http://index.invalid/simple/pillow-simd/")
+
+    with pytest.raises(RefusedError, match=r"http://index\.invalid/simple/pillow-simd/: neither encrypted"):
+        releases(asking(server.url))
 
 
 def test_credentials_are_used_for_pages_and_files_and_kept_out_of_artefacts(

@@ -150,6 +150,19 @@ def test_as_many_jobs_as_the_control_group_grants() -> None:
         assert next(step for step in made.steps if isinstance(step, Build)).jobs == jobs
 
 
+def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
+    case: dict[str, Any] = {}
+    situation = _situation(case)
+    assert not [each for each in make_plan(situation).warnings if "SHA-256" in each]
+    bare = tuple(replace(each, sha256="") for each in situation.releases.sources)
+    releases = replace(situation.releases, sources=bare)
+    (told,) = [each for each in make_plan(replace(situation, releases=releases)).warnings if "SHA-256" in each]
+    assert "pillow_simd-12.1.1.post0.tar.gz" in told
+    local = tuple(replace(each, url=f"file:///srv/{each.filename}") for each in bare)
+    at_hand = replace(situation, releases=replace(releases, sources=local))
+    assert not [each for each in make_plan(at_hand).warnings if "SHA-256" in each]
+
+
 def _situation(case: dict[str, Any]) -> Situation:
     return Situation(
         facts=changed(_base(case.get("base", "stock")), case.get("facts", {})),
