@@ -17,6 +17,8 @@ from fastinstall.probes.environment import locate
 from fastinstall.probes.registry import has_pillow, known_environments
 from fastinstall.probes.siblings import Siblings
 from fastinstall.rules.checks import check_names, gravest
+from fastinstall.rules.messages import quote
+from fastinstall.system.surroundings import stranger_in
 from fastinstall.system.workers import in_processes
 
 _ENOUGH = 8
@@ -67,6 +69,14 @@ def _examined(
     session: Session, examination: Examination, siblings: Siblings, prefix: Path
 ) -> Report | Unobservable | None:
     """The report on one environment; None for the tool's own."""
+    stranger = stranger_in(prefix)
+    if stranger:
+        owner = quote(stranger)
+        return Unobservable(
+            prefix=prefix,
+            problem=f"{stranger} keeps files there, and root runs no code of others unasked; examine it as that user: "
+            f"sudo -u {owner} fastinstall doctor --prefix {quote(prefix)}; or by name, if its code may be run as root",
+        )
     try:
         environment = locate(prefix, None, session.variables, session.tool_prefix)
         known = replace(examination.known, interpreter=siblings.interpreter(environment))

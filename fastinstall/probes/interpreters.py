@@ -8,6 +8,7 @@ from fastinstall.errors import UndeterminedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.system import foreign
+from fastinstall.system.surroundings import stranger_in
 
 _ELF = b"\x7fELF"
 
@@ -15,7 +16,7 @@ _ELF = b"\x7fELF"
 def interpreter_with(
     abi: str, python: str, first: tuple[Path, ...], variables: Mapping[str, str]
 ) -> Interpreter | None:
-    """A CPython of this machine with an ABI; None where there is none.
+    """A CPython of this machine with an ABI; None where there is none. Root asks none that is another user's.
 
     Args:
         abi: the ABI tag that its extension modules have: "cp311".
@@ -27,7 +28,7 @@ def interpreter_with(
     seen: set[str] = set()
     for candidate in (*first, *_candidates(f"python{python}{free_threaded}", variables)):
         real = os.path.realpath(candidate)
-        if real in seen:
+        if real in seen or (candidate not in first and stranger_in(Path(real).parent.parent)):
             continue
         seen.add(real)
         try:

@@ -4,7 +4,7 @@ Judged is who could have put a file where it is found, not how tidy a machine is
 everything, as in images for CI that open `/opt` for all, files still belong to root or to the user, and count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from fastinstall.model.immutable import immutable
@@ -66,6 +66,16 @@ def objection_to_file(file: Place, directory: Place, person: Person) -> str:
     if directory.mode & _STICKY and file.mode & _EVERYBODY_WRITES:
         return "everybody may come there, and everybody may write to it"
     return ""
+
+
+def strangers_in(places: Iterable[Place], person: Person) -> int | None:
+    """Whose code would have root's rights if it were run unasked; None where nobody's, or root does not ask.
+
+    Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
+    """
+    if person.user != _ROOT:
+        return None
+    return next((place.owner for place in places if place.owner != _ROOT), None)
 
 
 def objection_to_cache(cache: Place, parent: Place, person: Person) -> str:

@@ -5,6 +5,7 @@ The rules stand in `rules.trust`; here is only looked.
 
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -63,6 +64,17 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
             _refuse(place, directory, trust.objection_to_file(place, directory, person), hint)
 
 
+def stranger_in(prefix: Path) -> str:
+    """Who keeps code in an environment that root would run there; empty where root alone does, or is not who asks.
+
+    Returns:
+        A name as `sudo -u` takes it.
+    """
+    person = trust.Person(user=os.geteuid())
+    owner = trust.strangers_in(_code_of(prefix), person) if person.user == 0 else None
+    return "" if owner is None else _name(owner) or f"#{owner}"
+
+
 def make_private(directory: Path, *, durable: bool = False) -> Path:
     """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
 
@@ -117,6 +129,25 @@ def _modes(path: str) -> dict[str, int]:
         with suppress(OSError, ValueError):
             found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
     return found
+
+
+def _code_of(prefix: Path) -> Iterator[trust.Place]:
+    """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
+    python = prefix / "bin/python"
+    real = Path(os.path.realpath(python))
+    base = () if real == Path(os.path.realpath(sys.executable)) else (real, real.parent)
+    sites = sorted(prefix.glob("lib*/p*/site-packages"))
+    entries = (entry for site in sites for entry in _entries(site))
+    for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
+        with suppress(OSError):
+            yield _place(path)
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
 
 
 def _place(path: Path) -> trust.Place:

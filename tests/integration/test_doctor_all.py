@@ -1,5 +1,6 @@
 """Every known environment is examined in one run; what cannot be observed is told and stops nothing."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fastinstall.model.schemas import SCHEMAS
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.siblings import Siblings, derived
 
+NOBODY = 65534
 PLACE = "home/.virtualenvs"
 VERSIONS = ("3.9", "3.11", "3.13")
 
@@ -105,6 +107,32 @@ def test_many_environments_are_shared_among_processes_and_reported_in_order(sand
             (first.parent / str(number) / entry.name).symlink_to(entry)
     reports = _all(sandbox, "--json").document["reports"]
     assert [report["environment"]["prefix"] for report in reports] == [str(first.parent / str(n)) for n in range(9)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give files away, and is who must not run them")
+@pytest.mark.parametrize("given", ["bin/python", "lib", "site-packages"])
+def test_root_runs_no_code_of_another_user(sandbox: Sandbox, given: str) -> None:
+    own, other = _known_environment(sandbox, "own"), _known_environment(sandbox, "other")
+    ran = sandbox.root / "ran"
+    python = other / "bin/python"
+    if given == "bin/python":
+        python.unlink()
+        python.write_text(f'#!/bin/sh\ntouch {ran}\nexec {own}/bin/python "$@"\n')
+        python.chmod(0o755)
+    else:
+        (site_packages(own / "bin/python") / "none.pth").touch()
+        file = site_packages(other / "bin/python") / "evil.pth"
+        file.write_text(f"import pathlib; pathlib.Path({str(ran)!r}).touch()\n")
+        python = other if given == "lib" else file
+    os.lchown(python, NOBODY, NOBODY)
+    result = sandbox.cli("doctor", "--all", "--json")
+    survey = result.document
+    assert [report["environment"]["prefix"] for report in survey["reports"]] == [str(own)]
+    (told,) = survey["unobservable"]
+    assert told["prefix"] == str(other)
+    assert f"fastinstall doctor --prefix {other}" in told["problem"]
+    assert "sudo -u" in told["problem"]
+    assert not ran.exists()
 
 
 def test_where_none_can_be_observed_it_could_not_be_determined(sandbox: Sandbox) -> None:

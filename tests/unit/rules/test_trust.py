@@ -4,7 +4,15 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.rules.trust import Person, Place, careful_umask, objection_to_cache, objection_to_file, searched
+from fastinstall.rules.trust import (
+    Person,
+    Place,
+    careful_umask,
+    objection_to_cache,
+    objection_to_file,
+    searched,
+    strangers_in,
+)
 
 ME, EVE, STAFF = 1000, 1001, 1002
 PERSON = Person(user=ME)
@@ -120,3 +128,11 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
 )
 def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
     assert careful_umask(mask) == careful
+
+
+def test_root_runs_nobodys_code_unasked_not_even_that_of_who_called_sudo() -> None:
+    places = (place("/srv/env", 0o755, 0), place("/srv/env/bin/python", 0o755, EVE))
+    assert strangers_in(places, Person(user=0)) == EVE
+    assert strangers_in(places, Person(user=0, before=EVE)) == EVE
+    assert strangers_in(places[:1], Person(user=0)) is None
+    assert strangers_in(places, PERSON) is None
