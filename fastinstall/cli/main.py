@@ -15,7 +15,7 @@ from fastinstall.cli.interruption import interruptible
 from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
-from fastinstall.cli.streams import UnwrittenError, open_closed_streams
+from fastinstall.cli.streams import UnwrittenError, name_files_in_utf8, open_closed_streams
 from fastinstall.errors import ExitCode, FastinstallError, LateInterruption
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import known_secrets
@@ -53,6 +53,8 @@ class Context:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
     open_closed_streams()
+    if argv is None:
+        name_files_in_utf8()
     words = sys.argv[1:] if argv is None else list(argv)
     with interruptible():
         try:

@@ -1,8 +1,17 @@
-"""stdin, stdout and stderr as a run finds them: closed, read by one who leaves, leading to a disk that is full."""
+"""stdin, stdout and stderr as a run finds them: closed, in a poor encoding, read by one who leaves, on a full disk."""
 
+import codecs
+import contextlib
 import os
 import sys
+from io import TextIOWrapper
 from typing import TextIO, cast
+
+_STREAMS = "FASTINSTALL_STREAMS"
+"""Bears the encoding of the streams from one start to the next, and is gone at once."""
+
+_ESCAPED = "fastinstall.escaped"
+"""How characters are written that an encoding has not: as JSON has them, "\\u00e9", so that a document stays one."""
 
 
 def open_closed_streams() -> None:
@@ -15,6 +24,32 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
         if getattr(sys, name) is None:
             setattr(sys, name, _opened(descriptor))
+
+
+def name_files_in_utf8() -> None:
+    """Begin anew in Python's UTF-8 mode where the locale has another encoding for the names of files (PEP 540).
+
+    What interpreters, records and receipts say of paths is UTF-8. With the encoding of a C or Latin-1 locale, no file
+    could be found by it. An interpreter takes that encoding once, when it starts. The streams keep theirs.
+    """
+    encoding = os.environ.pop(_STREAMS, "")
+    if encoding:
+        for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, _ESCAPED), (sys.stderr, _ESCAPED)):
+            cast("TextIOWrapper", stream).reconfigure(encoding=encoding, errors=errors)
+    elif sys.getfilesystemencoding() != "utf-8" and sys.executable and not sys.flags.utf8_mode:
+        variables = {**os.environ, "PYTHONUTF8": "1", _STREAMS: sys.stdout.encoding}
+        with contextlib.suppress(OSError):
+            os.execve(sys.executable, (sys.executable, "-X", "utf8", *sys.orig_argv[1:]), variables)  # noqa: S606 (itself)
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)), error.end
+
+
+codecs.register_error(_ESCAPED, _escape)
 
 
 class UnwrittenError(Exception):
@@ -53,9 +88,9 @@ def _opened(descriptor: int) -> TextIO:
 def _write(stream: TextIO, line: str) -> None:
     try:
         stream.write(line)
-    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor; the escapes are JSON's, too
+    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor
         encoding = stream.encoding or "ascii"
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
+        stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
 
 
 def _lead_nowhere(stream: TextIO) -> None:

@@ -7,12 +7,17 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.machinery import SourceFileLoader
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from installed import PIL_FILES, install
+from interpreters import running
+from sandbox import Sandbox
 
 from fastinstall.actions.create_environment import create_environment
+from fastinstall.cli.streams import put
 from fastinstall.errors import ExitCode, RefusedError
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.probes.compiler import observe_compiler
@@ -213,3 +218,30 @@ def _run(directory: Path, *words: str, **more: str) -> "subprocess.CompletedProc
     return subprocess.run(
         argv, cwd=directory, env=variables, capture_output=True, text=True, check=False, umask=0, timeout=60
     )
+
+
+POOR = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_an_environment_of_any_name_is_examined_under_a_poor_locale(sandbox: Sandbox) -> None:
+    environment = sandbox.venv(running(), tool="uv", name="é ü 木", pip=False)
+    prefix = Path(environment.prefix)
+    install(environment.site_packages, "pillow", "13.0.0", PIL_FILES)
+    for words in (("doctor", "--quick"), ("doctor", "pillow-importable", "operations"), ("inspect",)):
+        result = sandbox.cli(*words, "--json", "--prefix", prefix, env=POOR)
+        assert "bug of fastinstall" not in result.stderr
+        assert result.stdout.isascii()
+        assert result.document["environment"]["prefix"] == str(prefix)
+    told = sandbox.cli("doctor", "--quick", "--prefix", prefix, env=POOR)
+    assert told.exit_code == sandbox.cli("doctor", "--quick", "--prefix", prefix).exit_code
+    assert "\\u" in told.stdout
+    (log, *_) = (sandbox.root / "home/.local/state/fastinstall/log").glob("*.log")
+    assert prefix.name in log.read_text(encoding="utf-8")
+
+
+def test_what_an_encoding_has_not_is_written_as_json_has_it() -> None:
+    stream = TextIOWrapper(BytesIO(), encoding="ascii")
+    text = json.dumps("é木\udce9\U0001f600", ensure_ascii=False)
+    put(stream, text)
+    stream.seek(0)
+    assert json.loads(stream.read()) == json.loads(text)
