@@ -15,6 +15,7 @@ from fastinstall.system import foreign
 _SCHEMA = "fastinstall.facts/1"
 _FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
 _CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
+_FEATURES = re.compile(r"(?:flags|Features)\s*:")
 _LARGEST = 1 << 24
 _HINT = (
     "give what `fastinstall inspect --json` printed on that host, a copy of its /proc/cpuinfo, "
@@ -29,7 +30,7 @@ def read_host(path: Path) -> Host:
     flags as the kernel names them, separated by white space; there, `#` begins a comment.
 
     Raises:
-        DocumentError: it is none of these, or cannot be read.
+        DocumentError: it is none of these, is cut off, or cannot be read.
     """
     text = _text(path)
     if text.lstrip().startswith("{"):
@@ -66,13 +67,30 @@ def _from_facts(path: Path, text: str) -> Cpu:
 
 
 def _from_cpuinfo(path: Path, text: str) -> Cpu:
+    if _is_cut(text):
+        raise DocumentError(path, "flags", "the file ends in the middle of them: a copy that was cut off", hint=_HINT)
     cpu = parse_cpuinfo(text)
     if not cpu.flags:
         raise DocumentError(path, "flags", "missing: no line of it names the processor's features", hint=_HINT)
     return cpu
 
 
+def _is_cut(text: str) -> bool:
+    """Whether a copy of /proc/cpuinfo ends with features that may be some of several.
+
+    Their line has an end. Further lines of the same processor follow it, or an empty one; where all that somebody has
+    kept are these lines, which begin with no number of a processor, nothing follows.
+    """
+    last = re.split(r"\n\s*\n", text)[-1]
+    lines = last.splitlines()
+    if not lines or not _FEATURES.match(lines[-1]):
+        return False
+    return not last.endswith("\n") or any(line.startswith("processor") for line in lines)
+
+
 def _from_flags(path: Path, text: str) -> Cpu:
+    if not text.endswith("\n") and text.strip():
+        raise DocumentError(path, "", "its last line has no end: end it, if no flag is missing there", hint=_HINT)
     words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
     wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
     if wrong is not None:

@@ -61,10 +61,10 @@ def test_a_list_of_flags_describes_a_host_and_may_have_comments(tmp_path: Path) 
         ('{"schema": "fastinstall.facts/1", "cpu": {"flags": 3}}', "cpu.flags", "expected a list"),
         ('{"schema": "fastinstall.facts/1", "cpu": null}', "cpu", "expected a table"),
         ('{"schema": ', "", "is no JSON"),
-        ("[1, 2]", "", "is no flag of a processor"),
+        ("[1, 2]\n", "", "is no flag of a processor"),
         ("", "", "holds no flag"),
-        ("# nothing but a comment", "", "holds no flag"),
-        ("hello world", "", "holds no flag"),
+        ("# nothing but a comment\n", "", "holds no flag"),
+        ("hello world\n", "", "holds no flag"),
         ("processor\t: 0\nvendor_id\t: GenuineIntel\n", "flags", "missing"),
     ],
 )
@@ -75,6 +75,54 @@ def test_anything_else_is_refused_with_file_key_and_hint(tmp_path: Path, text: s
     assert (caught.value.file, caught.value.key) == (path, key)
     assert problem in caught.value.problem
     assert "fastinstall inspect --json" in (caught.value.hint or "")
+
+
+WHOLE = "processor\t: {number}\nflags\t\t: fpu sse2 pni ssse3 sse4_1 avx avx2\nbugs\t\t:\n\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE.format(number=0).partition("avx2")[0],
+        WHOLE.format(number=0).partition(" avx2")[0],
+        WHOLE.format(number=0).partition(" avx2")[0] + "\n",
+        WHOLE.format(number=0).partition("\nbugs")[0],
+        WHOLE.format(number=0) + WHOLE.format(number=1).partition("vx2")[0],
+        "flags\t\t: fpu sse2 pni ssse",
+        "processor\t: 0\nFeatures\t: fp asimd aes",
+        "# list\ncx16 popcnt sse4_",
+    ],
+)
+def test_a_copy_that_is_cut_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(
+        DocumentError, match=r"node7\.txt: (flags: the file ends in the middle|its last line has no end)"
+    ):
+        read_host(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE.format(number=0),
+        WHOLE.format(number=0) + WHOLE.format(number=1),
+        WHOLE.format(number=0).replace("\n", "\r\n"),
+        WHOLE.format(number=0) + WHOLE.format(number=1).partition("bugs")[0] + "bugs\t: spectre_v",
+        "flags\t\t: fpu sse2 pni\n",
+        "flags\t\t: fpu sse2 pni\nflags\t\t: fpu sse2 pni\n",
+        "processor\t: 0\nflags\t\t: fpu sse2 pni\n\n",
+    ],
+)
+def test_a_whole_copy_and_its_lines_of_flags_alone_are_taken(tmp_path: Path, text: str) -> None:
+    assert "sse2" in read_host(written(tmp_path, text)).cpu.flags
+
+
+def test_what_is_too_large_is_no_description_of_a_host(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    with path.open("wb") as stream:
+        stream.truncate((1 << 24) + 1)
+    with pytest.raises(DocumentError, match="larger than 16 MiB"):
+        read_host(path)
 
 
 def test_what_cannot_be_read_is_refused_likewise(tmp_path: Path) -> None:
