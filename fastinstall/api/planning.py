@@ -23,7 +23,7 @@ from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
-from fastinstall.model.wish import Wish
+from fastinstall.model.wish import Risk, Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
@@ -35,12 +35,19 @@ from fastinstall.rules.messages import listing
 from fastinstall.rules.pip_steps import keeps_pip_pin, wants_pip_pin
 from fastinstall.rules.planner import make_plan, nothing_to_do
 from fastinstall.rules.protection import refuse_if_protected
+from fastinstall.rules.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.wishes import refuse_unknown
 
 
-def plan(session: Session, target: Target, wish: Wish) -> Plan:
+def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = None) -> Plan:
     """Decide what a setup would do.
+
+    Args:
+        session: the outside world.
+        target: the environment.
+        wish: what is asked for.
+        saved: decide anew what this one decided, of the files that it names alone.
 
     Raises:
         FastinstallError: as planner, probes and index say.
@@ -49,14 +56,14 @@ def plan(session: Session, target: Target, wish: Wish) -> Plan:
     refuse_unknown(recipe, wish)
     made = creation(session, target)
     if made is not None:
-        return _plan_new(session, recipe, wish, made)
+        return _plan_new(session, recipe, wish, made, saved)
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
     if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
         return done
-    return _plan_existing(session, recipe, wish, facts, receipt)
+    return _plan_existing(session, recipe, wish, (facts, receipt), saved)
 
 
 def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
@@ -91,7 +98,7 @@ def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Inte
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
-    made = _plan_new(session, recipe, wish, (create, relocated(interpreter, elsewhere)))
+    made = _plan_new(session, recipe, wish, (create, relocated(interpreter, elsewhere)), None)
     needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
     steps = tuple(step for step in made.steps if isinstance(step, needed))
     environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
@@ -106,9 +113,34 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
     """
     if current_digest(session, saved) != saved.facts_digest:
         raise RefusedError(
-            f"the plan is stale: {saved.environment.prefix} has changed since it was made",
-            hint="make it again: fastinstall plan -o FILE",
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
+
+
+def decided_anew(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
+    """A saved plan as it is decided now: it may come from anybody, and says neither what it risks nor what it may.
+
+    Args:
+        session: the outside world.
+        saved: its wish, environment and files count.
+        allowed: risks that whoever carries it out accepts.
+
+    Returns:
+        The plan to carry out: what was decided now, with addresses of the index that is configured here.
+
+    Raises:
+        RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
+        FastinstallError: as `plan`.
+    """
+    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
+    existing = Target(prefix=Path(saved.environment.prefix))
+    target = Target(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
+    anew = replace(plan(session, target, saved.wish, saved=saved), verb=saved.verb)
+    difference = next(differences(saved, anew), None)
+    if difference is not None:
+        key, problem = difference
+        raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
+    return with_allowed(anew, allowed)
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
@@ -124,7 +156,7 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
         raise RefusedError(
             f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
             f"and {there.prefix} is the {there.kind} of {there.python}",
-            hint="make it again: fastinstall plan -o FILE",
+            hint=PLAN_AGAIN,
         )
 
 
@@ -176,8 +208,11 @@ def _python_of(session: Session, target: Target) -> Path:
     return base_python(session) if nothing_named else Path(find(session, target).python)
 
 
-def _plan_existing(session: Session, recipe: Recipe, wish: Wish, seen: Facts, receipt: Receipt | None) -> Plan:
+def _plan_existing(
+    session: Session, recipe: Recipe, wish: Wish, known: tuple[Facts, Receipt | None], saved: Plan | None
+) -> Plan:
     """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
+    seen, receipt = known
     environment = seen.environment
     index = _index_soon(session, recipe, wish, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
@@ -186,7 +221,7 @@ def _plan_existing(session: Session, recipe: Recipe, wish: Wish, seen: Facts, re
     else:
         toolchain = _toolchain_soon(session, recipe, wish)
         facts = replace(seen, runtime=observe_use(environment, session.variables))
-    releases = index.releases(recipe, facts.interpreter)
+    releases = _named_by(saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
     ready = _with_project(session, _equipped(session, situation, toolchain))
     return make_plan(_with_links(session, _with_preview(session, ready)))
@@ -232,12 +267,18 @@ def _with_preview(session: Session, situation: Situation) -> Situation:
     return previewed(session, situation)
 
 
-def _plan_new(session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter]) -> Plan:
+def _named_by(saved: Plan | None, releases: Releases) -> Releases:
+    return releases if saved is None else releases_named_by(saved, releases)
+
+
+def _plan_new(
+    session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter], saved: Plan | None
+) -> Plan:
     create, interpreter = made
     index = _index_soon(session, recipe, wish, Path(create.python))
     toolchain = _toolchain_soon(session, recipe, wish)
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
-    releases = index.releases(recipe, interpreter)
+    releases = _named_by(saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
     return make_plan(_with_links(session, _equipped(session, situation, toolchain)))
 

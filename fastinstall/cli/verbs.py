@@ -59,6 +59,8 @@ def _plan(parser: argparse.ArgumentParser) -> None:
 
 def _apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
+    allow = "accept a risk by its name; the plan itself grants none"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
     _consent(parser)
 
 

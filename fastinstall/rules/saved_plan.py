@@ -1,14 +1,18 @@
 """A saved plan may come from anybody: it may ask for nothing that its recipe and this program would not plan. Pure.
 
-What it names that is not decided here (addresses with hashes, packages of the system, an environment) is shown before
-it is carried out: `fetched` lists it.
+Before consent its text is judged alone (`plan_problems`), and what it would fetch is listed (`fetched`). Then the plan
+is decided anew, of the files that it names (`releases_named_by`), and has to say the same (`differences`): its risks,
+warnings and steps are never its own word. Risks are accepted by whoever carries it out (`with_allowed`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.model.artefact import Artefact
+from fastinstall.errors import RefusedError
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.codec import encode
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.plan import Plan
 from fastinstall.model.recipe import Level, Recipe
@@ -27,9 +31,11 @@ from fastinstall.model.steps import (
     SystemPackages,
     Target,
 )
+from fastinstall.model.wish import Risk
 from fastinstall.rules.conda_dependants import PINS
 from fastinstall.rules.conda_stack import CHANNEL
 from fastinstall.rules.flags import RECORD_SWITCHES
+from fastinstall.rules.numbering import parsed
 from fastinstall.rules.pip_pins import CONFIGURATION, DIRECTORY
 from fastinstall.rules.recipe_values import Problem
 
@@ -39,6 +45,12 @@ _VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ADDRESS = re.compile(r"(?:https?|file)://[^\s]*|/[^\0\n]*")
+_UNJUDGED = frozenset({"reason", "jobs", "url", "provenance", "size", "facts_digest", "allow", "allowed", "python"})
+"""Keys that need not be the same: words, what the machine grants, where a file of that hash lies, and what is judged
+elsewhere (the digest of the facts, who accepts a risk, how the interpreter is called)."""
+
+_BRIEF = 200
+PLAN_AGAIN = "make it again: fastinstall plan -o FILE"
 
 
 def plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
@@ -51,6 +63,78 @@ def plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
     for index, step in enumerate(plan.steps):
         for key, problem in _step_problems(step, plan, recipe):
             yield f"steps[{index}].{key}", problem
+
+
+def releases_named_by(plan: Plan, releases: Releases) -> Releases:
+    """What is on offer, less what is later than what a plan names: later releases do not make it another one.
+
+    Raises:
+        RefusedError: a file that it names is not on offer with that hash.
+    """
+    named = {(each.filename, each.sha256): each for step in plan.steps for each in artefacts_of(step)}
+
+    def kept(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
+        each_of = tuple(offered)
+        taken = {parsed(each.version) for each in each_of if (each.filename, each.sha256) in named}
+        return tuple(each for each in each_of if taken and parsed(each.version) <= max(taken))
+
+    statics = {name: kept(offered) for name, offered in releases.statics.items()}
+    found = replace(
+        releases,
+        sources=kept(releases.sources),
+        wheels=kept(releases.wheels),
+        kernels=kept(releases.kernels),
+        bases=kept(releases.bases),
+        statics=statics,
+        prebuilt=kept(releases.prebuilt),
+    )
+    kinds = (found.sources, found.wheels, found.kernels, found.bases, found.prebuilt, *statics.values())
+    offered = {(each.filename, each.sha256) for kind in kinds for each in kind}
+    for key, artefact in named.items():
+        if key not in offered:
+            raise RefusedError(
+                f"the plan names {artefact.filename} with sha256 {artefact.sha256 or 'unknown'}, "
+                f"and {releases.origin} has no such file",
+                hint=PLAN_AGAIN,
+            )
+    return found
+
+
+def differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
+    """Where a saved plan says something else than what is decided now, as dotted key and what both say.
+
+    More warnings than now are none: a later release may have been warned of that is not looked at any more.
+    """
+    missing = [warning for warning in anew.warnings if warning not in saved.warnings]
+    yield from (("warnings", f"does not say: {warning}") for warning in missing)
+    one, other = (encode(replace(each, warnings=(), verb="")) for each in (saved, anew))
+    yield from _differences(one, other, "")
+
+
+def with_allowed(plan: Plan, allowed: Iterable[Risk]) -> Plan:
+    """A plan whose risks are accepted by those words alone, whatever it says itself."""
+    risks = tuple(allowed)
+    hazards = tuple(replace(hazard, allowed=hazard.risk in risks) for hazard in plan.hazards)
+    return replace(plan, hazards=hazards, wish=replace(plan.wish, allow=risks))
+
+
+def _differences(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(saved, dict) and isinstance(anew, dict):
+        for name in {**anew, **saved}:
+            if name not in _UNJUDGED:
+                yield from _differences(saved.get(name), anew.get(name), f"{key}.{name}" if key else name)
+    elif isinstance(saved, list) and isinstance(anew, list) and len(saved) == len(anew):
+        for index, (one, other) in enumerate(zip(saved, anew, strict=True)):
+            yield from _differences(one, other, f"{key}[{index}]")
+    elif saved != anew:
+        yield key, f"expected {_brief(anew)}, found {_brief(saved)}"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} of them" if value else "none"
+    text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
 def fetched(plan: Plan) -> tuple[str, ...]:

@@ -179,6 +179,27 @@ def test_a_plan_is_stale_once_somebody_has_changed_the_environment(sandbox: Sand
     assert tree_hash(venv.prefix) == before
 
 
+def test_a_plan_grants_none_of_its_own_risks(sandbox: Sandbox, venv: Venv) -> None:
+    plan = sandbox.root / "plan.json"
+    saved = sandbox.cli("plan", "-o", plan, "--prefix", venv.prefix, *FORK)
+    assert saved.exit_code == 0, saved.text
+    before = tree_hash(venv.prefix)
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    risks = [hazard["risk"] for hazard in document["hazards"]]
+    assert risks == ["vulnerable"]
+    plan.write_text(json.dumps({**document, "hazards": []}))
+    denied = sandbox.cli("apply", "--yes", plan)
+    assert denied.exit_code == 5, denied.text
+    assert "does not say what would be planned now: hazards: expected " in denied.stderr
+    assert "hint: make it again: fastinstall plan -o FILE" in denied.stderr
+    granted = {"hazards": [{**hazard, "allowed": True} for hazard in document["hazards"]]}
+    plan.write_text(json.dumps({**document, **granted, "wish": {**document["wish"], "allow": risks}}))
+    granting = sandbox.cli("apply", "--yes", plan)
+    assert granting.exit_code == 5, granting.text
+    assert f"accept it by name: --allow {','.join(risks)}" in granting.stderr
+    assert tree_hash(venv.prefix) == before
+
+
 @pytest.mark.slow
 def test_it_can_keep_the_name_of_the_fork(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)

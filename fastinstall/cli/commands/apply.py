@@ -1,4 +1,4 @@
-"""`fastinstall apply FILE`: a saved plan, refused where the facts have changed."""
+"""`fastinstall apply FILE`: a saved plan, refused unless it is what would be planned now."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -6,18 +6,19 @@ from pathlib import Path
 from fastinstall.api.foretelling import foretelling
 from fastinstall.api.late import done_already
 from fastinstall.api.observing import recipe_named
-from fastinstall.api.planning import refuse_another_environment, refuse_if_stale
+from fastinstall.api.planning import decided_anew, refuse_another_environment, refuse_if_stale
 from fastinstall.api.session import Session
 from fastinstall.api.setup import carry_out
 from fastinstall.cli.commands.setup import Done, finish
 from fastinstall.cli.common import mend_or_tell, progress_for, session_of
-from fastinstall.cli.consent import consent
+from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import read_allowed
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import open_document
 from fastinstall.model.plan import Plan
 from fastinstall.rules.messages import quote
-from fastinstall.rules.saved_plan import fetched, plan_problems
+from fastinstall.rules.saved_plan import PLAN_AGAIN, fetched, plan_problems, with_allowed
 from fastinstall.system import foreign
 
 
@@ -30,8 +31,12 @@ def run(arguments: Namespace, context: Context) -> int:
         mend_or_tell(session, saved.environment, arguments, context)
     for line in fetched(saved):
         context.console.talk(line)
-    agreed = consent(saved, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
+    allowed = read_allowed(arguments, context.sources)
+    asked = with_allowed(saved, allowed)
+    consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
+    agreed = decided_anew(session, saved, consented.wish.allow)
+    refuse_unaccepted(agreed)
     with foretelling(session, agreed) as telling:
         receipt = carry_out(telling, agreed)
     with done_already(agreed.environment.prefix, agreed.verb):
@@ -46,7 +51,7 @@ def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
         RefusedError: the environment is not what the plan says.
     """
     for key, problem in plan_problems(saved, recipe_named(session, saved.wish.recipe)):
-        raise DocumentError(path, key, problem, hint="make it again: fastinstall plan -o FILE")
+        raise DocumentError(path, key, problem, hint=PLAN_AGAIN)
     refuse_another_environment(session, saved)
 
 
@@ -59,4 +64,4 @@ def read_plan(path: Path) -> Plan:
     try:
         return open_document(Plan, "plan", foreign.read_json(path), file=path)
     except DocumentError as error:
-        raise error.hinting("make it again: fastinstall plan -o FILE") from None
+        raise error.hinting(PLAN_AGAIN) from None

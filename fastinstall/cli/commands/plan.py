@@ -31,7 +31,9 @@ def run(arguments: Namespace, context: Context) -> int:
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
-        context.console.talk(f"saved; carry it out with: fastinstall apply --yes {quote(arguments.output)}")
+        risks = ",".join(dict.fromkeys(hazard.risk for hazard in made.hazards if hazard.allowed))
+        allow = f" --allow {risks}" if risks else ""
+        context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK
     if arguments.format == "json" or context.console.json:
         context.console.data(text)

@@ -2,15 +2,18 @@
 
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fastinstall.errors import RefusedError
 from fastinstall.model.codec import decode, encode
 from fastinstall.model.plan import Plan
+from fastinstall.model.wish import Risk
 from fastinstall.rules.planner import make_plan
-from fastinstall.rules.saved_plan import fetched, plan_problems
+from fastinstall.rules.saved_plan import differences, fetched, plan_problems, releases_named_by, with_allowed
 from fastinstall.rules.situation import Situation
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
@@ -97,3 +100,94 @@ def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
     plan, _ = _planned("stock-of-the-same-version")
     told = fetched(plan)
     assert any("pillow-" in line and " from " in line and "sha256" in line for line in told)
+
+
+def _anew(plan: Plan, situation: Situation) -> Plan:
+    """The plan that is made now, of the files that a saved one names."""
+    return make_plan(replace(situation, releases=releases_named_by(plan, situation.releases)))
+
+
+def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:
+    for path in CASES:
+        case = json.loads(path.read_text("utf-8"))
+        if "refusal" in case:
+            continue
+        situation = _situation(case)
+        plan = make_plan(situation)
+        if plan.steps:
+            assert list(differences(plan, _anew(plan, situation))) == [], path.stem
+
+
+HARMLESS = {"risk": "feature-loss", "summary": "x", "items": []}
+FORGED: list[tuple[str, str, dict[str, Any]]] = [
+    ("downgrade", "hazards", {"hazards": []}),
+    ("downgrade", "hazards[0].risk", {"hazards": [HARMLESS, HARMLESS]}),
+    ("vulnerable-allowed", "hazards", {"hazards": []}),
+    ("advisories-of-the-version", "warnings", {"warnings": []}),
+    ("downgrade", "summary", {"summary": "nothing to do"}),
+    ("downgrade", "steps", {"steps": []}),
+    ("downgrade", "skipped", {"skipped": []}),
+    ("conda-solver-downgrades", "hazards", {"hazards": []}),
+]
+
+
+@pytest.mark.parametrize(("case", "key", "changes"), FORGED)
+def test_what_a_plan_is_judged_by_is_not_its_own_word(case: str, key: str, changes: dict[str, Any]) -> None:
+    plan, situation = _planned(case)
+    forged = decode(Plan, {**encode(plan), **changes}, file="plan.json")
+    (first, problem), *_ = differences(forged, _anew(plan, situation))
+    assert first.startswith(key)
+    assert problem
+
+
+def _every_field(data: Any, key: str = "") -> list[str]:
+    if isinstance(data, dict):
+        return [each for name, value in data.items() for each in _every_field(value, f"{key}.{name}" if key else name)]
+    if isinstance(data, list) and data:
+        return [each for index, value in enumerate(data) for each in _every_field(value, f"{key}[{index}]")]
+    return [key]
+
+
+UNJUDGED = ("facts_digest", ".reason", ".jobs", ".url", ".size", ".provenance", ".allow", ".allowed", ".python")
+
+
+def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> None:
+    plan, situation = _planned("downgrade")
+    anew, data = encode(_anew(plan, situation)), encode(plan)
+    judged = 0
+    for key in _every_field(data):
+        forged = json.loads(json.dumps(data))
+        holder, last = forged, ""
+        for word in key.replace("[", ".").replace("]", "").split("."):
+            holder, last = (holder[int(last) if last.isdigit() else last] if last else holder), word
+        holder[int(last) if last.isdigit() else last] = "forged"
+        found = list(importlib.import_module("fastinstall.rules.saved_plan")._differences(forged, anew, ""))
+        assert bool(found) is not key.endswith(UNJUDGED), key
+        judged += bool(found)
+    assert judged > 40
+
+
+def test_a_file_that_is_not_on_offer_with_that_hash_is_refused() -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    other = _with(plan, "build", {"source": {"sha256": "0" * 64}})
+    with pytest.raises(RefusedError, match=r"with sha256 0000.* has no such file") as refused:
+        releases_named_by(other, situation.releases)
+    assert refused.value.hint == "make it again: fastinstall plan -o FILE"
+
+
+def test_later_releases_make_no_other_plan() -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    releases = situation.releases
+    source = releases.sources[0]
+    later = replace(source, version="99.0.0", filename="pillow-99.0.0.tar.gz", sha256="9" * 64)
+    offered = replace(situation, releases=replace(releases, sources=(later, *releases.sources)))
+    assert list(differences(plan, _anew(plan, offered))) == []
+
+
+def test_a_plan_allows_itself_nothing() -> None:
+    plan, _ = _planned("downgrade-allowed")
+    assert all(hazard.allowed for hazard in plan.hazards)
+    assert not any(hazard.allowed for hazard in with_allowed(plan, ()).hazards)
+    mine = with_allowed(plan, (Risk.DOWNGRADE, Risk.VULNERABLE))
+    assert all(hazard.allowed for hazard in mine.hazards)
+    assert mine.wish.allow == (Risk.DOWNGRADE, Risk.VULNERABLE)
