@@ -12,12 +12,14 @@ from fastinstall.api.session import Session
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.installers.locks import LockTool, lock_tool
 from fastinstall.journal import project_pin as files_of_pin
+from fastinstall.journal.bounds import refuse_outside
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.immutable import immutable
 from fastinstall.model.pins import Manager, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.probes.project_pins import pin_state
+from fastinstall.rules.conda_stack import CHANNEL
 from fastinstall.rules.messages import quote
 from fastinstall.rules.projects import pixi
 from fastinstall.rules.projects.additions import Addition, lines
@@ -127,8 +129,9 @@ def _payload(project: Project, receipt: Receipt, prefix: Path, wheel: Path) -> d
             f"{prefix} is made by pixi, and the stack in it is a wheel that pixi does not know",
             hint=f"make a conda package of it: fastinstall setup --pin --prefix {quote(prefix)}",
         )
-    channel = prefix / receipt.conda.channel
-    found = sorted(path for path in channel.rglob("*") if path.is_file())
+    channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
+    found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
+    refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     return {f"{pixi.CHANNEL}/{path.relative_to(channel).as_posix()}": path for path in found}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.errors import FailedError, RefusedError
 from fastinstall.journal import directories
+from fastinstall.journal.bounds import refuse_outside
 from fastinstall.journal.entries import Begun, Moving
 from fastinstall.journal.fingerprint import fingerprint
 from fastinstall.model.receipt import Move, MoveKind
@@ -17,10 +18,11 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun)
     """Check the moves, make what comes in durable, and describe all of it for the journal.
 
     Raises:
-        RefusedError: something foreign stands where a move would put something.
+        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
         FailedError: what a move would take is not there, or its paths are not of the agreed form.
     """
     _check(planned, prefix, work)
+    refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
     coming = [move for move in planned if move.kind is not MoveKind.OUT]
     with files.syncing(work / move.kept for move in coming):
         manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}

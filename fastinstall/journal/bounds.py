@@ -6,7 +6,7 @@ symbolic link that leads out (`refuse_ways_out`, from the disk).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.errors import DocumentError, RefusedError
@@ -51,12 +51,21 @@ def refuse_ways_out(prefix: Path, log: Log) -> None:
     Raises:
         RefusedError: names the directory and where it leads; nothing has been touched.
     """
+    refuse_outside(prefix, _touched(prefix, log))
+
+
+def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
+    """Raise where a directory, relative to the prefix, lies behind a symbolic link out of the environment.
+
+    Raises:
+        RefusedError: names the directory and where it leads; nothing has been touched.
+    """
     home = os.path.realpath(prefix)
-    for directory in dict.fromkeys(_touched(prefix, log)):
+    for directory in dict.fromkeys(directories):
         where = os.path.realpath(prefix / directory)
         if where != home and not where.startswith(f"{home}{os.sep}"):
             raise RefusedError(
-                f"{prefix / directory}: leads out of the environment, to {where}, and nothing is undone there",
+                f"{prefix / directory}: leads out of the environment, to {where}, and nothing is changed there",
                 hint=f"see who made that link: ls -ld {quote(prefix / directory)}",
             )
 

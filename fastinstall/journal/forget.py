@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fastinstall.errors import DamagedError, FailedError, LaterDocumentError
 from fastinstall.journal import footing
-from fastinstall.journal.layout import KEPT
+from fastinstall.journal.bounds import refuse_outside
+from fastinstall.journal.layout import KEPT, TRANSACTIONS
 from fastinstall.journal.receipts import read_receipt
 from fastinstall.journal.recover import position, undoable
 from fastinstall.journal.store import Store, TransactionInfo
@@ -87,11 +88,14 @@ def put_away(store: Store, damaged: Unreadable) -> Path:
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, and understands it.
+        RefusedError: where it lies, or where it would go, is behind a link out of the environment.
         FailedError: it cannot be moved; nothing has changed.
     """
     if damaged.is_later:
         raise LaterDocumentError(damaged.file, "", "not put away", version=damaged.writer)
+    refuse_outside(store.prefix, (TRANSACTIONS, f"{TRANSACTIONS}/{damaged.transaction}", KEPT))
     home = store.prefix / KEPT / damaged.transaction
+    refuse_outside(store.prefix, (store.relative(home),))
     target = next(path for path in (home / _ALL, *(home / f"{_ALL}.{n}" for n in range(2, 99))) if not _there(path))
     try:
         home.mkdir(parents=True, exist_ok=True)

@@ -43,6 +43,8 @@ class Journal:
         Raises:
             DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
         """
+        if self.file.is_symlink():
+            raise DocumentError(self.file, "", f"a link to {self.file.readlink()}, and no journal of ours is one")
         try:
             text = foreign.read_text(self.file, errors="surrogateescape")
         except OSError as error:

@@ -14,6 +14,7 @@ from typing import Self
 from fastinstall.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError
 from fastinstall.journal import additions, engage, footing, moves, overrun
 from fastinstall.journal.announce import announce
+from fastinstall.journal.bounds import refuse_outside
 from fastinstall.journal.entries import Begun, Committed, Committing, Moved
 from fastinstall.journal.receipts import receipt_data
 from fastinstall.journal.relocate import Mover
@@ -89,7 +90,8 @@ class Transaction:
         """Announce the moves, make what comes in durable, then move, one right after the other.
 
         Raises:
-            RefusedError: something foreign stands in the way; nothing of this call has happened.
+            RefusedError: something foreign stands in the way, or lies behind a link out of the environment; nothing of
+                this call has happened.
             FailedError: a move failed; the caller undoes.
         """
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
@@ -112,8 +114,10 @@ class Transaction:
             place: where it goes, in bytes from the start of the file; -1 for the end.
 
         Raises:
+            RefusedError: the file is a link out of the environment, or lies behind one.
             OSError: as the kernel says; the caller undoes.
         """
+        refuse_outside(self._store.prefix, (path,))
         adding = additions.describe(self._store, self.id, path, text, place)
         self._journal.append(adding)
         additions.add(self._store, adding)

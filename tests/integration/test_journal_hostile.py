@@ -3,16 +3,18 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from journaled import FIRST, SITE, make_environment, picture, set_up, write_tree
+from journaled import FIRST, SITE, make_environment, open_transaction, picture, set_up, write_tree
 
 from fastinstall.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
-from fastinstall.journal.forget import forget
-from fastinstall.journal.layout import JOURNAL, ROOT, TRANSACTIONS
+from fastinstall.journal.forget import forget, put_away
+from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
+from fastinstall.model.receipt import Move, MoveKind
 
 OWN = f"{TRANSACTIONS}/{FIRST.id}"
 
@@ -109,4 +111,58 @@ def test_a_loose_journal_that_means_others_removes_nothing(store: Store) -> None
     before = picture(store.prefix.parent)
     with pytest.raises(FastinstallError):
         recover(store)
+    assert picture(store.prefix.parent) == before
+
+
+def _linked_out(store: Store, path: str) -> Path:
+    """A place of the environment leads to a directory of somebody's."""
+    victim = store.prefix.parent / "victim" / "letters"
+    (store.prefix / path).symlink_to(victim)
+    return victim
+
+
+@pytest.mark.parametrize("live", ["etc/x", "etc/deep/er/x", "condarc.d/fastinstall.yml"])
+def test_nothing_is_put_behind_a_link_that_leads_out(store: Store, live: str) -> None:
+    _linked_out(store, live.partition("/")[0])
+    before = picture(store.prefix.parent)
+    with open_transaction(store, replace(FIRST, id="20261121T101600Z-0000aa")) as transaction:
+        write_tree(transaction.stage, {"x": "ours"})
+        with pytest.raises(RefusedError, match="leads out of the environment, to "):
+            transaction.perform((Move(kind=MoveKind.IN, live=live, kept="stage/x"),))
+    assert picture(store.prefix.parent) == before
+
+
+@pytest.mark.parametrize("path", ["pip.conf", "conda-meta/pinned"])
+def test_nothing_is_added_through_a_link_that_leads_out(store: Store, path: str) -> None:
+    (store.prefix / path).parent.mkdir(exist_ok=True)
+    (store.prefix / path).symlink_to(store.prefix.parent / "victim" / ".netrc")
+    before = picture(store.prefix.parent)
+    with (
+        open_transaction(store, replace(FIRST, id="20261121T101600Z-0000aa")) as transaction,
+        pytest.raises(RefusedError, match="leads out of the environment"),
+    ):
+        transaction.add(path, "ours\n")
+    assert picture(store.prefix.parent) == before
+
+
+def test_a_damaged_transaction_is_not_put_away_behind_a_link_that_leads_out(store: Store) -> None:
+    (store.prefix / OWN / JOURNAL).write_text("{")
+    _linked_out(store, KEPT)
+    before = picture(store.prefix.parent)
+    (damaged,) = store.unreadable()
+    with pytest.raises(RefusedError, match="leads out of the environment"):
+        put_away(store, damaged)
+    assert picture(store.prefix.parent) == before
+
+
+def test_a_journal_that_is_a_link_is_none(store: Store) -> None:
+    journal = store.prefix / OWN / JOURNAL
+    elsewhere = store.prefix.parent / "victim" / "journal"
+    shutil.move(journal, elsewhere)
+    journal.symlink_to(elsewhere)
+    before = picture(store.prefix.parent)
+    with pytest.raises(FastinstallError):
+        rollback(store, to=FIRST.id)
+    with pytest.raises(DocumentError, match="a link to"):
+        store.read(FIRST.id)
     assert picture(store.prefix.parent) == before

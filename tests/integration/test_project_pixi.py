@@ -112,3 +112,14 @@ def test_a_pillow_of_the_workspace_s_own_on_that_platform_is_in_the_way(prefix: 
         _pin(prefix, _receipt(prefix))
 
     assert tree_hash(workspace) == before
+
+
+def test_a_receipt_of_others_has_nothing_else_copied_into_the_project(prefix: Path) -> None:
+    secrets = prefix.parents[3] / ".ssh"
+    secrets.mkdir()
+    (secrets / "id").write_text("secret")
+    (prefix / "share/fastinstall/channel/linux-64/id").symlink_to(secrets / "id")
+    _pin(prefix, _receipt(prefix, conda={"channel": str(secrets)}))
+    copied = [path.name for path in (prefix.parents[2] / ".fastinstall").rglob("*") if path.is_file()]
+    assert "repodata.json" in copied
+    assert "id" not in copied
