@@ -215,7 +215,8 @@ def _parse(url: str, response: httpx2.Response) -> tuple[Offer, ...]:
     if not content_type.lower().startswith(_PAGES):
         raise FailedError(f"{without_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
     try:
-        return read_page(page)
+        # an index elsewhere has no say about files of this machine
+        return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
     except (ValueError, LookupError) as error:
         raise FailedError(f"{without_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
 

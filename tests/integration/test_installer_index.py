@@ -287,6 +287,15 @@ def test_a_file_of_this_machine_is_no_answer_of_an_index(server: SimpleIndex, tm
         index.fetch(releases(index).sources[0], tmp_path / "cache", ignore)
 
 
+def test_an_index_offers_no_files_of_this_machine(server: SimpleIndex, tmp_path: Path) -> None:
+    newer = SDIST.replace("12.1.1", "12.1.2")
+    (tmp_path / newer).write_bytes(CONTENT)
+    links = f'<a href="{(tmp_path / newer).as_uri()}">{newer}</a><a href="../../files/{SDIST}">{SDIST}</a>'
+    server.answers["/simple/pillow-simd/"] = content_answer(links.encode(), "text/html")
+
+    assert [each.filename for each in releases(asking(server.url)).sources] == [SDIST]
+
+
 def test_a_trusted_index_leads_to_no_other_one_without_encryption(server: SimpleIndex) -> None:
     server.answers["/simple/pillow-simd/"] = status_answer(302, Location="http://index.invalid/simple/pillow-simd/")
 
