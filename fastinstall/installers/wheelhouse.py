@@ -91,9 +91,9 @@ def recipe_of(path: Path | None) -> str:
 def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
     """What it requires of Python, once all of it was found sound: by its own sum, or by those inside it."""
     try:
-        if parsed.is_wheel:
-            return _requires_python(read_sound_metadata(path, thorough=not summed))
-        return _requires_python(_read_information(path))
+        metadata = read_sound_metadata(path, thorough=not summed) if parsed.is_wheel else _read_information(path)
+        _refuse_another_version(path, parsed, metadata)
+        return _header(metadata, "requires-python")
     except OSError as error:
         raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error
 
@@ -111,12 +111,27 @@ def _is_information(name: str) -> bool:
     return re.fullmatch(r"[^/]+/PKG-INFO", name) is not None
 
 
-def _requires_python(metadata: str) -> str:
+def _refuse_another_version(path: Path, parsed: FileName, metadata: str) -> None:
+    """What is known against a version is looked up by the file's name, so that has to be what is in it."""
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (only where there is such a file)
+
+    said = _header(metadata, "version")
+    try:
+        same = not said or Version(said) == parsed.version
+    except InvalidVersion:
+        same = False
+    if not same:
+        raise FailedError(
+            f"{path}: its name says {parsed.version}, and what is in it {said}", hint=f"take {path.name} out of there"
+        )
+
+
+def _header(metadata: str, wanted: str) -> str:
     for line in metadata.splitlines():
         if not line:
             break
         key, _, value = line.partition(":")
-        if key.lower() == "requires-python":
+        if key.lower() == wanted:
             return value.strip()
     return ""
 

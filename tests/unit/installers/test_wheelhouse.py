@@ -129,3 +129,15 @@ def test_files_that_nobody_wants_are_not_opened(tmp_path: Path) -> None:
 def test_a_missing_wheelhouse_is_a_failure_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="nowhere: no such directory"):
         read_wheelhouse(tmp_path / "nowhere", everything)
+
+
+@pytest.mark.parametrize("write", [write_wheel, write_sdist])
+@pytest.mark.parametrize("said", ["9.0.0", "no version"])
+def test_a_file_whose_name_says_another_version_than_what_is_in_it_is_refused(
+    tmp_path: Path, write: Callable[[Path], Path], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "METADATA", f"Metadata-Version: 2.4\nName: x\nVersion: {said}\n\n".encode())
+    path = write(tmp_path)
+    with pytest.raises(FailedError, match=f"and what is in it {said}") as failed:
+        read_wheelhouse(tmp_path, everything)
+    assert failed.value.message.startswith(f"{path}: its name says 12.1.1")
