@@ -57,7 +57,7 @@ def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Rece
 def loaded_jpeg(facts: Facts) -> Library | None:
     """The libjpeg that the core in place resolves to."""
     libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
-    return next((library for library in libraries if library.soname.startswith("libjpeg")), None)
+    return next((library for library in libraries if library.is_called_libjpeg), None)
 
 
 def _engine(plan: Plan) -> Engine:

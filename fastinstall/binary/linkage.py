@@ -171,7 +171,7 @@ def _identities(file: MappedFile) -> tuple[Identity, ...]:
 
 
 def _codec(identity: Identity, file: MappedFile, path: PurePath, users: tuple[PurePath, ...]) -> Codec:
-    asked = file.file.soname or "" if "/" in file.name else file.name
+    asked = file.name if "/" not in file.name else file.file.soname or PurePath(file.name).name
     return Codec(
         kind=identity.kind,
         library=describe(identity, path, place=file.place, soname="" if identity.inside else asked),

@@ -34,6 +34,11 @@ class Library:
     inode: int = 0
     build_id: str = ""
 
+    @property
+    def is_called_libjpeg(self) -> bool:
+        """Whether it is asked for as libjpeg; one without a name of its own is asked for by a path."""
+        return self.soname.rpartition("/")[2].startswith("libjpeg")
+
 
 @immutable
 class CoreLevel:

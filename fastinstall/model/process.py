@@ -2,7 +2,9 @@
 
 from pathlib import PurePath
 
+from fastinstall.model.core import Library
 from fastinstall.model.immutable import immutable
+from fastinstall.model.linkage import Binding
 
 _ROOT = PurePath("/")
 
@@ -42,6 +44,9 @@ class LiveProcess:
         library_path: LD_LIBRARY_PATH of its environment; empty if unset.
         preload: LD_PRELOAD of its environment; empty if unset.
         tunables: GLIBC_TUNABLES of its environment; empty if unset.
+        bindings: how the libjpeg functions that PIL's files call are really bound, as its memory says.
+        libjpegs: the libraries of these bindings, as far as they are some.
+        unread: why its memory was not read; empty where it was.
         root: the directory below which its files are found: "/", or "/proc/PID/root" for one that has a file system of
             its own, as in a container. All paths here are as the process has them.
     """
@@ -54,4 +59,7 @@ class LiveProcess:
     library_path: str = ""
     preload: str = ""
     tunables: str = ""
+    bindings: tuple[Binding, ...] = ()
+    libjpegs: tuple[Library, ...] = ()
+    unread: str = ""
     root: PurePath = _ROOT

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePath
 
+from fastinstall.binary.identities import JPEG, identify
+from fastinstall.binary.image import ElfError
+from fastinstall.binary.libraries import describe
 from fastinstall.errors import UndeterminedError
+from fastinstall.model.core import Library
+from fastinstall.model.linkage import Binding
 from fastinstall.model.process import LiveProcess
 from fastinstall.probes.mappings import Mapping, read_mappings
+from fastinstall.probes.process_memory import read_bindings
 from fastinstall.system import foreign
 
 _DELETED = " (deleted)"
@@ -37,6 +43,7 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     variables = _variables(_read(place / "environ", pid))
     loaded = _loaded(maps)
     base = _root_of(place, root, loaded)
+    bindings, unread = _bindings(place, maps)
     return LiveProcess(
         pid=pid,
         command=command,
@@ -46,8 +53,30 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         library_path=variables.get("LD_LIBRARY_PATH", ""),
         preload=variables.get("LD_PRELOAD", ""),
         tunables=variables.get("GLIBC_TUNABLES", ""),
+        bindings=bindings,
+        libjpegs=tuple(_libjpegs(bindings, base)),
+        unread=unread,
         root=PurePath("/") if base == root else base,
     )
+
+
+def _bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
+    """How libjpeg's functions are bound, or why that cannot be told."""
+    try:
+        return read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_"), ""
+    except OSError as error:
+        return (), error.strerror or str(error)
+    except ValueError as error:
+        return (), str(error)
+
+
+def _libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[Library]:
+    """What is called, and what was asked for; of one alone nothing has to be compared."""
+    crossed = (path for each in bindings if each.is_crossed for path in (each.provider, each.wanted))
+    for path in dict.fromkeys(path for path in crossed if path is not None):
+        with suppress(OSError, ElfError):
+            place = _below(base, Path(path))
+            yield from (describe(each, path, place=place) for each in identify(place, kinds=(JPEG,)))
 
 
 def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:

@@ -1,5 +1,6 @@
 """`doctor --pid`: what it says of processes that use PIL, while their environment changes under them."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from fastinstall.api.session import open_session
 from fastinstall.errors import UndeterminedError
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Finding, Status
+from fastinstall.model.linkage import Binding
 from fastinstall.probes.process import observe_process
 
 
@@ -88,6 +90,48 @@ def test_a_second_libjpeg_in_the_process_is_told_with_its_package(own: Path) -> 
     told = [line for line in found["jpeg-duplicates"].evidence if str(other) in line]
     assert len(told) == 1
     assert "torchvision.libs in site-packages" in told[0]
+
+
+@pytest.mark.parametrize("way", ["RTLD_GLOBAL", "LD_PRELOAD"])
+def test_a_library_that_takes_the_functions_of_pils_libjpeg_is_told(stock: Path, tmp_path: Path, way: str) -> None:
+    other = compile_library(tmp_path / "libphoto.so", "int jpeg_CreateDecompress(void) { return 0; }")
+    code = f"import ctypes; ctypes.CDLL({str(other)!r}, ctypes.RTLD_GLOBAL); import PIL.Image; from PIL import _imaging"
+    variables = {**os.environ, "LD_PRELOAD": str(other)} if way == "LD_PRELOAD" else None
+    with living(stock, code=code if variables is None else "from PIL import _imaging", variables=variables) as process:
+        _environment, found = judged(process.pid, "jpeg-duplicates")
+    finding = found["jpeg-duplicates"]
+    assert finding.status is Status.ERROR
+    assert "_imaging." in finding.message
+    assert "calls a library that is no libjpeg, and asks for libjpeg-turbo" in finding.message
+    assert finding.observed == f"jpeg_CreateDecompress of {other}"
+    assert finding.remedy is not None
+    assert "import PIL before" in finding.remedy.text
+
+
+def test_where_memory_cannot_be_read_the_other_libjpeg_is_a_warning(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = site_packages(own) / "torchvision.libs/libjpeg.so.62"
+    compile_library(other, "int jpeg_CreateDecompress(void) { return 0; }")
+
+    def refused(*_arguments: object) -> tuple[Binding, ...]:  # as Yama refuses it for what is no child
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(
+        "fastinstall.probes.process.read_bindings", refused
+    )  # as Yama does, of a process that is no child
+    with living(own, code=f"import ctypes; ctypes.CDLL({str(other)!r}); import PIL.Image") as process:
+        _environment, found = judged(process.pid, "jpeg-duplicates")
+    finding = found["jpeg-duplicates"]
+    assert finding.status is Status.WARNING
+    assert "cannot be known: its memory was not read (Permission denied)" in finding.message
+
+
+def test_the_bindings_of_a_process_are_what_its_loader_made(stock: Path) -> None:
+    with living(stock, code="from PIL import _imaging") as process:
+        seen = observe_process(process.pid)
+    assert seen.unread == ""
+    assert {each.user.name.partition(".")[0] for each in seen.bindings} >= {"_imaging"}
+    assert {each.is_crossed for each in seen.bindings} == {False}
+    assert all(each.provider is not None and each.provider.name.startswith("libjpeg-") for each in seen.bindings)
 
 
 def test_a_process_without_pil_is_told(stock: Path) -> None:

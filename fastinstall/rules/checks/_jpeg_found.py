@@ -65,4 +65,5 @@ def portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
 
 def _is_jpeg(name: str) -> bool:
     """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
-    return name.startswith("libjpeg.so") or (name.startswith("libjpeg-") and is_bundled(name))
+    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
+    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

@@ -49,7 +49,7 @@ def _jpeg(context: CheckContext) -> str:
 
 
 def _asks_for_jpeg(core: Core | None) -> bool:
-    return core is not None and any(library.soname.startswith("libjpeg") for library in core.libraries)
+    return core is not None and any(library.is_called_libjpeg for library in core.libraries)
 
 
 def _listed_jpeg(core: Core | None) -> str:

@@ -2,10 +2,37 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
 
 from fastinstall.model.core import Core
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.immutable import immutable
+
+
+@immutable
+class _OtherLibc:
+    """What files for the other C library look like.
+
+    Attributes:
+        other: it, for people.
+        tag: the end of the file names of its extension modules.
+        soname: what its own begins with.
+    """
+
+    other: str
+    tag: str
+    soname: str
+
+    def is_other(self, name: str) -> bool:
+        return name.startswith(self.soname)
+
+
+_LIBCS = {
+    "glibc": _OtherLibc(other="musl (a musllinux wheel, as for Alpine Linux)", tag="musl", soname="libc.musl-"),
+    "musl": _OtherLibc(other="glibc (a manylinux wheel)", tag="gnu", soname="libc.so.6"),
+}
+"""By the C library that a Python runs on."""
 
 
 def describe(owner: Owner) -> str:
@@ -62,6 +89,33 @@ def version_conflict(stack: Stack) -> str:
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
     return f"the core was built for {compiled}, PIL/_version.py says {stack.version}"
+
+
+def other_libc(facts: Facts) -> str:
+    """Say that the core is for the C library that this Python does not run on; empty where it is not."""
+    stack, here = facts.stack, facts.interpreter.libc
+    if here not in _LIBCS:
+        return ""
+    lost = (library.soname for library in stack.core.libraries if library.path is None) if stack.core else ()
+    if not any(map(_LIBCS[here].is_other, lost)) and (
+        stack.core or not names_of_other_libc(facts, stack.foreign_cores)
+    ):
+        return ""
+    return f"the core was built for {_LIBCS[here].other}, and this Python runs on {here}"
+
+
+def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of extension modules that are for this very Python, but for the other C library."""
+    interpreter = facts.interpreter
+    if interpreter.libc not in _LIBCS:
+        return ()
+    python = interpreter.extension_suffix.partition("-linux-")[0]
+    return tuple(name for name in names if name.endswith(f"{python}-linux-{_LIBCS[interpreter.libc].tag}.so"))
+
+
+def is_other_libc(facts: Facts, name: str) -> bool:
+    """Whether a library that is asked for is the C library that this Python does not run on."""
+    return facts.interpreter.libc in _LIBCS and _LIBCS[facts.interpreter.libc].is_other(name)
 
 
 def minor(version: str) -> str:

@@ -3,10 +3,12 @@
 - error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
   another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
   writes into memory that is laid out otherwise.
-- warning: two are there, and it works: every user gets its own, or another one with the same interface.
+- warning: two are there, and it works: every user gets its own, or another one with the same interface. Or a process
+  was named that has another one mapped, and its memory may not be read.
 
 A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those that
-other packages bring under names of their own (`cv2`, `torchvision`); where a process was looked at, they are told.
+other packages bring under names of their own (`cv2`, `torchvision`); where a process was looked at, they are told. Of a
+process that runs already its memory tells how each function is bound, whatever was loaded before PIL and for everybody.
 
 Why it matters:
 The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come
@@ -25,6 +27,7 @@ from pathlib import PurePath
 
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.linkage import Binding, Codec, Linkage
+from fastinstall.model.process import LiveProcess
 from fastinstall.rules.agreement import disagreements
 from fastinstall.rules.checks._codecs import called, codecs_of, no_simulation, reason_for, simulation
 from fastinstall.rules.checks._context import CheckContext
@@ -35,7 +38,7 @@ from fastinstall.rules.checks._mapped import mapped_files
 from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
 from fastinstall.rules.checks._stack import why_no_stack
-from fastinstall.rules.checks._verify import show_needed, trace_bindings
+from fastinstall.rules.checks._verify import show_lines, show_needed, trace_bindings
 from fastinstall.rules.checks._voice import Voice, listing
 
 NAME = "jpeg-duplicates"
@@ -49,6 +52,10 @@ _Codecs = dict[PurePath | None, Codec]
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpegs of a process that imports PIL."""
+    process = context.facts.process
+    if process is not None and any(binding.is_crossed for binding in process.bindings):
+        yield _taken(context, process)
+        return
     linkage = simulation(context)
     if linkage is None:
         absent = context.facts.stack.directory is None
@@ -67,6 +74,32 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _single(context, linkage, tuple(codecs.values()))
     else:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
+
+
+def _taken(context: CheckContext, process: LiveProcess) -> Finding:
+    """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
+    codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
+    found = (binding for binding in process.bindings if binding.is_crossed)
+    crossed = tuple(sorted(found, key=lambda binding: "_imaging" not in binding.user.name))
+    fatal = tuple(
+        each for each in crossed if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
+    )
+    binding = (fatal or crossed)[0]
+    got, wanted = (codecs.get(path) for path in (binding.provider, binding.wanted))
+    preloaded = process.preload and "by LD_PRELOAD, or "
+    message = f"in process {process.pid} {binding.user.name} calls {_title(got)}, and asks for {_title(wanted)}"
+    say = _SAY.error if fatal else _SAY.warning
+    return say(
+        message if fatal else f"{message}: it works, since both have the same interface",
+        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_told(crossed))),
+        expected=f"{binding.symbol} of {binding.wanted}",
+        observed=f"{binding.symbol} of {binding.provider}",
+        remedy=Remedy(
+            text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
+            f"do without that; then restart process {process.pid}"
+        ),
+        verify=show_lines("jpeg\\|PIL", PurePath(f"/proc/{process.pid}/maps")),
+    )
 
 
 def _bindings(linkage: Linkage) -> Iterator[Binding]:
@@ -118,11 +151,27 @@ def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) 
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
     beside = tuple(f"{unasked}: {path}, {whose(context, path)}" for path in others)
+    process = context.facts.process
+    if process is not None and process.unread and beside:
+        return _untold(process, beside)
     hidden = f"{len(codecs)} libjpegs are there, each for itself: {sum(codec.inside for codec in codecs)} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     core = context.facts.stack.core
     verify = show_needed(loaded_file(core)) if core is not None else ""
     return _SAY.ok(message, evidence=(*_portrait(context, codecs), *listing(beside)), verify=verify)
+
+
+def _untold(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
+    again = f"sudo fastinstall doctor --pid {process.pid} {NAME}"
+    return _SAY.warning(
+        f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
+        f"cannot be known: its memory was not read ({process.unread})",
+        evidence=listing(beside),
+        expected="one libjpeg, or a look at how the functions are bound",
+        observed=f"{len(beside)} more",
+        remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
+        verify=show_lines("jpeg", PurePath(f"/proc/{process.pid}/maps")),
+    )
 
 
 def _portrait(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[str, ...]:

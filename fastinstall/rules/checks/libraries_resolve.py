@@ -37,7 +37,7 @@ from fastinstall.rules.checks._library_remedies import absent_packages, bring, p
 from fastinstall.rules.checks._mapped import mapped_files
 from fastinstall.rules.checks._places import whose
 from fastinstall.rules.checks._remedies import repair
-from fastinstall.rules.checks._stack import readable_core, why_no_core
+from fastinstall.rules.checks._stack import is_other_libc, readable_core, why_no_core
 from fastinstall.rules.checks._verify import show_lines, show_needed, show_variables, trace_search
 from fastinstall.rules.checks._voice import Voice, listing
 
@@ -100,13 +100,20 @@ def _missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Findin
     first, name = needs[0], needs[0].name.rpartition("/")[2]
     users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     return _SAY.error(
-        _failure(needs, name),
+        _of_other_libc(context, needs, name) or _failure(needs, name),
         evidence=(*listing(users), *packages_with(context, name)),
         expected=f"{name} where the loader searches, of a version and for a CPU that fit",
         observed=first.problem,
         remedy=bring(context, name),
         verify=show_lacking(context, first),
     )
+
+
+def _of_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
+    if not is_other_libc(context.facts, name) or needs[0].problem != "not found":
+        return ""
+    files = f"{len(needs)} files ask" if needs[1:] else f"{needs[0].needed_by.name} asks"
+    return f"{files} for {name}, another C library than {context.facts.interpreter.libc}, which this Python runs on"
 
 
 def _failure(needs: tuple[MissingLibrary, ...], name: str) -> str:

@@ -28,7 +28,7 @@ from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import loaded_file
 from fastinstall.rules.checks._recorded import recorded, unclaimed
 from fastinstall.rules.checks._remedies import repair
-from fastinstall.rules.checks._stack import version_conflict, why_no_stack
+from fastinstall.rules.checks._stack import names_of_other_libc, other_libc, version_conflict, why_no_stack
 from fastinstall.rules.checks._verify import show_files, show_strings
 from fastinstall.rules.checks._voice import Details, Voice, listing
 
@@ -65,7 +65,8 @@ def _core(context: CheckContext) -> Iterator[Finding]:
     stack, verify = context.facts.stack, show_files(_directory(context))
     expected = f"PIL/_imaging{context.facts.interpreter.extension_suffix}"
     if stack.core is None and stack.foreign_cores:
-        message = f"the imaging core has the wrong ABI tag: this Python is {context.facts.interpreter.abi}"
+        wrong = f"the imaging core has the wrong ABI tag: this Python is {context.facts.interpreter.abi}"
+        message = other_libc(context.facts) or wrong
         told = Details(evidence=stack.foreign_cores, expected=expected, verify=verify)
         yield _problem(context, Status.ERROR, message, told)
     elif stack.core is None:
@@ -121,12 +122,18 @@ def _foreign(context: CheckContext) -> Iterator[Finding]:
     """Modules that this Python passes over; a core among them is grave only where there is no other."""
     stack = context.facts.stack
     if stack.core is not None and stack.foreign_cores:
-        message = "a core for another Python lies beside the right one"
+        whose = _whose(context, stack.foreign_cores)
+        message = f"a core for {whose} lies beside the right one"
         yield _problem(context, Status.WARNING, message, _seen(context, stack.foreign_cores))
     modules = tuple(name for name in _of_another_python(context) if name not in stack.foreign_cores)
     if modules:
-        message = f"extension modules for another Python, which this one never loads: {_names(modules)}"
+        message = f"extension modules for {_whose(context, modules)}, which this one never loads: {_names(modules)}"
         yield _problem(context, Status.WARNING, message, _seen(context, modules))
+
+
+def _whose(context: CheckContext, names: tuple[str, ...]) -> str:
+    """What modules are for that this Python passes over."""
+    return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
 
 
 def _of_another_python(context: CheckContext) -> tuple[str, ...]:

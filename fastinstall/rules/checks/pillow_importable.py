@@ -26,7 +26,7 @@ from fastinstall.rules.checks._codecs import code_files
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._lacking import lacking
 from fastinstall.rules.checks._remedies import repair, setup
-from fastinstall.rules.checks._stack import version_conflict
+from fastinstall.rules.checks._stack import other_libc, version_conflict
 from fastinstall.rules.checks._verify import VERSION, run_python, show_files
 from fastinstall.rules.checks._voice import Voice, listing
 
@@ -117,6 +117,8 @@ def _cause(context: CheckContext) -> str:
     stack = context.facts.stack
     if not stack.has_init:
         return "PIL/__init__.py is missing, so PIL is a namespace package (module 'PIL' has no attribute 'Image')"
+    if libc := other_libc(context.facts):
+        return libc
     if stack.core is None and stack.foreign_cores:
         return f"the core is for another Python ({', '.join(stack.foreign_cores)}) than {context.facts.interpreter.abi}"
     if stack.core is None:

@@ -102,6 +102,13 @@ def test_codecs_are_told_with_their_users(target: Target) -> None:
     assert (codec(linkage, "tiff").users, codec(linkage, "tiff").library.sha256) == ((core,), "")
 
 
+def test_a_library_without_a_soname_goes_by_the_name_of_its_file(target: Target) -> None:
+    jpeg = target.write("libs/libjpeg.so", replace(TURBO_62, soname=None))
+    core = target.write("PIL/_imaging.so", module(needed=(str(jpeg),), imported=("jpeg_std_error",)))
+    found = codec(target.read(core), "jpeg").library
+    assert (found.path, found.soname) == (jpeg, "libjpeg.so")
+
+
 def test_a_user_that_gets_another_librarys_code_is_crossed(target: Target) -> None:
     target.write("libs/libjpeg.so.62", TURBO_62)
     other = target.write("libs/libjpeg.so.9", IJG_9)
