@@ -75,7 +75,7 @@ def export(session: Session, target: Target, wish: Wish, form: Form) -> Export:
     releases = _releases(session, recipe, wish, minor)
     interpreter = foreign_python(minor)
     choice = newest_fitting(releases, recipe, interpreter, (), wish)
-    hazards = version_hazards(recipe, Stack(directory=None), choice.version, interpreter)
+    hazards = version_hazards(recipe, Stack(directory=None), choice.version, interpreter, elsewhere=True)
     refuse_risks(weighed(hazards, wish.allow), wish)
     carried = _carried(recipe, wish, choice)
     return Export(

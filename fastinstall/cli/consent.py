@@ -11,6 +11,7 @@ from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import RefusedError
 from fastinstall.model.plan import Hazard, Plan
 from fastinstall.model.steps import CreateEnvironment
+from fastinstall.rules.hazards import consent_hint
 from fastinstall.rules.messages import quote
 
 _DECLINED = "declined; nothing was changed"
@@ -60,12 +61,9 @@ def refuse_unaccepted(plan: Plan) -> None:
     """
     risks = _unaccepted(plan)
     if risks:
-        allow = ",".join([*plan.wish.allow, *(hazard.risk for hazard in risks)])
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint="; or ".join(
-                (*(hazard.instead for hazard in risks if hazard.instead), f"accept it by name: --allow {allow}")
-            ),
+            hint=consent_hint(risks, plan.wish.allow),
             details=_first(tuple(item for hazard in risks for item in hazard.items)),
         )
 

@@ -13,6 +13,7 @@ from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import LinkMode, ToolchainSource, Wish
 from fastinstall.rules.choose import in_order
+from fastinstall.rules.hazards import consent_hint
 from fastinstall.rules.levels import LEVELS
 from fastinstall.rules.messages import quote
 from fastinstall.rules.wishes import asked_levels
@@ -110,10 +111,9 @@ def refuse_risks(hazards: Iterable[Hazard], wish: Wish) -> None:
     """
     risks = tuple(hazard for hazard in hazards if not hazard.allowed)
     if risks:
-        allow = ",".join((*wish.allow, *(hazard.risk for hazard in risks)))
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=f"accept it by name: --allow {allow}",
+            hint=consent_hint(risks, wish.allow),
             details=tuple(item for hazard in risks for item in hazard.items[:6]),
         )
 

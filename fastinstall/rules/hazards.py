@@ -13,7 +13,9 @@ from fastinstall.rules.numbering import base_version, parsed
 from fastinstall.rules.upgrading import instead_of_risk, outlook
 
 
-def version_hazards(recipe: Recipe, stack: Stack, version: str, interpreter: Interpreter) -> tuple[Hazard, ...]:
+def version_hazards(
+    recipe: Recipe, stack: Stack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
+) -> tuple[Hazard, ...]:
     """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
 
     Args:
@@ -21,13 +23,15 @@ def version_hazards(recipe: Recipe, stack: Stack, version: str, interpreter: Int
         stack: what is in place.
         version: of the source.
         interpreter: the target's Python.
+        elsewhere: see `instead_of_risk`.
     """
     found = [_downgrade(recipe, stack, version)]
     vulnerable = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
     if vulnerable is not None and not _as_installed(recipe, stack, version):
         grave = critical(recipe.advisories, version, kernels=_has_kernels(recipe))
         view = outlook(grave, version, interpreter, stack.dependants)
-        found.append(replace(vulnerable, instead=instead_of_risk(view, recipe.name, Wish().recipe)))
+        instead = instead_of_risk(view, recipe.name, Wish().recipe, elsewhere=elsewhere)
+        found.append(replace(vulnerable, instead=instead))
     return tuple(hazard for hazard in found if hazard is not None)
 
 
@@ -60,6 +64,18 @@ def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard 
         summary=f"{subject} Pillow {base_version(version)}: {names}",
         items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
     )
+
+
+def consent_hint(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> str:
+    """What can be done instead of accepting risks, then the flag that accepts them by name.
+
+    Args:
+        hazards: those that nobody has allowed.
+        allowed: risks that are.
+    """
+    risks = tuple(hazards)
+    by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
+    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept it by name: --allow {by_name}"))
 
 
 def weighed(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> tuple[Hazard, ...]:

@@ -141,7 +141,8 @@ def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_
     assert refused.exit_code == 5, refused.text
     assert "not 13.0.0, because it needs Python >=3.11" in refused.stderr
     assert "critical advisories affect Pillow 12.3.0" in refused.stderr
-    assert "--allow vulnerable" in refused.stderr
+    another = "Python 3.11 gets Pillow 13.0.0: fastinstall setup --new-env ./fast-env --python python3.11"
+    assert f"hint: {another}; or accept it by name: --allow vulnerable" in refused.stderr
     assert tree_hash(venv.prefix) == before
 
 

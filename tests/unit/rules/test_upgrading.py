@@ -4,7 +4,7 @@ import pytest
 from builders import advisory, healthy_facts
 
 from fastinstall.model.facts import Dependant
-from fastinstall.rules.upgrading import outlook, requirement
+from fastinstall.rules.upgrading import Outlook, instead_of_risk, outlook, requirement
 
 GRADIO = Dependant(name="gradio", requirement="pillow<13.0,>=8.0", version="5.49.1")
 EXACT = Dependant(name="viewer", requirement="pillow (==12.3.*)")
@@ -43,3 +43,20 @@ def test_the_fixes_are_those_that_the_distributions_take(
     assert (view.fixed, view.allowed) == (fixed, allowed)
     assert view.is_held is bool(fixed and not allowed)
     assert bool(view.keepers) is (bool(dependants) and bool(fixed))
+
+
+@pytest.mark.parametrize(
+    ("view", "elsewhere", "told"),
+    [
+        (Outlook(), False, ""),
+        (Outlook(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-merged"),
+        (
+            Outlook(fixed="13.0.0", python="3.11"),
+            False,
+            "Python 3.11 gets Pillow 13.0.0: fastinstall setup --new-env ./fast-env --python python3.11",
+        ),
+        (Outlook(fixed="13.0.0", python="3.11"), True, "Python 3.11 gets Pillow 13.0.0: --python python3.11"),
+    ],
+)
+def test_what_is_proposed_instead_of_a_risk_can_be_done_here(view: Outlook, told: str, *, elsewhere: bool) -> None:
+    assert instead_of_risk(view, "pillow-simd", "pillow-merged", elsewhere=elsewhere) == told
