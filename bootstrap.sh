@@ -3,12 +3,18 @@
 #
 #     sh bootstrap.sh setup --yes --new-env ./fast-env
 #     sh bootstrap.sh test
+#     sh bootstrap.sh lock [--upgrade]
 #
 # It makes a private virtual environment for the tool (never the caller's), reuses it the next time,
-# and hands its arguments on. "test" adds the development tools there and runs the whole test suite.
+# and hands its arguments on. "test" runs the whole test suite, in an environment that has the development
+# tools too. "lock" writes requirements/*.txt after pyproject.toml, with --upgrade at the latest versions.
+#
+# An environment is named after what it is made from, and is never changed: when that changes, another one
+# is made beside it, under a lock, and counts once it works. Which python3 comes first on PATH matters only
+# then. Where that fails, for want of a network, one that was made before is used.
 #
 #   FASTINSTALL_BOOTSTRAP_PYTHON   the interpreter for the private environment (Python >= 3.11)
-#   FASTINSTALL_HOME     where the private environment goes
+#   FASTINSTALL_HOME     where the private environments go
 set -eu
 
 case $(umask) in *[2367]) ;; *) umask 022 ;; esac # nothing here is for everybody to change
@@ -16,21 +22,11 @@ case $(umask) in *[2367]) ;; *) umask 022 ;; esac # nothing here is for everybod
 checkout=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 
 say() { printf '%s\n' "fastinstall: $*" >&2; }
+hint() { printf '  hint: %s\n' "$1" >&2; }
 die() {
     say "$1"
-    [ -z "${2-}" ] || printf '  hint: %s\n' "$2" >&2
+    [ -z "${2-}" ] || hint "$2"
     exit "${3-5}"
-}
-
-find_python() {
-    for candidate in ${FASTINSTALL_BOOTSTRAP_PYTHON:+"$FASTINSTALL_BOOTSTRAP_PYTHON"} python3 python3.13 python3.12 python3.11 python3.14 python; do
-        command -v "$candidate" >/dev/null 2>&1 || continue
-        "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11) or sys.implementation.name != "cpython")' \
-            >/dev/null 2>&1 || continue
-        command -v "$candidate"
-        return
-    done
-    die "no Python 3.11 or later was found on PATH" "install one, or set FASTINSTALL_BOOTSTRAP_PYTHON=/path/to/python3.11"
 }
 
 private_directory() {
@@ -42,44 +38,193 @@ private_directory() {
     fi
 }
 
-stamp_of() { # what the private environment was made from
-    { printf '%s\n' "$checkout" "$1"; cat "$checkout/pyproject.toml"; } | cksum
+stamp() { # of what decides an environment; of pyproject.toml only what is about the installation
+    {
+        printf '%s\n' "$checkout" "$version"
+        sed -n -e '/^\[build-system/,/^$/p' -e '/^\[project/,/^$/p' "$checkout/pyproject.toml"
+        cat "$checkout/requirements/$kind.txt"
+    } | cksum | cut -d ' ' -f 1
 }
+
+recent() { # finished environments whose names begin so, last used first
+    # shellcheck disable=SC2012 # the names are our own, and find cannot sort
+    ls -t "$private/fastinstall-$1"-*/.made 2>/dev/null | sed 's,/\.made$,,'
+}
+
+first() { # of the environments on standard input, that of which a command is true
+    while IFS= read -r each; do
+        if "$@" "$each" </dev/null; then
+            printf '%s\n' "$each"
+            break
+        fi
+    done
+}
+
+works() { [ -x "$1/bin/python" ] && "$1/bin/python" -I -c 'import fastinstall' >/dev/null 2>&1; }
+
+is_ready() { { [ -z "$named" ] || [ "$(cat "$1/.made")" = "$named" ]; } && works "$1"; }
+
+find_ready() { # sets environment
+    environment=$(recent "$kind-$stamp" | first is_ready)
+    [ -n "$environment" ]
+}
+
+base_of() { # the interpreter behind another one: behind that of a virtual environment the one which made it
+    "$1" -I -c '
+import os, sys
+if sys.version_info < (3, 11) or sys.implementation.name != "cpython":
+    sys.exit(1)
+is_conda = os.path.isdir(os.path.join(sys.base_prefix, "conda-meta"))
+print("conda" if is_conda else "plain", getattr(sys, "_base_executable", None) or sys.executable)
+' 2>/dev/null </dev/null
+}
+
+pythons() { # all that might do, the best first: what made the last environment may make the next one
+    recent "$kind" | sed 's,$,/bin/python,'
+    for name in python3 python3.13 python3.12 python3.11 python3.14 python; do
+        (
+            IFS=:
+            set -f
+            for directory in $PATH; do
+                case $directory in /*) [ ! -x "$directory/$name" ] || printf '%s\n' "$directory/$name" ;; esac
+            done
+        )
+    done
+}
+
+find_python() { # one of a conda environment, which may be removed any day, only where there is no other
+    pythons | {
+        conda=
+        while IFS= read -r candidate; do
+            found=$(base_of "$candidate") || continue
+            case $found in
+            plain*)
+                printf '%s\n' "${found#* }"
+                exit
+                ;;
+            *) conda=${conda:-${found#* }} ;;
+            esac
+        done
+        printf '%s\n' "$conda"
+    }
+}
+
+lock() { # until this shell ends, however it does, or calls unlock; flock(1) is not everywhere, and Python is
+    { mkdir -p "$private" && [ -w "$private" ]; } || return
+    exec 9>>"$private/lock"
+    "$python" -I -c '
+import fcntl, sys
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("fastinstall: another process prepares the private environment; waiting for it", file=sys.stderr)
+    fcntl.flock(9, fcntl.LOCK_EX)
+'
+}
+
+unlock() { exec 9>&-; }
 
 pip_install() { # bytecode is left to the first use of a module: most of them are never used
-    "$private/bin/python" -P -m pip --disable-pip-version-check --quiet install --no-compile "$@"
+    "$environment/bin/python" -P -m pip --disable-pip-version-check --quiet install --no-compile "$@" >&2
 }
 
-make_private_environment() { # $1: the interpreter, $2: the stamp
-    say "preparing a private environment in $private (once)"
-    rm -f "$private/.fastinstall-stamp" "$private/.fastinstall-test-stamp"
-    "$1" -P -m venv --clear "$private" ||
-        die "$1 could not make a virtual environment" "on Debian and Ubuntu: apt-get install python3-venv" 6
-    pip_install --editable "${checkout}[isa,conda]" >&2 ||
-        die "fastinstall's own dependencies could not be installed" "is the package index reachable? pip's message stands above" 6
-    printf '%s\n' "$2" >"$private/.fastinstall-stamp"
-    say "where a command says 'fastinstall', type 'sh $0', or: alias fastinstall='$private/bin/fastinstall'"
+make_environment() {
+    sweep
+    environment=$private/fastinstall-$kind-$stamp-$(date +%s)-$$
+    say "preparing a private environment in $environment (once)"
+    { mkdir "$environment" && : >"$environment/.making"; } || return
+    if ! "$python" -P -m venv "$environment" >&2; then
+        say "$python could not make a virtual environment"
+        hint "on Debian and Ubuntu: apt-get install python3-venv"
+    elif ! pip_install --require-hashes --only-binary :all: --requirement "$checkout/requirements/$kind.txt" ||
+        ! pip_install --no-deps --no-build-isolation --editable "$checkout" || ! works "$environment"; then
+        say "what fastinstall itself needs could not be installed"
+        hint "is the package index reachable? pip's message stands above"
+    else
+        printf '%s\n' "$python" >"$environment/.making"
+        mv "$environment/.making" "$environment/.made"
+        return
+    fi
+    rm -rf "$environment"
+    return 1
 }
 
-add_test_tools() { # $1: the stamp
-    [ "$(cat "$private/.fastinstall-test-stamp" 2>/dev/null)" = "$1" ] && return
-    say "adding the development tools"
-    pip_install --group "$checkout/pyproject.toml:dev" >&2 ||
-        die "the development tools could not be installed" "is the package index reachable? pip's message stands above" 6
-    printf '%s\n' "$1" >"$private/.fastinstall-test-stamp"
+sweep() { # what was never finished, and all but the last two that were used
+    recent "$kind" | sed 1,2d | while IFS= read -r each; do mv "$each/.made" "$each/.making"; done
+    for each in "$private"/fastinstall-*/.making; do [ ! -e "$each" ] || rm -rf "${each%/.making}"; done
 }
 
-python=$(find_python)
-private=$(private_directory)
-stamp=$(stamp_of "$python")
-if [ "$(cat "$private/.fastinstall-stamp" 2>/dev/null)" != "$stamp" ] || [ ! -x "$private/bin/python" ]; then
-    make_private_environment "$python" "$stamp"
-fi
+is_of_version() {
+    for metadata in "$1"/lib/python3*/site-packages/fastinstall-"$version".dist-info; do [ -d "$metadata" ]; done
+}
 
-if [ "${1-}" = test ]; then
-    shift
-    add_test_tools "$stamp"
+can_stand_in() { is_of_version "$1" && works "$1"; }
+
+fall_back() { # to an environment of the same version that was made from something else; $1: exit code if there is none
+    environment=$({ recent "$kind" && if [ "$kind" = tool ]; then recent test; fi; } | first can_stand_in)
+    if [ -n "$environment" ]; then
+        say "warning: what this checkout requires has changed and could not be installed; $environment is used"
+        return
+    fi
+    old=$({ recent tool && recent test; } | first works)
+    die "there is no private environment for fastinstall $version" \
+        "${old:+one for an earlier version still runs: $old/bin/fastinstall}" "$1"
+}
+
+get_environment() { # $1: tool, or test for one with the development tools as well; sets environment
+    kind=$1
+    stamp=$(stamp)
+    if ! find_ready; then
+        python=${named:-$(find_python)}
+        if [ -z "$python" ]; then
+            say "no Python 3.11 or later was found on PATH"
+            hint "install one, or set FASTINSTALL_BOOTSTRAP_PYTHON=/path/to/python3.11"
+            fall_back 5
+        elif ! lock || ! { find_ready || make_environment; }; then
+            fall_back 6
+        fi
+        unlock
+    fi
+    touch "$environment/.made" 2>/dev/null || : # says which ones are used
+}
+
+write_lock() { # $@: flags of uv
+    uv=$(recent test | sed 's,$,/bin/uv,' | first test -x)
+    if [ -z "$uv" ]; then
+        get_environment test
+        uv=$environment/bin/uv
+    fi
     cd "$checkout"
-    exec "$private/bin/python" tests/run.py "$@"
+    compile() {
+        "$uv" --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+            --custom-compile-command 'sh bootstrap.sh lock' --extra isa --extra conda --group backend "$@" pyproject.toml
+    }
+    compile "$@" --output-file requirements/tool.txt
+    compile "$@" --output-file requirements/test.txt --group dev --constraint requirements/tool.txt
+}
+
+private=$(private_directory)
+version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$checkout/fastinstall/__init__.py")
+named=
+if [ -n "${FASTINSTALL_BOOTSTRAP_PYTHON-}" ]; then
+    named=$(base_of "$FASTINSTALL_BOOTSTRAP_PYTHON") ||
+        say "warning: FASTINSTALL_BOOTSTRAP_PYTHON=$FASTINSTALL_BOOTSTRAP_PYTHON is no Python 3.11 or later; not used"
+    named=${named#* }
 fi
-exec "$private/bin/python" -P -m fastinstall "$@"
+
+case ${1-} in
+test)
+    shift
+    get_environment test
+    cd "$checkout"
+    exec "$environment/bin/python" tests/run.py "$@"
+    ;;
+lock)
+    shift
+    write_lock "$@"
+    ;;
+*)
+    get_environment tool
+    exec "$environment/bin/python" -P -m fastinstall "$@"
+    ;;
+esac

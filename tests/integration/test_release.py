@@ -140,7 +140,15 @@ def test_its_metadata_are_those_of_the_project(wheel: zipfile.ZipFile) -> None:
 def test_the_sdist_has_tests_and_documentation_and_nothing_that_lies_around(dist: Path) -> None:
     with tarfile.open(dist / f"{NAME}.tar.gz") as archive:
         names = [name.removeprefix(f"{NAME}/") for name in archive.getnames()]
-    needed = ("pyproject.toml", "README.md", "LICENSE", "bootstrap.sh", "tests/run.py", "docs/reference/cli.md")
+    needed = (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "bootstrap.sh",
+        "requirements/tool.txt",
+        "tests/run.py",
+        "docs/reference/cli.md",
+    )
     assert [name for name in needed if name not in names] == []
     assert [name for name in names if "planted" in name or name in JUNK or "__pycache__" in name] == []
 

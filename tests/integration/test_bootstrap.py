@@ -1,0 +1,199 @@
+"""bootstrap.sh as it is, with a checkout that requires one small wheel and is installed without a download."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from offered_wheels import write_wheel
+from sandbox import NewSandbox, Result, Sandbox, run
+
+from fastinstall.system.files import sha256
+
+ROOT = Path(__file__).parents[2]
+BASE = Path(sys._base_executable)  # type: ignore[attr-defined]
+PROGRAM = "import json, sys, needed_module; print(json.dumps([sys.prefix, sys.base_prefix, sys.argv[1:]]))\n"
+PROJECT = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "fastinstall"
+dynamic = ["version"]
+dependencies = ["needed==1"]
+
+[project.optional-dependencies]
+isa = []
+conda = []
+
+[tool.anything]
+lines = 80
+"""
+BACKEND = '''\
+"""Makes a wheel that leads to the checkout, with what the standard library has."""
+import os, zipfile
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+
+
+def build_editable(directory, settings=None, metadata=None):
+    with open(f"{ROOT}/fastinstall/__init__.py") as file:
+        version = file.read().split('"')[1]
+    files = {
+        "checkout.pth": ROOT,
+        "METADATA": f"Metadata-Version: 2.1\\nName: fastinstall\\nVersion: {version}\\nRequires-Dist: needed==1\\n",
+        "WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        "RECORD": "",
+    }
+    name = f"fastinstall-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file if file.islower() else f"fastinstall-{version}.dist-info/{file}", text)
+    return name
+'''
+AS_CONDA = """\
+#!/bin/sh
+exec '{base}' -I -c "import sys; sys.base_prefix = '{prefix}'
+$3"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """A checkout, and where its private environments go."""
+
+    root: Path
+    wheels: Path
+    path: str
+    sandbox: Sandbox
+
+    def variables(self, *first: Path, offline: bool = False) -> dict[str, str]:
+        """Those of a shell; directories that come first on PATH."""
+        settings = {
+            "PATH": os.pathsep.join((*map(str, first), self.path)),
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(self.sandbox.root / "nowhere" if offline else self.wheels),
+            "PIP_CONFIG_FILE": "/dev/null",
+        }
+        return self.sandbox.variables({**settings, "PIP_EXTRA_INDEX_URL": None, "PIP_INDEX_URL": None})
+
+    def run(self, *first: Path, offline: bool = False) -> Result:
+        """Run the program."""
+        return run(("sh", self.root / "bootstrap.sh", "word"), self.variables(*first, offline=offline))
+
+    @contextmanager
+    def changed(self, name: str, old: str, other: str) -> Iterator[None]:
+        """A file that says something else for a while."""
+        file = self.root / name
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, other))
+        yield
+        file.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def checkout(new_sandbox: NewSandbox) -> Iterator[Checkout]:
+    """One whose tool was used before, with a Python of conda first on PATH."""
+    with new_sandbox() as sandbox:
+        root = sandbox.root / "a checkout"
+        wheel = write_wheel(sandbox.root / "wheels", "needed", "1")
+        lock = f"needed==1 \\\n    --hash=sha256:{sha256(wheel)}\n"
+        files = {
+            "pyproject.toml": PROJECT,
+            "backend.py": BACKEND,
+            "fastinstall/__init__.py": '__version__ = "1.0"\n',
+            "fastinstall/__main__.py": PROGRAM,
+            "requirements/tool.txt": lock,
+            "requirements/test.txt": lock,
+        }
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        shutil.copy(ROOT / "bootstrap.sh", root)
+        conda = sandbox.root / "conda"
+        (conda / "conda-meta").mkdir(parents=True)
+        (conda / "python3").write_text(AS_CONDA.format(base=BASE, prefix=conda))
+        (conda / "python3").chmod(0o755)
+        path = os.pathsep.join((str(conda), str(BASE.parent), "/usr/bin", "/bin"))
+        made = Checkout(root=root, wheels=wheel.parent, path=path, sandbox=sandbox)
+        first = made.run()
+        assert first.exit_code == 0, first.text
+        yield made
+
+
+def _prefix(result: Result) -> str:
+    assert result.exit_code == 0, result.text
+    prefix, base, arguments = json.loads(result.stdout)
+    assert (base, arguments) == (sys.base_prefix, ["word"]), "made by a Python that stays, and given the arguments"
+    return str(prefix)
+
+
+def test_an_activated_environment_is_no_reason_to_make_another_one(checkout: Checkout) -> None:
+    before = checkout.run()
+    active = checkout.sandbox.root / "active"
+    assert run((BASE, "-m", "venv", "--without-pip", active), checkout.variables()).exit_code == 0
+    after = checkout.run(active / "bin", offline=True)
+    assert _prefix(after) == _prefix(before)
+    assert before.stderr + after.stderr == ""
+
+
+def test_a_setting_of_another_tool_in_the_project_is_none_either(checkout: Checkout) -> None:
+    with checkout.changed("pyproject.toml", "lines = 80", "lines = 120"):
+        assert checkout.run(offline=True).stderr == ""
+
+
+def test_what_cannot_be_renewed_is_used_as_it_is(checkout: Checkout) -> None:
+    before = _prefix(checkout.run())
+    with checkout.changed("requirements/tool.txt", "needed", "# another one\nneeded"):
+        renewed = checkout.run(offline=True)
+        assert _prefix(renewed) == before
+        assert "No matching distribution found for needed==1" in renewed.stderr
+        assert f"could not be installed; {before} is used" in renewed.stderr
+    assert checkout.run(offline=True).stderr == "", "and nothing else has become of it"
+
+
+def test_a_file_that_is_not_the_locked_one_is_refused(checkout: Checkout) -> None:
+    before = _prefix(checkout.run())
+    (wheel,) = checkout.wheels.iterdir()
+    with checkout.changed("requirements/tool.txt", sha256(wheel), "0" * 64):
+        refused = checkout.run()
+    assert "DO NOT MATCH THE HASHES" in refused.stderr
+    assert _prefix(refused) == before
+
+
+def test_a_later_version_that_cannot_be_installed_says_what_still_runs(checkout: Checkout) -> None:
+    before = _prefix(checkout.run())
+    with checkout.changed("fastinstall/__init__.py", "1.0", "2.0"):
+        result = checkout.run(offline=True)
+    assert result.exit_code == 6
+    assert "there is no private environment for fastinstall 2.0" in result.stderr
+    assert f"hint: one for an earlier version still runs: {before}/bin/fastinstall" in result.stderr
+    assert _prefix(checkout.run(offline=True)) == before
+
+
+def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout) -> None:
+    broken = Path(_prefix(checkout.run()))
+    (broken / "bin" / "python").unlink()
+    (broken / "bin" / "python").symlink_to("/nowhere")
+    argv = ("sh", checkout.root / "bootstrap.sh", "word")
+    both = [
+        subprocess.Popen(argv, env=checkout.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    results = []
+    for process in both:
+        stdout, stderr = process.communicate(timeout=120)
+        results.append(Result(exit_code=process.returncode, stdout=stdout, stderr=stderr))
+    assert len({_prefix(result) for result in results} - {str(broken)}) == 1
+    said = "".join(result.stderr for result in results)
+    assert said.count("preparing a private environment") == 1
+    assert said.count("another process prepares the private environment; waiting for it") == 1

@@ -1,0 +1,73 @@
+"""requirements/*.txt lock, by hash, what pyproject.toml asks for; a difference has one cure: `sh bootstrap.sh lock`."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = ("isa", "conda")
+GROUPS = {"tool": ("backend",), "test": ("backend", "dev")}
+CURE = "run: sh bootstrap.sh lock"
+PYTHONS = ("3.11.9", "3.12.9", "3.13.9")
+
+
+def _text(name: str) -> str:
+    return (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def _entries(name: str) -> list[str]:
+    return re.findall(r"^[a-z0-9].*(?:\n .*)*", _text(name), re.MULTILINE)
+
+
+def _pins(name: str) -> Iterator[Requirement]:
+    return (Requirement(entry.partition("\\")[0]) for entry in _entries(name))
+
+
+def _group(name: str) -> Iterator[Requirement]:
+    for each in PROJECT["dependency-groups"][name]:
+        yield from _group(each["include-group"]) if isinstance(each, dict) else (Requirement(each),)
+
+
+def _asked_for(name: str) -> list[Requirement]:
+    project = PROJECT["project"]
+    words = [*project["dependencies"], *(each for extra in EXTRAS for each in project["optional-dependencies"][extra])]
+    grouped = [each for group in GROUPS[name] for each in _group(group)]
+    return [*map(Requirement, [*words, *PROJECT["build-system"]["requires"]]), *grouped]
+
+
+def _holds(requirement: Requirement, python: str) -> bool:
+    at = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
+    linux = {**at, "sys_platform": "linux", "platform_machine": "x86_64", "implementation_name": "cpython"}
+    return requirement.marker is None or requirement.marker.evaluate(linux)
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_the_project_asks_for_is_locked_at_a_version_that_it_allows(name: str, python: str) -> None:
+    pins = {pin.name: next(iter(pin.specifier)).version for pin in _pins(name) if _holds(pin, python)}
+    asked = [each for each in _asked_for(name) if _holds(each, python)]
+    wrong = [str(each) for each in asked if not each.specifier.contains(pins.get(canonicalize_name(each.name), "0"))]
+    assert wrong == [], CURE
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_is_locked_for_the_project_s_sake_is_what_it_asks_for(name: str) -> None:
+    direct = {entry.partition("==")[0] for entry in _entries(name) if "fastinstall (pyproject.toml" in entry}
+    assert direct == {canonicalize_name(each.name) for each in _asked_for(name)}, CURE
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_every_file_is_known_by_its_hash_and_no_index_is_named(name: str) -> None:
+    assert [entry.splitlines()[0] for entry in _entries(name) if "--hash=sha256:" not in entry] == []
+    assert [line for line in _text(name).splitlines() if "://" in line or line.startswith("-")] == []
+
+
+def test_the_tests_run_with_the_versions_that_users_get() -> None:
+    users, tests = ({(pin.name, str(pin.specifier)) for pin in _pins(name)} for name in ("tool", "test"))
+    assert users <= tests, CURE
