@@ -18,13 +18,12 @@ from fastinstall.probes.facts import ObservationRequest
 
 
 def intruders_of(session: Session, environment: Environment, store: Store) -> tuple[str, ...]:
-    """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix; none where nothing is set up.
+    """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
 
-    A receipt that cannot be read must not be in the way: what is ours then stands in the journals.
+    A receipt that cannot be read, or is gone since the stack was accepted, must not be in the way: what is ours then
+    stands in the journals.
     """
     receipt = receipt_if_readable(store)
-    if receipt is None and not store.receipt_file.exists():
-        return ()
     recipe = recipe_of(session, receipt)
     try:
         facts = facts_of(session, environment, ObservationRequest(recipe=recipe))

@@ -8,8 +8,9 @@ from fastinstall.api.intruders import intruders_of, provided_by, recipe_of
 from fastinstall.api.late import late_interruptions_told
 from fastinstall.api.mending import Unpinning, mended, pin_left_behind
 from fastinstall.api.session import Session
-from fastinstall.errors import RefusedError
+from fastinstall.errors import DamagedError, RefusedError
 from fastinstall.journal.forget import forget, forgettable, put_away, unreadable_named
+from fastinstall.journal.layout import KEPT
 from fastinstall.journal.recover import RolledBack, position, receipt_if_readable, rollback, undoable
 from fastinstall.journal.store import Store, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -17,6 +18,7 @@ from fastinstall.model.history import PastTransaction, Phase, Transactions, Unre
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
 from fastinstall.probes.environment import kind_of_prefix
+from fastinstall.probes.glimpse import glimpse
 from fastinstall.rules.conda_unmet import unmet_sentences
 from fastinstall.rules.holdings import in_words
 from fastinstall.rules.messages import quote
@@ -70,7 +72,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         store = result.store
         receipt, chosen = receipt_if_readable(store), _chosen(store, to)
         with signals.deferred():  # all of them, or none
-            done = tuple(_roll_back(session, environment, chosen, force=force))
+            done = tuple(_roll_back(session, environment, chosen, to, force=force))
         return (*result.sentences, *done, *pin_left_behind(store), *_unmet(session, prefix, receipt))
 
 
@@ -172,19 +174,20 @@ def _way_back_gone(store: Store, receipt: Receipt, known: tuple[str, ...]) -> Re
     )
 
 
-def _roll_back(session: Session, environment: Environment, chosen: tuple[str, ...], *, force: bool) -> Iterator[str]:
-    """One setup after the other, each looked at as it then stands."""
-    store, undone = Store(Path(environment.prefix)), list[str]()
-    for _ in chosen:
-        unpinning = Unpinning(session, store.prefix)
-        try:
-            intruders = intruders_of(session, environment, store)
-            done = rollback(store, force=force, intruders=intruders, conclude=unpinning)
-        except RefusedError as error:
-            raise RefusedError(error.message, hint=error.hint, details=(*undone, *error.details)) from error
-        undone += [f"undone before that: {identifier}" for identifier in done.ids]
-        yield from _sentences(done)
-        yield from unpinning.sentences
+def _roll_back(
+    session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
+) -> Iterator[str]:
+    """All of them, or none."""
+    store, unpinning = Store(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
+    intruders = intruders_of(session, environment, store)
+    oldest = None if to is None and len(chosen) == 1 else chosen[-1]
+    try:
+        done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
+    except DamagedError as error:
+        details = (*error.details, in_place(store.prefix))
+        raise DamagedError(error.message, hint=error.hint, details=details) from error
+    yield from _sentences(store.prefix, done)
+    yield from unpinning.sentences
 
 
 def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
@@ -197,12 +200,27 @@ def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[
     yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
-def _sentences(done: RolledBack) -> tuple[str, ...]:
-    # What is in place may be another tool's: a repair was undone, and what it repaired is back.
-    earlier = f"it, on record as {done.receipt.distribution} {done.receipt.version}" if done.receipt else "fastinstall"
+def _sentences(prefix: Path, done: RolledBack) -> tuple[str, ...]:
     return (
         *(f"undone: {identifier}" for identifier in done.ids),
-        *(f"kept aside: {path}" for path in done.kept),
+        *(f"kept aside, and not fastinstall's: {path}" for path in done.kept),
         *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
-        f"back to the state before {earlier}",
+        *_left(prefix),
+        f"back to the state before {'it' if done.receipt else 'fastinstall'}: {in_place(prefix)}",
     )
+
+
+def _left(prefix: Path) -> Iterator[str]:
+    """What rollbacks have kept for people, this one and earlier ones."""
+    kept = prefix / KEPT
+    if kept.is_dir():
+        yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
+
+
+def in_place(prefix: Path) -> str:
+    """What stands in an environment, by its files: a record may say something else."""
+    seen = glimpse(prefix)
+    found = " and ".join(seen.pillow) or "no Pillow"
+    if not seen.is_replaced:
+        return f"{found} is in place"
+    return f"{found} is in place, and not {seen.ours}, which is on record"

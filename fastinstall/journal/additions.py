@@ -69,6 +69,12 @@ def without(content: bytes, adding: Adding) -> bytes:
     return content if adding.place < 0 else _without_lines(content, text)
 
 
+def withdrawn(content: bytes, adding: Adding) -> bytes | None:
+    """The content of a file once our text is out of it; None where the file goes: it was not there before."""
+    rest = content if _is_as_before(content, adding) else without(content, adding)
+    return rest if rest or adding.size >= 0 else None
+
+
 def _without_lines(content: bytes, text: bytes) -> bytes:
     """The content less our lines, from where the first of them stands to where the last one does."""
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
@@ -87,11 +93,12 @@ def _withdraw(store: Store, adding: Adding) -> None:
     content = _read(live)
     if content is None:
         return
-    rest = content if _is_as_before(content, adding) else without(content, adding)
-    if adding.size < 0 and not rest:
-        live.unlink()  # it was not there before, and holds nothing but ours
+    rest = withdrawn(content, adding)
+    if rest is None:
+        live.unlink()
         files.sync_directory(live.parent)
-    elif rest != content:
+        return
+    if rest != content:
         _write(store, adding, rest)
     if adding.size >= 0 and _is_as_before(rest, adding):
         os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))

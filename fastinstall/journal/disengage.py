@@ -7,7 +7,7 @@ all is back the area of the copies goes to the stage, so undoing can be cut off 
 import errno
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fastinstall.journal.directories import ancestors, directories_below, files_below, remake, remove_empty
@@ -75,6 +75,24 @@ def lost(item: Engagement) -> Iterator[str]:
             for copy, copied in _touched(item)
             if not os.path.lexists(copy) and not os.path.lexists(item.prefix / copied.path)
         )
+
+
+def returning(item: Engagement, stands: Callable[[str], bool]) -> dict[str, Path]:
+    """What has to come back, with its copy.
+
+    Args:
+        item: the stretch.
+        stands: whether something stands at a path by then.
+    """
+    untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
+    copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.engaging.copies))
+    return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not stands(path))}
+
+
+def brought(item: Engagement) -> tuple[str, ...]:
+    """What a stretch that came to its end brought, and what was not there before."""
+    before = {copied.path for copied in item.engaging.copies}
+    return tuple(path for path in (item.engaged.manifest if item.engaged is not None else ()) if path not in before)
 
 
 def undo(item: Engagement, mover: Mover) -> None:

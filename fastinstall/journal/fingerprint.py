@@ -4,6 +4,7 @@ Inodes and times prove nothing after a copy, a restored backup or a reused numbe
 Bytecode is nobody's: Python derives it again, so it neither makes a tree foreign nor ours.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator
 from glob import escape
@@ -18,12 +19,12 @@ _CACHE = "__pycache__"
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
     """The digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
-    return {key: digest(path) for key, path in _files(tree, live)}
+    return {key: digest(path) for key, path in files_of(tree, live)}
 
 
 def is_ours(tree: Path, live: str, known: Known) -> bool:
     """Whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
-    return all(_is_known(path, key, known) for key, path in _files(tree, live))
+    return all(is_known(path, key, known) for key, path in files_of(tree, live))
 
 
 def is_whole(tree: Path, live: str, known: Known) -> bool:
@@ -31,9 +32,32 @@ def is_whole(tree: Path, live: str, known: Known) -> bool:
 
     What stood there before may be a part of what was brought in, file by file the same.
     """
-    found = {key for key, _ in _files(tree, live)}
+    found = {key for key, _ in files_of(tree, live)}
     expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
     return expected <= found and is_ours(tree, live, known)
+
+
+def is_known(lies: Path | bytes, key: str, known: Known) -> bool:
+    """Whether a file is what is known of a path.
+
+    Args:
+        lies: where the file lies, or its content.
+        key: where it stands, or will.
+        known: see `Known`.
+    """
+    found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
+    return known.has(key, found) or (key == HISTORY and later(lies, known.of(key)) is not None)
+
+
+def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
+    """Every file of a tree, without bytecode, by the path that it has when the tree stands at `live`."""
+    if tree.is_symlink() or not tree.is_dir():
+        yield live, tree
+        return
+    with os.scandir(tree) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if not _is_bytecode(tree, entry.name):
+                yield from files_of(tree / entry.name, f"{live}/{entry.name}")
 
 
 def digest(path: Path) -> str:
@@ -56,20 +80,6 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
     cache = path.parent / _CACHE
     found = (prefix / cache).glob(f"{escape(path.stem)}.*.pyc")
     return tuple(sorted((cache / file.name).as_posix() for file in found))
-
-
-def _is_known(path: Path, key: str, known: Known) -> bool:
-    return known.has(key, digest(path)) or (key == HISTORY and later(path, known.of(key)) is not None)
-
-
-def _files(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
-    if tree.is_symlink() or not tree.is_dir():
-        yield live, tree
-        return
-    with os.scandir(tree) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if not _is_bytecode(tree, entry.name):
-                yield from _files(tree / entry.name, f"{live}/{entry.name}")
 
 
 def _is_bytecode(directory: Path, name: str) -> bool:

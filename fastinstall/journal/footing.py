@@ -168,25 +168,26 @@ def _dismantle(store: Store, loose: Journal, log: Log) -> None:
         _settle(*directories.above(store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")))
     directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
     files.discard(loose.file)
+    if _is_the_last(store):
+        directories.remove_empty(store.prefix, (ROOT,))  # it held the journal itself
     directories.restore(store.prefix, remembered)
-    _settle(loose.file.parent)
+    _settle(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
 
 
 def _remove(store: Store, begun: Begun) -> None:
     files.discard(store.prefix / begun.work)
     files.discard(store.directory(begun.id))
     directories.remove_empty(store.prefix, begun.created)
-    if ROOT in begun.created and _only_events(store):
+    if _is_the_last(store):
         for path in (EVENTS, EVENTS_BEFORE):
             files.discard(store.prefix / path)
-        directories.remove_empty(store.prefix, begun.created)
+        directories.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
 
 
-def _only_events(store: Store) -> bool:
-    """Whether nothing is left but what the guard has told, which goes with what it guarded."""
-    return store.root.is_dir() and {path.name for path in store.root.iterdir()} <= {
-        PurePath(path).name for path in (EVENTS, EVENTS_BEFORE)
-    }
+def _is_the_last(store: Store) -> bool:
+    """Whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
+    there = store.transactions_directory
+    return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 
 
 def _loose_file(store: Store, begun: Begun) -> Path:

@@ -7,7 +7,7 @@
         tx/<id>/{stage,aside}/          what it brings in, what it moved aside
         tx/<id>/previous-receipt.json   the receipt that it replaced
         guard-events.jsonl{,.1}         what the start-up guard has told, and what it told before that
-        kept/<id>/                      foreign content that a forced rollback moved out of the way
+        kept/<id>/                      foreign content that a rollback moved out of the way
         kept/<id>/transaction/          a transaction that cannot be read, put away by `rollback --forget <id>`
         project                         the directory of the project that is pinned to what is in place
 

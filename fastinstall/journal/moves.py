@@ -108,11 +108,22 @@ def blocks(item: Placed, there: Known) -> bool:
         item: the move.
         there: what is known of the whole transaction, since a later batch may have changed it again.
     """
-    if not _there(item.live) or _before_is_live(item):
+    if not _there(item.live) or is_before(item):
         return False
     if _there(item.swap) and _there(item.kept):
         return True
     return not is_ours(item.live, item.move.live, there)
+
+
+def is_before(item: Placed) -> bool:
+    """Whether `live` is as it was before the move: not done, or undone already."""
+    match item.move.kind:
+        case MoveKind.OUT:
+            return not _there(item.kept)
+        case MoveKind.IN:
+            return _there(item.kept)
+        case MoveKind.EXCHANGE:
+            return not _there(item.swap) and not _before_is_kept(item)
 
 
 def is_lost(item: Placed) -> bool:
@@ -163,17 +174,6 @@ def _from_swap(item: Placed, mover: Mover) -> None:
     if _there(item.live):
         mover.move(item.live, item.kept)
     mover.move(item.swap, item.live)
-
-
-def _before_is_live(item: Placed) -> bool:
-    """Whether `live` is as it was before the move: not done, or undone already."""
-    match item.move.kind:
-        case MoveKind.OUT:
-            return not _there(item.kept)
-        case MoveKind.IN:
-            return _there(item.kept)
-        case MoveKind.EXCHANGE:
-            return not _there(item.swap) and not _before_is_kept(item)
 
 
 def _before_is_kept(item: Placed) -> bool:

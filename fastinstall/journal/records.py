@@ -1,6 +1,6 @@
 """What stands in `conda-meta`, as far as undoing has to know it: which packages, and which files they claim."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -40,19 +40,19 @@ def unannounced(engaging: Engaging, prefix: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def strangers(prefix: Path, known: Collection[str], returning: Collection[str]) -> Iterator[str]:
+def strangers(standing: Mapping[str, Path], known: Collection[str], returning: Collection[str]) -> Iterator[str]:
     """Records that nobody has announced, of packages of which another one returns, with all the files that they claim.
 
     Args:
-        prefix: of the environment.
+        standing: all records, by their names.
         known: names of records that are of before, or that we brought in.
         returning: records that come back, relative to the prefix.
     """
     packages = {package(path) for path in returning}
-    for name in names(prefix):
+    for name, file in standing.items():
         if name not in known and package(name) in packages:
             yield f"{RECORDS}/{name}"
-            yield from claims(prefix, name)
+            yield from _claims(file)
 
 
 def claims(prefix: Path, name: str) -> dict[str, str]:
@@ -60,7 +60,11 @@ def claims(prefix: Path, name: str) -> dict[str, str]:
 
     A record that cannot be read claims nothing. Source: conda's PrefixRecord (`files`, `paths_data`).
     """
-    data = _read(prefix / RECORDS / name)
+    return _claims(prefix / RECORDS / name)
+
+
+def _claims(record: Path) -> dict[str, str]:
+    data = _read(record)
     paths = {entry["_path"]: entry for entry in _described(data)}
     claimed = (*paths, *(path for path in data.get("files") or () if isinstance(path, str)))
     return {path: _said(paths.get(path, {})) for path in claimed if _is_inside(PurePath(path))}

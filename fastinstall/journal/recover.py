@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
-from fastinstall.errors import DamagedError, DocumentError, RefusedError, UsageError
+from fastinstall.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError, UsageError
 from fastinstall.journal import footing
+from fastinstall.journal.foresee import foresee
 from fastinstall.journal.glance import loose_interruptions
 from fastinstall.journal.log import Log, State
 from fastinstall.journal.store import Store, TransactionInfo
-from fastinstall.journal.undo import Terms, Undone, nothing_outside, undo
+from fastinstall.journal.undo import Terms, Undone, nothing_outside, refusal, undo
 from fastinstall.model.history import Cut
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
@@ -98,7 +99,8 @@ def rollback(
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
-    The caller holds the environment's lock and has called `recover`.
+    The caller holds the environment's lock and has called `recover`. All of them are looked at before the first is
+    undone. What a later one had put aside, and only comes back on the way, is moved on into `kept/<id>/`.
 
     Args:
         store: of the environment.
@@ -110,14 +112,27 @@ def rollback(
 
     Raises:
         RefusedError: a transaction is unfinished, or what stands there is not what we put there (its
-            content differs from what the journal recorded); nothing of that setup has changed.
+            content differs from what the journal recorded); nothing has changed.
         UsageError: there is no setup `to`.
         DamagedError: a step failed; says which.
         DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
     chosen = _chosen(store, to)
-    terms = Terms(reason="rollback", force=force, intruders=intruders, conclude=conclude)
-    results = [undo(store, info.id, terms) for info in chosen]
+    steps = foresee(store, [info.id for info in chosen], intruders)
+    foreign = tuple(dict.fromkeys(path for step in steps for path in step.foreign))
+    if foreign and not force:
+        raise refusal(store, foreign, to)
+    results: list[Undone] = []
+    for step in steps:
+        terms = Terms(
+            reason="rollback", force=force, returned=step.returning, intruders=step.intruders, conclude=conclude
+        )
+        try:
+            results.append(undo(store, step.id, terms))
+        except (RefusedError, FailedError, DocumentError) as error:
+            if not results:
+                raise
+            raise _halfway(store, [each.id for each in steps[: len(results)]], error) from error
     return RolledBack(
         ids=tuple(info.id for info in chosen),
         receipt=receipt_if_readable(store),
@@ -167,6 +182,15 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     problem = f"several setups begin so: {listed}" if meant else f"no such setup; known: {listed}"
     example = f"; e.g. {flag} {known[0]}" if known else ""
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
+
+
+def _halfway(store: Store, undone: Sequence[str], error: FastinstallError) -> DamagedError:
+    """Something has come about between two steps, since all of them were looked at."""
+    return DamagedError(
+        error.message,
+        hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
+        details=(*(f"undone before that: {identifier}" for identifier in undone), *error.details),
+    )
 
 
 def _sweep(store: Store) -> Recovered | None:

@@ -16,11 +16,11 @@ HISTORY = "conda-meta/history"
 _BEGINNING = b"==> "
 
 
-def later(file: Path, digests: Collection[str]) -> bytes | None:
+def later(file: Path | bytes, digests: Collection[str]) -> bytes | None:
     """What stands in a history behind one of these contents (the longest); None where it begins with none of them."""
-    if file.is_symlink() or not file.is_file():
+    if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
-    content = foreign.read_bytes(file)
+    content = foreign.read_bytes(file) if isinstance(file, Path) else file
     ends = (end for end in _ends(content) if f"sha256:{hashlib.sha256(content[:end]).hexdigest()}" in digests)
     end = next(ends, None)
     return None if end is None else content[end:]

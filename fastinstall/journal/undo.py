@@ -37,6 +37,8 @@ class Terms:
     Attributes:
         reason: why, for the journal and for people.
         force: move foreign content out of the way instead of refusing.
+        returned: foreign content that is put away without that, relative to the prefix: it stands there only because a
+            later transaction was undone just before.
         yielding: leave what another program has put in our place, and keep what was there before (see `yielding`).
         intruders: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
             directory of another Pillow) and would contradict what comes back.
@@ -46,6 +48,7 @@ class Terms:
 
     reason: str
     force: bool = False
+    returned: tuple[str, ...] = ()
     yielding: bool = False
     intruders: tuple[str, ...] = ()
     conclude: Callable[[Log], None] = nothing_outside
@@ -97,8 +100,9 @@ def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     acts = tuple(placed(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
     left = log.yielding or (yielding(acts, log.known) if terms.yielding else None)
     foreign = _foreign(store, acts, log, terms) if left is None else ()
-    if foreign and not terms.force:
-        raise _refusal(store, foreign)
+    strange = tuple(path for path in foreign if path not in terms.returned)
+    if strange and not terms.force:
+        raise refusal(store, strange)
     if left is not None and log.yielding is None:
         journal.append(left)
     _announce(journal, log, terms.reason)
@@ -185,12 +189,20 @@ def _return_receipt(store: Store, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def _refusal(store: Store, foreign: tuple[str, ...]) -> RefusedError:
+def refusal(store: Store, foreign: Sequence[str], to: str | None = None) -> ForeignError:
+    """What is said where foreign content stands in the way of undoing.
+
+    Args:
+        store: of the environment.
+        foreign: paths, relative to the prefix.
+        to: what rollback was asked for, if it was.
+    """
+    back = f" --to {to}" if to is not None else ""
     named = ", ".join(foreign[:_NAMED])
     more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return ForeignError(
         f"{store.prefix}: {named}{more}: not what fastinstall put there, and it stands in the way",
-        hint=f"fastinstall rollback --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
+        hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
         details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )
 

@@ -102,17 +102,21 @@ def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed
     assert tree_hash(venv.prefix) == swapped
 
     assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
-    repaired = tree_hash(venv.prefix / "lib")
-    words = ("rollback", "--yes", "--to", _oldest(ours))
-    halfway = ours.cli(*words)
-    assert halfway.exit_code == 5, halfway.text
-    assert "undone before that: " in halfway.stderr
-    assert tree_hash(venv.prefix / "lib") != repaired
-    assert ours.cli(*words, "--allow", "force-remove").exit_code == 0
-    kept = venv.prefix / "share" / "fastinstall" / "kept"
-    assert list(kept.glob("*/lib/python3*/site-packages/PIL/Image.py"))
+    back = ours.cli("rollback", "--yes")
+    assert (back.exit_code, tree_hash(venv.prefix)) == (0, swapped), back.text
+    assert f"back to the state before it: {_pillow(venv)} is in place, and not pillow 1" in back.stdout, back.text
+
+    assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
+    straight = ours.cli("rollback", "--yes", "--to", _oldest(ours))
+    assert straight.exit_code == 0, straight.text
     after = tree_hash(venv.prefix)
     assert {path: value for path, value in after.items() if not path.startswith("share")} == ours.before
+    kept = venv.prefix / "share" / "fastinstall" / "kept"
+    assert {path for path in after if path.startswith("share/fastinstall/")} == {
+        path.relative_to(venv.prefix).as_posix() for path in kept.rglob("*")
+    } | {"share/fastinstall/kept"}
+    for path in kept.glob("*/lib/python3*/site-packages/*"):
+        assert f"kept aside, and not fastinstall's: {path}\n" in straight.stdout
 
 
 def test_pip_uninstall_leaves_our_guard_and_our_records_only(ours: Ours) -> None:
@@ -138,3 +142,7 @@ def _finding(report: Result, check: str) -> Any:
 
 def _warnings(result: Result) -> int:
     return sum(line.startswith(WARNING) for line in result.stderr.splitlines())
+
+
+def _pillow(venv: Venv) -> str:
+    return str(next(venv.site_packages.glob("pillow-*.dist-info")).name.removesuffix(".dist-info").replace("-", " "))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from journaled import (
     FIRST,
+    OURS,
     SECOND,
     SITE,
     live,
@@ -18,11 +19,14 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import RefusedError, UsageError
+from fastinstall.errors import DamagedError, RefusedError, UsageError
 from fastinstall.journal.forget import forget
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
+from fastinstall.journal.log import Log
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
+from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.system import files
 
 
@@ -47,6 +51,7 @@ def replaced(store: Store) -> Store:
 
 
 INTRUDER = f"{SITE}/pillow-14.0.0.dist-info"
+RECORD_OF_OURS = f"{SITE}/pillow-12.1.1+simd.v3.dist-info"
 
 
 def test_setups_are_undone_one_by_one_with_their_receipts(store: Store) -> None:
@@ -189,3 +194,89 @@ def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(stor
     assert forget(store, SECOND.id) == (SECOND.id, FIRST.id)
     assert store.read_receipt() == receipt_of(SECOND)
     assert rollback(store).ids == ()
+
+
+def _repair(store: Store) -> None:
+    """What pip has put there makes room for ours again, as a repair does it."""
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        write_tree(transaction.stage, OURS)
+        transaction.perform(
+            (
+                Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL", kept="stage/PIL"),
+                Move(kind=MoveKind.OUT, live=INTRUDER, kept="aside/pillow-14.0.0.dist-info"),
+                Move(kind=MoveKind.IN, live=RECORD_OF_OURS, kept="stage/pillow-12.1.1+simd.v3.dist-info"),
+            )
+        )
+        transaction.commit(receipt_of(SECOND))
+
+
+def test_behind_a_repair_a_rollback_goes_straight_to_the_state_that_was_asked_for(
+    replaced: Store, tmp_path: Path
+) -> None:
+    _repair(replaced)
+    result = rollback(replaced, to=FIRST.id)
+    assert result.ids == (SECOND.id, FIRST.id)
+    kept = replaced.root / "kept" / FIRST.id / SITE
+    assert set(result.kept) == {kept / "PIL", kept / "pillow-14.0.0.dist-info"}, "what the repair had put aside"
+    assert live(replaced.prefix) == live(make_environment(tmp_path / "like before").prefix)
+
+
+def test_a_repair_alone_is_undone_to_what_pip_had_put_there(replaced: Store) -> None:
+    before = picture(replaced.prefix)
+    _repair(replaced)
+    assert rollback(replaced).kept == ()
+    assert picture(replaced.prefix) == before
+
+
+def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: Store) -> None:
+    set_up(store)
+    write_tree(store.prefix / SITE, {"made/for/it.py": "somebody's"})
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        write_tree(transaction.stage, {"beside.py": "ours"})
+        transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/beside.py", kept="stage/beside.py"),))
+        transaction.commit(receipt_of(SECOND))
+    before = picture(store.prefix)
+    with pytest.raises(RefusedError, match=f"{SITE}/made/for/it.py: not what fastinstall put there") as caught:
+        rollback(store, to=FIRST.id)
+    assert f"--to {FIRST.id} --yes --allow force-remove" in str(caught.value.hint)
+    assert picture(store.prefix) == before
+    assert rollback(store, to=FIRST.id, force=True).ids == (SECOND.id, FIRST.id)
+
+
+def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(store: Store) -> None:
+    set_up(store)
+    set_up_again(store)
+    meddled: list[str] = []
+
+    def meddle(_log: Log) -> None:
+        if not meddled:
+            write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
+        meddled.append("")
+
+    with pytest.raises(DamagedError, match="dist-info: not what fastinstall put there") as caught:
+        rollback(store, to=FIRST.id, conclude=meddle)
+    assert caught.value.details[0] == f"undone before that: {SECOND.id}"
+
+
+def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: Store) -> None:
+    write_tree(replaced.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
+    rollback(replaced, force=True, intruders=(INTRUDER,))
+    assert [path.name for path in replaced.root.iterdir()] == ["kept"]
+
+
+def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(replaced: Store) -> None:
+    rollback(replaced, force=True, intruders=(INTRUDER,))
+    before = picture(replaced.prefix)
+    set_up(replaced)
+    write_tree(replaced.prefix, {EVENTS: "{}\n"})
+    rollback(replaced)
+    assert picture(replaced.prefix) == before
+
+
+def test_nothing_of_ours_is_left_when_all_that_was_accepted_is_forgotten(store: Store) -> None:
+    set_up(store)
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        transaction.retire(SECOND.at)
+    write_tree(store.prefix, {EVENTS: "{}\n"})
+    forget(store, SECOND.id)
+    assert not store.root.exists()

@@ -1,0 +1,229 @@
+"""What stands in the way of undoing transactions one after the other, found out before the first of them is undone.
+
+Nothing is changed here. Each undoing is followed on a list of files that says where the content lies that will stand
+at a path by then: in place, or in what a later transaction has moved aside and is about to bring back.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+
+from fastinstall.errors import DocumentError
+from fastinstall.journal import additions, disengage, moves, records
+from fastinstall.journal.acts import Batch, Placed, parents_of, placed
+from fastinstall.journal.bounds import refuse_ways_out
+from fastinstall.journal.disengage import Engagement
+from fastinstall.journal.entries import Adding
+from fastinstall.journal.fingerprint import files_of, is_bytecode, is_known
+from fastinstall.journal.intruders import intruders
+from fastinstall.journal.known import Known
+from fastinstall.journal.log import Log
+from fastinstall.journal.store import Store
+from fastinstall.journal.yielding import is_metadata
+from fastinstall.model.immutable import immutable
+from fastinstall.model.receipt import MoveKind
+
+
+@immutable
+class Step:
+    """The undoing of one transaction among several.
+
+    Attributes:
+        id: of the transaction.
+        intruders: of `Terms`, as far as they stand there by then.
+        foreign: what would have to be put away, relative to the prefix, and stands in its place already.
+        returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
+    """
+
+    id: str
+    intruders: tuple[str, ...]
+    foreign: tuple[str, ...]
+    returning: tuple[str, ...]
+
+
+def foresee(store: Store, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
+    """Follow the undoing of transactions that have committed.
+
+    Args:
+        store: of the environment.
+        identifiers: of the transactions, newest first.
+        intruding: entries that stand there, and contradict what comes back where a whole stack does (`Terms`).
+
+    Raises:
+        RefusedError: a link leads out of the environment.
+        DocumentError: a journal is malformed.
+    """
+    scene = _Scene(store.prefix)
+    metadata = dict.fromkeys(intruding)
+    return tuple(_step(store, scene, identifier, metadata) for identifier in identifiers)
+
+
+def _step(store: Store, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
+    journal = store.journal(identifier)
+    log = journal.read()
+    if log.begun is None:
+        raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
+    refuse_ways_out(store.prefix, log)
+    work = store.prefix / log.begun.work
+    acts = tuple(placed(log, act, store.prefix, work) for act in log.acts)
+    own = _own(acts)
+    whole = any(map(is_metadata, own))  # else the stack itself does not change, and another one is no contradiction
+    named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
+    found = dict.fromkeys((*_in_the_way(store, scene, acts, log), *named))
+    outermost = tuple(path for path in found if not parents_of(path) & found.keys())
+    foreign = tuple(path for path in outermost if scene.is_in_place(path))
+    for path in outermost:
+        scene.remove(path)
+    for act in reversed(acts):
+        metadata.update(dict.fromkeys(_take_back(scene, act)))
+    returning = tuple(path for path in outermost if path not in foreign)
+    return Step(id=identifier, intruders=named, foreign=foreign, returning=returning)
+
+
+def _in_the_way(store: Store, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
+    known = log.known
+    for act in acts:
+        match act:
+            case Engagement():
+                yield from (path for path in _concerned(scene, act) if scene.is_foreign(path, known))
+            case Batch():
+                for item in act.items:
+                    if not moves.is_before(item) and scene.is_foreign(item.move.live, known):
+                        yield item.move.live
+    own, found = _own(acts), intruders(store.prefix, log, scene.records())
+    yield from (path for path in found if path not in own and scene.stands(path))
+
+
+def _own(acts: Sequence[Placed]) -> set[str]:
+    return {item.move.live for act in acts if isinstance(act, Batch) for item in act.items}
+
+
+def _concerned(scene: "_Scene", act: Engagement) -> Iterator[str]:
+    if not act.is_over:
+        paths = (*disengage.returning(act, scene.stands), *disengage.brought(act))
+        yield from (path for path in dict.fromkeys(paths) if not is_bytecode(path))
+
+
+def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
+    """Follow the undoing of an act; the descriptions of packages that come back by it."""
+    match act:
+        case Engagement():
+            if not act.is_over:
+                back = disengage.returning(act, scene.stands)
+                for path in disengage.brought(act):
+                    scene.remove(path)
+                for path, copy in back.items():
+                    scene.put(path, copy)
+        case Batch():
+            for item in reversed(act.items):
+                before = moves.before(item)
+                if before is not None:
+                    scene.put(item.move.live, before)
+                    if is_metadata(item.move.live) and not records.is_record(item.move.live):
+                        yield item.move.live
+                elif item.move.kind is MoveKind.IN and not moves.is_before(item):
+                    scene.remove(item.move.live)
+        case _:
+            scene.withdraw(act)
+
+
+class _Scene:
+    """What will stand in an environment: directories as mappings, and for all else where it lies today, or its text.
+
+    A directory stays a path until something inside of it differs from what lies there.
+
+    Args:
+        prefix: of the environment.
+    """
+
+    def __init__(self, prefix: Path) -> None:
+        self._prefix = prefix
+        self._top: dict[str, _Node] = {}
+        self._top.update(_entries(prefix))
+
+    def stands(self, path: str) -> bool:
+        """Whether something stands at a path."""
+        return self._at(path) is not None
+
+    def is_in_place(self, path: str) -> bool:
+        """Whether some of what stands there does so already."""
+        return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._files(path))
+
+    def is_foreign(self, path: str, known: Known) -> bool:
+        """Whether something stands there that is not known."""
+        return not all(is_known(lies, key, known) for key, lies in self._files(path))
+
+    def put(self, path: str, tree: Path) -> None:
+        """What lies somewhere comes to stand at a path, and nothing else does."""
+        self._set(path, tree)
+
+    def remove(self, path: str) -> None:
+        """Nothing stands at a path any more."""
+        if self._at(path) is not None:
+            parent, _, name = path.rpartition("/")
+            del self._directory(parent)[name]
+
+    def withdraw(self, adding: Adding) -> None:
+        """A text of ours goes out of a file."""
+        lies = self._at(adding.path)
+        if lies is None or isinstance(lies, dict):
+            return
+        rest = additions.withdrawn(lies if isinstance(lies, bytes) else lies.read_bytes(), adding)
+        if rest is None:
+            self.remove(adding.path)
+        else:
+            self._set(adding.path, rest)
+
+    def records(self) -> dict[str, Path]:
+        """The descriptions of conda's packages, by the names of their files."""
+        found = ((PurePath(key), lies) for key, lies in self._files(records.RECORDS) if records.is_record(key))
+        return {key.name: lies for key, lies in found if isinstance(lies, Path)}
+
+    def _at(self, path: str) -> "_Node | None":
+        node: _Node | None = self._top
+        for name in path.split("/"):
+            if isinstance(node, Path):
+                node = node / name if os.path.lexists(node / name) else None
+            else:
+                node = node.get(name) if isinstance(node, dict) else None
+        return node
+
+    def _set(self, path: str, node: "_Node") -> None:
+        parent, _, name = path.rpartition("/")
+        self._directory(parent)[name] = node
+
+    def _directory(self, path: str) -> dict[str, "_Node"]:
+        """A directory, as a mapping from here on."""
+        found = self._top
+        for name in filter(None, path.split("/")):
+            inner = found.get(name)
+            if not isinstance(inner, dict):
+                inner = _entries(inner) if isinstance(inner, Path) and inner.is_dir() else {}
+                found[name] = inner
+            found = inner
+        return found
+
+    def _files(self, path: str) -> Iterator[tuple[str, Path | bytes]]:
+        node = self._at(path)
+        if node is not None:
+            yield from _flat(node, path)
+
+
+_Node = dict[str, "_Node"] | Path | bytes
+
+
+def _entries(directory: Path) -> dict[str, _Node]:
+    return {each.name: each for each in directory.iterdir()}
+
+
+def _flat(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
+    """Every file of a tree, without bytecode."""
+    match node:
+        case dict():
+            for name, inner in node.items():
+                if not is_bytecode(f"{path}/{name}"):
+                    yield from _flat(inner, f"{path}/{name}")
+        case Path():
+            yield from files_of(node, path)
+        case _:
+            yield path, node
