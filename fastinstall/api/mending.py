@@ -5,7 +5,7 @@ lies outside of the environment, and put into words.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fastinstall.actions.alone import alone
@@ -61,12 +61,16 @@ def mended(session: Session, environment: Environment, *, force: bool = False) -
     """
     prefix = Path(environment.prefix)
     with alone(prefix):
-        result = _mend(session, Store(prefix), force=force)
-        for sentence in result.sentences:
-            session.emit(Noted(message=sentence))
+        sentences: list[str] = []
+
+        def tell(sentence: str) -> None:
+            sentences.append(sentence)
+            session.emit(Noted(message=sentence, changed=True))
+
+        undone = _mend(session, Store(prefix), tell, force=force)
         for each in pin_interruptions(session, prefix):
             session.emit(Noted(message=told(each, prefix), warning=True))
-        yield result
+        yield Mended(store=Store(prefix), sentences=tuple(sentences), recovered=undone)
 
 
 def mend(session: Session, environment: Environment) -> bool:
@@ -98,7 +102,9 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     if cut is None or cut.cut is not Cut.CREATION or is_at_work(prefix):
         return
     with alone(prefix):
-        recover(Store(prefix), conclude=Unpinning(session, prefix))
+        recovered = recover(Store(prefix), conclude=Unpinning(session, prefix))
+        if recovered is not None:
+            session.emit(Noted(message=ended(_as_interruption(recovered)), changed=True))
         strange = creation.strangers(prefix)
         if strange:
             raise RefusedError(
@@ -106,7 +112,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
                 hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
             )
         creation.clear(prefix)
-    session.emit(Noted(message=cleared(cut)))
+    session.emit(Noted(message=cleared(cut), changed=True))
 
 
 def interruptions_of(session: Session, prefix: Path) -> tuple[Interruption, ...]:
@@ -190,25 +196,26 @@ def pin_left_behind(store: Store) -> Iterator[str]:
         yield f"{noted} is {found}, and {requirement} is in place again: {command}"
 
 
-def _mend(session: Session, store: Store, *, force: bool) -> Mended:
+def _mend(session: Session, store: Store, tell: Callable[[str], None], *, force: bool) -> bool:
+    """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
-    sentences = [] if recovered is None else [ended(_as_interruption(recovered)), *_particulars(recovered)]
-    sentences += unpinning.sentences
+    particulars = () if recovered is None else (ended(_as_interruption(recovered)), *_particulars(recovered))
+    for sentence in (*particulars, *unpinning.sentences):
+        tell(sentence)
     for each in cut:
         directory = Path(each.file).parent.parent
         if each.cut is Cut.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
             with locked(directory):
                 project_pin.recover(directory, session.begun_pins)
-            sentences.append(ended(each))
+            tell(ended(each))
     making = creation.creation_interruption(store.prefix)
     if making is not None:
         creation.finish(store.prefix)
-        sentences.append(ended(making))
-    if recovered is not None:
-        sentences += pin_left_behind(store)
-    undone = recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
-    return Mended(store=store, sentences=tuple(sentences), recovered=undone)
+        tell(ended(making))
+    for sentence in pin_left_behind(store) if recovered is not None else ():
+        tell(sentence)
+    return recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
 
 
 def _as_interruption(recovered: Recovered) -> Interruption:

@@ -115,6 +115,8 @@ def _log(context: Context, event: "Event") -> None:
             context.log.write(f"{event.stage}: {event.message} ({event.seconds:.1f} s)")
         case Noted():
             context.log.write(event.message)
+            if event.changed and event.message not in context.changes:
+                context.changes.append(event.message)
         case Progressed():
             return
 

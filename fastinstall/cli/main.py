@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
 from fastinstall.cli.streams import UnwrittenError, name_files_in_utf8, open_closed_streams
-from fastinstall.errors import ExitCode, FastinstallError, LateInterruption
+from fastinstall.errors import DamagedError, ExitCode, FastinstallError, LateInterruption
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import known_secrets
 from fastinstall.system import signals
@@ -40,6 +41,7 @@ class Context:
         console: where to print.
         log: of this run.
         closing: left before any error is printed; a bar on the terminal ends with it.
+        changes: of the target, that hold however the run ends.
     """
 
     variables: Mapping[str, str]
@@ -47,6 +49,7 @@ class Context:
     console: Console
     log: RunLog
     closing: ExitStack
+    changes: list[str] = field(default_factory=list)
 
 
 @cautious()
@@ -106,7 +109,7 @@ def _told(outcome: int | BaseException, arguments: Namespace, context: Context) 
             return int(outcome)
         case FastinstallError():
             log.write(f"error: {outcome.message}")
-            return int(_explain(outcome, console))
+            return int(_explain(_behind(outcome, context), console))
         case LateInterruption():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
@@ -116,6 +119,15 @@ def _told(outcome: int | BaseException, arguments: Namespace, context: Context) 
             return int(_unwritten(outcome, arguments, console))
         case _:
             return int(_bug(outcome, console, log))
+
+
+def _behind(error: FastinstallError, context: Context) -> FastinstallError:
+    """A refusal or a failure says that nothing was changed; behind changes that hold it says these, by exit 7."""
+    if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
+        return error
+    shown = not (context.console.quiet or context.console.json)
+    done = () if shown else tuple(f"done before that: {change}" for change in context.changes)
+    return DamagedError(error.message, hint=error.hint, details=(*done, *error.details))
 
 
 def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:

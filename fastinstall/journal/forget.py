@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastinstall.errors import DamagedError, FailedError, LaterDocumentError
 from fastinstall.journal import footing
-from fastinstall.journal.bounds import refuse_outside
+from fastinstall.journal.bounds import refuse_outside, refuse_ways_out
 from fastinstall.journal.layout import KEPT, TRANSACTIONS
 from fastinstall.journal.receipts import read_receipt
 from fastinstall.journal.recover import position, undoable
@@ -60,18 +60,19 @@ def forget(store: Store, identifier: str | None) -> tuple[str, ...]:
         The transactions forgotten.
 
     Raises:
-        RefusedError: a transaction is unfinished.
+        RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such setup.
         DamagedError: one could not be removed whole; the next command goes on with it.
     """
     older = forgettable(store, identifier)
-    for info in reversed(older):
-        begun = store.journal(info.id).read().begun
-        if begun is not None:
-            try:
-                footing.lift(store, begun)
-            except OSError as error:
-                raise _stuck(store, error) from error
+    logs = [store.journal(info.id).read() for info in reversed(older)]
+    for log in logs:
+        refuse_ways_out(store.prefix, log)
+    for begun in (log.begun for log in logs if log.begun is not None):
+        try:
+            footing.lift(store, begun)
+        except OSError as error:
+            raise _stuck(store, error) from error
     return tuple(info.id for info in older)
 
 

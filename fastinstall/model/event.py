@@ -39,10 +39,17 @@ class Finished:
 
 @immutable
 class Noted:
-    """Something that the user should read."""
+    """Something that the user should read.
+
+    Attributes:
+        message: for people.
+        warning: whether it asks for attention.
+        changed: whether it tells of a change to the target that holds however the run ends.
+    """
 
     message: str
     warning: bool = False
+    changed: bool = False
 
 
 @immutable

@@ -131,7 +131,15 @@ def test_verbs_that_change_finish_or_undo_it_first_and_say_so(place: Place) -> N
         _open(place, STAMPS[0])
         done = place.cli(*words)
         assert done.text.count(MENDED) == 1, (words, done.text)
+        assert done.exit_code != ExitCode.REFUSED, (words, "nothing was changed, it says")
         assert tree_hash(place.prefix) == before
+
+
+def test_a_refusal_behind_that_says_in_json_and_in_silence_what_was_changed(place: Place) -> None:
+    for flag in ("--json", "--quiet"):
+        _open(place, STAMPS[0])
+        refused = place.cli("guard", "install", "--yes", flag)
+        assert (refused.exit_code, f"done before that: {MENDED}" in refused.text) == (ExitCode.FAILED_CHANGED, True)
 
 
 def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_path: Path) -> None:
@@ -142,7 +150,8 @@ def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_pa
     unchanged = tree_hash(place.prefix)
     assert TOLD in place.call("apply", tmp_path / "plan.json").stderr
     assert tree_hash(place.prefix) == unchanged
-    assert MENDED in place.call("apply", "--yes", tmp_path / "plan.json").stderr
+    refused = place.call("apply", "--yes", tmp_path / "plan.json")
+    assert (refused.exit_code, MENDED in refused.stderr) == (ExitCode.FAILED_CHANGED, True), refused.text
     assert Store(place.prefix).transactions() == ()
 
 

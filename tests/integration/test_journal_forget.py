@@ -7,6 +7,7 @@ import pytest
 from journaled import (
     FIRST,
     SECOND,
+    SITE,
     dies_at,
     live,
     make_environment,
@@ -18,12 +19,14 @@ from journaled import (
     swift_directory,
 )
 
-from fastinstall.errors import DocumentError, LaterDocumentError, UsageError
+from fastinstall.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
 from fastinstall.journal.forget import forget, forgettable, put_away, unreadable_named
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import begin
 from fastinstall.model.history import Cut
+from fastinstall.model.receipt import Move, MoveKind
 
 
 @pytest.fixture
@@ -75,6 +78,22 @@ def test_all_but_the_setup_that_holds_go_where_none_is_named(tmp_path: Path) -> 
     assert forget(store, None) == (FIRST.id,)
     assert forgettable(store, None) == ()
     assert forget(store, None) == ()
+
+
+def test_a_link_out_of_the_environment_refuses_before_anything_is_given_up(tmp_path: Path) -> None:
+    store = make_environment(tmp_path / "env")
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:
+        transaction.commit(receipt_of(FIRST))
+    with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+        (transaction.stage / "x").write_text("")
+        transaction.perform((Move(kind=MoveKind.IN, live="etc/x", kept="stage/x"),))
+        transaction.commit(receipt_of(SECOND))
+    (store.prefix / "etc").rename(tmp_path / "etc")
+    (store.prefix / "etc").symlink_to(tmp_path / "etc")
+    before = picture(store.prefix)
+    with pytest.raises(RefusedError, match="leads out of the environment"):
+        forget(store, SECOND.id)
+    assert picture(store.prefix) == before
 
 
 def test_what_was_done_to_the_guard_since_belongs_to_the_setup_that_holds(tmp_path: Path) -> None:
