@@ -1,40 +1,41 @@
 """What has taken the place of a stack since it was set up, and would contradict what comes back in a rollback."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
 
-from fastinstall.api.observing import facts_of, recipe_named
+from fastinstall.api.observing import recipe_named
 from fastinstall.api.session import Session
-from fastinstall.errors import FastinstallError, UndeterminedError
+from fastinstall.errors import FastinstallError
 from fastinstall.journal.entries import Moving
+from fastinstall.journal.log import Log
 from fastinstall.journal.recover import receipt_if_readable
 from fastinstall.journal.store import Store
-from fastinstall.model.conda import Conda
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.receipt import MoveKind, Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
-from fastinstall.probes.facts import ObservationRequest
+from fastinstall.probes.distributions import normalised, observe_distributions
+from fastinstall.probes.environment import kind_of_prefix
+from fastinstall.probes.ownership import observe_owners
+
+_SITES = ("site-packages", "dist-packages")
 
 
-def intruders_of(session: Session, environment: Environment, store: Store) -> tuple[str, ...]:
+def intruders_of(session: Session, store: Store) -> tuple[str, ...]:
     """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
 
-    A receipt that cannot be read, or is gone since the stack was accepted, must not be in the way: what is ours then
-    stands in the journals.
+    From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
+    was accepted, must not be in the way either: what is ours then stands in the journals.
     """
     receipt = receipt_if_readable(store)
     recipe = recipe_of(session, receipt)
-    try:
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    except UndeterminedError:
-        return ()  # its interpreter is gone; the files can come back all the same
+    logs = [store.journal(info.id).read() for info in store.readable()]
+    found = tuple(path for site in _sites(logs) for path in _distributions(store.prefix, site, recipe))
     if receipt is None:
-        brought = _brought(store)
-        return tuple(path for path in _distributions(facts) if path not in brought)
-    ours = str(facts.interpreter.site_packages.relative_to(environment.prefix) / receipt.metadata)
-    distributions = (path for path in _distributions(facts) if path != ours)
-    return (*distributions, *_other_records(facts.conda, recipe, receipt))
+        brought = _brought(logs)
+        return tuple(path for path in found if path not in brought)
+    distributions = (path for path in found if PurePath(path).name != receipt.metadata)
+    return (*distributions, *_other_records(store.prefix, recipe, receipt))
 
 
 def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
@@ -50,21 +51,30 @@ def provided_by(recipe: Recipe) -> set[str]:
     return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
 
 
-def _distributions(facts: Facts) -> Iterator[str]:
-    site_packages = facts.interpreter.site_packages.relative_to(facts.environment.prefix)
-    yield from (str(site_packages / owner.distribution.metadata) for owner in facts.stack.owners)
+def _sites(logs: Iterable[Log]) -> tuple[str, ...]:
+    """Every site-packages that a transaction was about."""
+    begun = (log.begun for log in logs if log.begun is not None)
+    directories = (directory.path for each in begun for directory in each.directories)
+    return tuple(dict.fromkeys(path for path in directories if PurePath(path).name in _SITES))
 
 
-def _brought(store: Store) -> set[str]:
-    logs = (store.journal(info.id).read() for info in store.readable())
+def _distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
+    there = observe_distributions(prefix / site)
+    owners = observe_owners(prefix / site, tuple(map(normalised, provided_by(recipe))), there, thorough=False)
+    yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)
+
+
+def _brought(logs: Iterable[Log]) -> set[str]:
     moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
     return {move.live for move in moves if move.kind is not MoveKind.OUT}
 
 
-def _other_records(conda: Conda | None, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
+def _other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
     """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
-    if conda is None or receipt.conda is None:
+    if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
-    for package in conda.packages:
+    from fastinstall.probes.conda_records import read_records  # noqa: PLC0415 (only in conda environments)
+
+    for package in read_records(prefix / "conda-meta").packages:
         if package.name in provided_by(recipe) and package.dist != receipt.conda.package.dist:
             yield f"conda-meta/{package.record}"

@@ -19,6 +19,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Receipt
 from fastinstall.probes.environment import kind_of_prefix
 from fastinstall.probes.glimpse import glimpse
+from fastinstall.probes.interpreter import absence
 from fastinstall.rules.conda_unmet import unmet_sentences
 from fastinstall.rules.holdings import in_words
 from fastinstall.rules.messages import quote
@@ -179,7 +180,7 @@ def _roll_back(
 ) -> Iterator[str]:
     """All of them, or none."""
     store, unpinning = Store(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
-    intruders = intruders_of(session, environment, store)
+    intruders = intruders_of(session, store)
     oldest = None if to is None and len(chosen) == 1 else chosen[-1]
     try:
         done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
@@ -188,6 +189,9 @@ def _roll_back(
         raise DamagedError(error.message, hint=error.hint, details=details) from error
     yield from _sentences(store.prefix, done)
     yield from unpinning.sentences
+    absent = absence(Path(environment.python))
+    if absent:
+        yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
 
 
 def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:

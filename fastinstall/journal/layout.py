@@ -15,6 +15,8 @@ All of it is ours; nothing of the environment's own lies there. While an environ
 lies in its directory itself.
 """
 
+from pathlib import Path
+
 SHARE = "share"
 ROOT = "share/fastinstall"
 RECEIPT = "share/fastinstall/receipt.json"
@@ -30,3 +32,8 @@ PLAN = "plan.json"
 """Likewise."""
 LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
 """The name of a journal while the directories of its transaction are made or removed; see `footing`."""
+
+
+def is_journaled(prefix: Path) -> bool:
+    """Whether there is a transaction in an environment, finished or not, that can be undone from its journal."""
+    return any(prefix.glob(f"{TRANSACTIONS}/*/{JOURNAL}"))

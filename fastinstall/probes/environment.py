@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from fastinstall.errors import RefusedError, UndeterminedError, UsageError
+from fastinstall.journal.layout import is_journaled
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.probes.interpreter import observe_interpreter
 
@@ -66,6 +67,8 @@ def _of_prefix(prefix: Path) -> Environment:
         what = "not a directory" if os.path.lexists(prefix) else "no such directory"
         raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
     python = next((prefix / name for name in _NAMES if os.path.lexists(prefix / name)), None)
+    if python is None and is_journaled(prefix):
+        python = prefix / _NAMES[0]  # its Python is gone; the way back needs none, and all else says so
     if python is None:
         raise UndeterminedError(
             f"{prefix}: not a Python environment: neither bin/python nor bin/python3 is there",

@@ -6,9 +6,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.errors import UndeterminedError
+from fastinstall.journal.layout import is_journaled
 from fastinstall.model.codec import decode
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.parsing import json_data
+from fastinstall.rules.messages import quote
 from fastinstall.system.process import CommandError, Completed, run
 
 _TIMEOUT = 20.0
@@ -36,26 +38,37 @@ def observe_interpreter(python: Path) -> Interpreter:
     return decode(Interpreter, answer, file=PurePath(python))
 
 
-def _check_file(python: Path) -> None:
-    if not python.is_file():
-        raise UndeterminedError(f"{python}: {_absence(python)}, so no interpreter to observe", hint=_HINT)
-    if not os.access(python, os.X_OK):
-        raise UndeterminedError(f"{python}: not executable, so no interpreter to observe", hint=_HINT)
-
-
-def _absence(python: Path) -> str:
+def absence(python: Path) -> str:
+    """Why an interpreter cannot be asked, as far as its file tells; empty where it may answer."""
     if python.is_dir():
         return "is a directory"
-    if python.is_symlink():
+    if python.is_symlink() and not python.exists():
         return f"points to {python.readlink()}, which is gone"
-    return "no such file"
+    if not python.is_file():
+        return "no such file"
+    return "" if os.access(python, os.X_OK) else "not executable"
+
+
+def _check_file(python: Path) -> None:
+    absent = absence(python)
+    if absent:
+        raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_hint(python))
+
+
+def _hint(python: Path) -> str:
+    """Going back needs no interpreter."""
+    prefix = python.parent.parent
+    if not is_journaled(prefix):
+        return _HINT
+    back = f"fastinstall rollback --yes --prefix {quote(prefix)}"
+    return f"what fastinstall did there can be undone without it: {back}; or {_HINT}"
 
 
 def _ask(python: Path, *arguments: str) -> Completed:
     try:
         return run((python, *arguments), timeout=_TIMEOUT, check=False)
     except CommandError as error:
-        raise UndeterminedError(error.message, hint=_HINT, details=error.details) from error
+        raise UndeterminedError(error.message, hint=_hint(python), details=error.details) from error
 
 
 def _parse(stdout: str) -> Mapping[str, Any] | None:
@@ -74,12 +87,16 @@ def _parse(stdout: str) -> Mapping[str, Any] | None:
 def _no_answer(python: Path, completed: Completed) -> UndeterminedError:
     details = tuple(line for line in completed.stderr.strip().splitlines()[-4:] if line.strip())
     if completed.signal_name:
-        return UndeterminedError(f"{python}: killed by {completed.signal_name} when asked", hint=_HINT, details=details)
+        return UndeterminedError(
+            f"{python}: killed by {completed.signal_name} when asked", hint=_hint(python), details=details
+        )
     version = _old_version(python)
     if version:
         message = f"{python}: Python {version} is too old to be observed; 3.7 is the oldest that can answer"
-        return UndeterminedError(message, hint=_HINT)
-    return UndeterminedError(f"{python}: does not answer like a Python interpreter", hint=_HINT, details=details)
+        return UndeterminedError(message, hint=_hint(python))
+    return UndeterminedError(
+        f"{python}: does not answer like a Python interpreter", hint=_hint(python), details=details
+    )
 
 
 def _old_version(python: Path) -> str:

@@ -277,3 +277,44 @@ def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
     done = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert (done.exit_code, "interrupted when the rollback was done already" in done.stderr) == (ExitCode.OK, True)
     assert tree_hash(place.prefix) == before, "all of them, although it was interrupted in the first"
+
+
+def _links_to_nowhere(place: Place) -> None:
+    for name in (place.prefix / "bin").glob("python*"):
+        name.unlink()
+        name.symlink_to("/usr/lib/gone/bin/python3")
+
+
+def _removed(place: Place) -> None:
+    for name in (place.prefix / "bin").glob("python*"):
+        name.unlink()
+
+
+def _of_another_machine(place: Place) -> None:
+    _removed(place)
+    place.python.write_bytes(b"\x7fELF of another machine")
+    place.python.chmod(0o755)
+
+
+@pytest.mark.parametrize("gone", [_links_to_nowhere, _removed, _of_another_machine])
+def test_without_its_interpreter_an_environment_is_listed_and_rolled_back(
+    place: Place, gone: Callable[[Place], None]
+) -> None:
+    before = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
+    for stamp in STAMPS[:2]:
+        _set_up(place, stamp)
+    gone(place)
+    listed = place.cli("rollback", "--list", "--json")
+    assert (listed.exit_code, len(listed.document["transactions"])) == (ExitCode.OK, 2), listed.text
+    removed = place.cli("guard", "remove", "--yes")
+    assert removed.exit_code == ExitCode.UNDETERMINED, removed.text
+    assert f"fastinstall rollback --yes --prefix {place.prefix}" in removed.stderr
+    report = place.cli("doctor")
+    assert report.exit_code == ExitCode.UNDETERMINED, report.text
+    assert f"fastinstall rollback --yes --prefix {place.prefix}" in report.text
+    undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
+    assert undone.exit_code == ExitCode.OK, undone.text
+    if gone is not _of_another_machine:  # that file says nothing of itself, and nothing is run
+        assert "the files are back, and whether they work there could not be tried" in undone.stdout
+    after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
+    assert after == before
