@@ -88,12 +88,13 @@ def install_guard(
             raise RefusedError(
                 "the PIL in place is not what fastinstall has put there", hint=fix_command(environment.prefix)
             )
-        by_pixi = pin and is_of_pixi(environment.prefix) and project_of(store.prefix, project) is not None
+        owner = project_of(store.prefix, project) if pin else None
+        by_pixi = is_of_pixi(environment.prefix) and owner is not None
         if pin and not by_pixi:  # pixi reads no pins but its own
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
-        add_pin = pin_to_add(session, facts, receipt) if pin and not by_pixi else None
+        add_pin = pin_to_add(session, facts, receipt, owner) if pin and not by_pixi else None
         belongs = unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)

@@ -12,14 +12,17 @@ from fastinstall.errors import RefusedError
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts
-from fastinstall.model.pins import PinKind
+from fastinstall.model.pins import PinKind, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.probes.pip_settings import links_of
+from fastinstall.probes.environment import is_made_by_uv
+from fastinstall.probes.pip_settings import links_of, observe_pip_settings
 from fastinstall.rules.conda_pins import pin_line
 from fastinstall.rules.conda_stack import is_ours
 from fastinstall.rules.messages import quote
 from fastinstall.rules.pins import NAME, PIN, PINNED, pin_in, pinned_text, unpinned_text
+from fastinstall.rules.pip_foreign import unheeded
 from fastinstall.rules.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.system import files, foreign
 
@@ -29,13 +32,14 @@ AddPin = Callable[[Transaction], None]
 """Puts a pin there."""
 
 
-def pin_to_add(session: Session, facts: Facts, receipt: Receipt) -> AddPin | None:
+def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
     """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
 
     Args:
         session: the outside world.
         facts: of the environment; `refuse_unpinnable` has let them pass.
         receipt: of its stack.
+        project: that the environment belongs to, if there is one.
 
     Returns:
         None where the pin is there, for this very build and whole.
@@ -54,11 +58,25 @@ def pin_to_add(session: Session, facts: Facts, receipt: Receipt) -> AddPin | Non
         prefix=prefix,
         requirement=requirement_of(receipt.distribution, receipt.version),
         wheel=_wheel(session, prefix, receipt),
-        links=links_of(prefix, session.variables),
+        links=links_beside_pin(session, prefix, project),
     )
     space, offline = session.own_cache() / "tmp", receipt.wish.offline
     refuse_trap(pin, facts, Means(variables=session.variables, space=space, emit=session.emit, offline=offline))
     return partial(put_pip_pin, pin)
+
+
+def links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
+    """Places of wheels that a pin repeats; where pip installs nothing, its settings are passed over, and that is said.
+
+    Raises:
+        RefusedError: a foreign setting is in the way.
+    """
+    if project is None and not is_made_by_uv(prefix):
+        return links_of(prefix, session.variables)
+    links = links_of(prefix, session.variables, used_by_pip=False)
+    for sentence in unheeded(prefix, observe_pip_settings(prefix, session.variables)):
+        session.emit(Noted(message=sentence))
+    return links
 
 
 def pin_of(prefix: Path) -> str:

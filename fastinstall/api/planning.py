@@ -253,9 +253,10 @@ def _with_links(session: Session, situation: Situation) -> Situation:
     """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
         return situation
-    from fastinstall.probes.pip_settings import links_of  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.api.pinning import links_beside_pin  # noqa: PLC0415 (only where something is pinned)
 
-    return replace(situation, links=links_of(Path(situation.facts.environment.prefix), session.variables))
+    prefix = Path(situation.facts.environment.prefix)
+    return replace(situation, links=links_beside_pin(session, prefix, situation.project))
 
 
 def _with_preview(session: Session, situation: Situation) -> Situation:

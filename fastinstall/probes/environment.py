@@ -62,6 +62,15 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
     return EnvironmentKind.SYSTEM
 
 
+def is_made_by_uv(prefix: Path) -> bool:
+    """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
+    try:
+        lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.partition("=")[0].strip() == "uv" for line in lines)
+
+
 def _of_prefix(prefix: Path) -> Environment:
     if not prefix.is_dir():
         what = "not a directory" if os.path.lexists(prefix) else "no such directory"

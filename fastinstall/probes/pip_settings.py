@@ -35,13 +35,14 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
     return (*by_section, *_of(variables))
 
 
-def links_of(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Places of wheels that pip is told of, for a pin to repeat; arguments likewise.
+def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Places of wheels that pip is told of, for a pin to repeat; arguments likewise, and as of `links_beside`.
 
     Raises:
         RefusedError: a setting would hide a pin, or a pin would hide it; or pip cannot read a file of its own.
     """
-    return links_beside(prefix, observe_pip_settings(prefix, variables), _on_pillow)
+    found = observe_pip_settings(prefix, variables)
+    return links_beside(prefix, found, _on_pillow, used_by_pip=used_by_pip)
 
 
 def _on_pillow(setting: PipSetting) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fastinstall.rules.pip_pins import (
     CONFIGURATION,
     CONSTRAINT,
     CONSTRAINTS,
+    ENVIRONMENT,
     LINKS,
     SECTION,
     WHEELS,
@@ -50,7 +51,11 @@ class PipSetting:
 
 
 def links_beside(
-    prefix: PurePath, found: Sequence[PipSetting], about: Callable[[PipSetting], Sequence[str]]
+    prefix: PurePath,
+    found: Sequence[PipSetting],
+    about: Callable[[PipSetting], Sequence[str]],
+    *,
+    used_by_pip: bool = True,
 ) -> tuple[str, ...]:
     """Places of wheels that pip is told of elsewhere: the pin repeats them, because it would hide them.
 
@@ -58,13 +63,15 @@ def links_beside(
         prefix: of the environment.
         found: what pip is told, in rising order of precedence, the pin's own lines left out.
         about: the lines of a setting's constraint files that are about Pillow.
+        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so that only the file
+            which the pin is written into can be in its way.
 
     Raises:
         RefusedError: a setting would hide the pin, or the pin would hide it; or it bears a password, which is not
             written into a file that others may read.
     """
     for setting in found:
-        if _is_in_the_way(setting, prefix):
+        if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
             raise _refusal(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
     hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
     if hidden and has_credentials(hidden[-1].value):
@@ -73,6 +80,16 @@ def links_beside(
             hint="keep the password elsewhere, in ~/.netrc or a keyring",
         )
     return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
+
+
+def unheeded(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """What pip would take instead of a pin, where it is not pip that installs; a sentence each, arguments likewise."""
+    return tuple(
+        f"{setting.told} does not concern the pin: pip installs nothing here; if it ever does, the pin holds it in a "
+        f"shell that has read {prefix / ENVIRONMENT}"
+        for setting in found
+        if _is_in_the_way(setting, prefix) and not setting.later
+    )
 
 
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:

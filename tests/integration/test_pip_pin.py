@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
-from sandbox import UNREACHABLE, NewSandbox
+from sandbox import UNREACHABLE, UV, NewSandbox, run
 from simple_index import SimpleIndex, serving
 
 from fastinstall.actions.pip_pin import PipPin, put_pip_pin
@@ -190,6 +190,22 @@ def test_without_its_wheel_there_is_no_pin(ready: Pinned) -> None:
         _pin(ready)
     assert f"fastinstall setup --pin --prefix {ready.prefix}" in str(refusal.value.hint)
     assert not ready.configuration.exists()
+
+
+def test_a_variable_of_pips_does_not_forbid_the_pin_of_an_environment_of_uv(ready: Pinned, tmp_path: Path) -> None:
+    shell = replace(ready, variables={**ready.variables, "PIP_FIND_LINKS": str(tmp_path)})
+    with pytest.raises(RefusedError, match=r"PIP_FIND_LINKS=.* is in the way of the pin"):
+        _pin(shell)
+    made = run((UV, "venv", "--clear", tmp_path / "env"), shell.variables)
+    assert made.exit_code == 0, made.text
+    lines = (tmp_path / "env/pyvenv.cfg").read_text().splitlines()
+    with (ready.prefix / "pyvenv.cfg").open("a") as file:
+        file.write(next(f"{line}\n" for line in lines if line.startswith("uv ")))
+    (state,) = _pin(shell).pins
+    assert (state.requirement, state.problems) == (REQUIREMENT, ())
+    assert any(said.startswith(f"PIP_FIND_LINKS={tmp_path} does not concern the pin") for said in ready.said)
+    kept = shell.uv("install", "--upgrade", "pillow")
+    assert (kept.exit_code, ready.installed()) == (0, [f"pillow-{VERSION}"]), kept.text
 
 
 def test_settings_count_as_pip_has_them(ready: Pinned) -> None:

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from fastinstall.errors import RefusedError
-from fastinstall.rules.pip_foreign import PipSetting, links_beside
+from fastinstall.rules.pip_foreign import PipSetting, links_beside, unheeded
 
 PREFIX = PurePosixPath("/srv/images/env")
 OWN, USERS = "/srv/images/env/pip.conf", "/home/me/.config/pip/pip.conf"
@@ -45,6 +45,20 @@ def test_what_would_hide_the_pin_or_be_hidden_is_a_refusal(
     assert refusal.value.message.startswith(told)
     assert "is in the way of the pin (" in refusal.value.message
     assert hint in str(refusal.value.hint)
+
+
+def test_where_pip_installs_nothing_its_settings_are_told_and_forbid_nothing() -> None:
+    found = (
+        _setting(USERS, "global", "no-index", "true"),
+        _setting("PIP_FIND_LINKS", ":env:", "find-links", "/opt"),
+    )
+    assert links_beside(PREFIX, found, lambda _: (), used_by_pip=False) == ()
+    first, second = unheeded(PREFIX, found)
+    assert first.startswith(f"{USERS}: [global] no-index = true does not concern the pin")
+    assert second.startswith("PIP_FIND_LINKS=/opt does not concern the pin")
+    own = _setting(OWN, "install", "find-links", "/opt")
+    with pytest.raises(RefusedError, match="in the way of the pin"):
+        links_beside(PREFIX, (own,), lambda _: (), used_by_pip=False)
 
 
 def test_both_are_shown_and_what_a_constraint_says_of_pillow() -> None:
