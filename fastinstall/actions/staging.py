@@ -123,12 +123,12 @@ def _speed(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop:
             label=f"pillow {proof.baseline.version} (wheel)", python=python, stage=unpacked(proof.baseline, workshop)
         )
         identity = f"{proof.baseline.sha256} {built.sha256}"
-        return measured(official, after, identity, before.cpu.name, workshop)
+        return measured(official, after, identity, before, workshop)
     core = before.stack.core
     if core is None or core.sha256 == "":
         return None
     in_place = Contender(label=f"pillow {before.stack.version} (in place)", python=python)
-    return measured(in_place, after, f"{core.sha256} {built.sha256}", before.cpu.name, workshop)
+    return measured(in_place, after, f"{core.sha256} {built.sha256}", before, workshop)
 
 
 def _label(plan: Plan) -> str:

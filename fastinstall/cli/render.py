@@ -33,6 +33,7 @@ def speed_text(table: SpeedTable, page: Page) -> str:
     width = max(len(mean), *(len(row.operation) for row in table.rows))
     lines = [
         *page.lines(f"before: {table.baseline}; after: {table.candidate}; {table.cpu}"),
+        *(page.lines(f"of an earlier setup of the same two builds: {table.occasion}") if table.reused else ()),
         f"{'operation':<{width}}  {'before ms':>10}  {'after ms':>10}  {'faster':>8}",
     ]
     for row in table.rows:

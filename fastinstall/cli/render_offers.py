@@ -45,7 +45,8 @@ def _advisories(offer: Offer) -> str:
 def _speed(offer: Offer) -> str:
     code = _code(offer.recipe)
     if offer.speed is not None:
-        return f"{code}; measured here: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
+        day = offer.speed.measured_at.partition("T")[0]
+        return f"{code}; measured here {day}: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
     figure = GEOMEANS.get(offer.recipe.name)
     return f"{code}; measured elsewhere: {figure}" if figure else code
 

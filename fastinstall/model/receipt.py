@@ -58,6 +58,9 @@ class SpeedTable:
         measured_at: ISO 8601, UTC.
         geomean: geometric mean of before/after over all rows.
         rows: each operation.
+        python: version of the interpreter that ran both; empty where an older fastinstall did not note it.
+        prefix: of the environment that it was measured for; empty likewise.
+        reused: whether an earlier setup had measured it, of the same two builds on the same CPU.
     """
 
     baseline: str
@@ -66,6 +69,18 @@ class SpeedTable:
     measured_at: str
     geomean: float
     rows: tuple[SpeedRow, ...]
+    python: str = ""
+    prefix: str = ""
+    reused: bool = False
+
+    @property
+    def occasion(self) -> str:
+        """When and where it was measured, for people; an older fastinstall did not note all of it."""
+        day, _, time = self.measured_at.partition("T")
+        when = f"{day} {time[:5]} UTC" if time else day
+        python = f" with Python {self.python}" if self.python else ""
+        place = f" for {self.prefix}" if self.prefix else ""
+        return f"measured {when}{python}{place}, on {self.cpu}"
 
 
 @immutable

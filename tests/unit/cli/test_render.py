@@ -209,6 +209,27 @@ def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
     assert rows[-1].startswith("geometric mean")
 
 
+def test_a_speed_table_that_was_measured_earlier_says_when_and_where() -> None:
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:03:20+00:00",
+        geomean=2.5,
+        rows=(SpeedRow(operation="resize lanczos", before_ms=20.0, after_ms=2.0),),
+        python="3.11.2",
+        prefix="/srv/first",
+        reused=True,
+    )
+    assert speed_text(table, WIDE).splitlines()[1] == (
+        "of an earlier setup of the same two builds: measured 2026-11-21 10:03 UTC with Python 3.11.2 for /srv/first, "
+        "on AMD EPYC"
+    )
+    older = replace(table, python="", prefix="")
+    assert "measured 2026-11-21 10:03 UTC, on AMD EPYC" in speed_text(older, WIDE)
+    assert "earlier" not in speed_text(replace(table, reused=False), WIDE)
+
+
 @pytest.mark.parametrize("facts", [healthy_facts, levelled_facts, stock_facts, empty_facts, minimal_facts])
 def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Facts]) -> None:
     text = facts_text(facts(), NARROW)
