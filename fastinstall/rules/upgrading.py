@@ -62,7 +62,7 @@ def outlook(
         dependants: installed distributions that require Pillow.
     """
     own = tuple(advisory for advisory in affecting if not advisory.component)
-    helping = _helping(own, base_version(version))
+    helping = _helping(own, base_version(version)) if own else ()
     if not helping:
         return Outlook()
     fixed = helping[0]

@@ -44,6 +44,7 @@ from fastinstall.rules.checks._stack import is_of_the_system, readable_core
 from fastinstall.rules.checks._verify import FEATURES, VERSION, run_python
 from fastinstall.rules.checks._voice import Details, Voice
 from fastinstall.rules.conda_dependants import dependants_of
+from fastinstall.rules.ranges import is_version
 from fastinstall.rules.upgrading import Outlook, environment_command, outlook
 
 NAME = "advisories"
@@ -122,7 +123,7 @@ def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...])
         evidence=tuple(line for advisory in affecting for line in _lines(context, advisory)),
         expected="a version with the fixes",
         observed=what.rpartition("Pillow ")[2],
-        remedy=_remedy(context, affecting),
+        remedy=_remedy(context),
         verify=_show(context, affecting),
     )
 
@@ -182,10 +183,14 @@ def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
         yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
 
 
-def _remedy(context: CheckContext, affecting: tuple[Advisory, ...]) -> Remedy:
-    """The way to a later version, as far as the installed distributions and this Python take one."""
-    facts = context.facts
-    view = outlook(affecting, facts.stack.version or "", facts.interpreter, dependants_of(facts))
+def _remedy(context: CheckContext) -> Remedy:
+    """The way to a later version, as far as the installed distributions and this Python take one.
+
+    What is known of Pillow decides for its kernels and libraries too: they come with it.
+    """
+    facts, version = context.facts, context.facts.stack.version or ""
+    affecting = applicable(context.recipe.advisories, version) if is_version(version) else ()
+    view = outlook(affecting, version, facts.interpreter, dependants_of(facts))
     if view.is_held:
         return _held(context, view)
     remedy = _later(context, view)
