@@ -63,3 +63,9 @@ class LiveProcess:
     libjpegs: tuple[Library, ...] = ()
     unread: str = ""
     root: PurePath = _ROOT
+
+    @property
+    def taken(self) -> tuple[Binding, ...]:
+        """The bindings to another library than the one that is asked for, those of the core first."""
+        crossed = (binding for binding in self.bindings if binding.is_crossed)
+        return tuple(sorted(crossed, key=lambda binding: "_imaging" not in binding.user.name))

@@ -53,7 +53,7 @@ _Codecs = dict[PurePath | None, Codec]
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpegs of a process that imports PIL."""
     process = context.facts.process
-    if process is not None and any(binding.is_crossed for binding in process.bindings):
+    if process is not None and process.taken:
         yield _taken(context, process)
         return
     linkage = simulation(context)
@@ -79,8 +79,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _taken(context: CheckContext, process: LiveProcess) -> Finding:
     """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
     codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
-    found = (binding for binding in process.bindings if binding.is_crossed)
-    crossed = tuple(sorted(found, key=lambda binding: "_imaging" not in binding.user.name))
+    crossed = process.taken
     fatal = tuple(
         each for each in crossed if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
     )

@@ -78,6 +78,10 @@ def _of_core(context: CheckContext) -> Iterator[Finding]:
         yield _unresolved(context, missing)
     elif (jpeg := jpeg_of_core(context, core)) is None:
         yield _unlinked(context, core)
+    elif context.facts.process is not None and context.facts.process.taken:
+        yield _SAY.skipped(
+            f"process {context.facts.process.pid} calls another library's functions: see jpeg-duplicates"
+        )
     else:
         problems = tuple(
             finding for judge in (_identity, _changed, _outside, _other) for finding in judge(context, jpeg)
