@@ -106,7 +106,8 @@ def no_compiler(sandbox: Sandbox) -> str:
         for program in Path(place).glob("*"):
             if not _COMPILER.fullmatch(program.name) and not os.path.lexists(directory / program.name):
                 (directory / program.name).symlink_to(program)
-    return f"unset CC; PATH='{sandbox.root}/bin:{directory}'"
+    cache = sandbox.cache_without("wheels")  # or it would be taken from there
+    return f"export FASTINSTALL_CACHE_DIR='{cache}'; unset CC; PATH='{sandbox.root}/bin:{directory}'"
 
 
 def _conda(sandbox: Sandbox, fill: Callable[[Path, Path], None]) -> str:

@@ -1,11 +1,13 @@
 """Bring what a build needs, and make the wheel, or take it from the cache or the wheelhouse."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
 from fastinstall.actions.toolchain import private_toolchain
 from fastinstall.actions.workshop import Workshop
+from fastinstall.build.cache import directory_of, log_of
 from fastinstall.build.request import BuildRequest, BuildResult
 from fastinstall.errors import RefusedError
 from fastinstall.installers.pip import argv_for, pip_environment
@@ -13,7 +15,7 @@ from fastinstall.installers.private_headers import include_directories, unpack_h
 from fastinstall.installers.sound_wheel import require_stack_alone
 from fastinstall.installers.system_packages import install_packages
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.event import Started
+from fastinstall.model.event import Noted, Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
@@ -71,9 +73,31 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
         result = taken(step.prebuilt, workshop)
         require_stack_alone(result.wheel)  # before a proof runs what is in it
         return result
+    built_before = _out_of_the_cache(step, interpreter, workshop) if step.cached else None
+    if built_before is not None:
+        return built_before
     from fastinstall.build.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
     return build_wheel(request_for(step, interpreter, brought, workshop))
+
+
+def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: Workshop) -> BuildResult | None:
+    """The wheel that a plan found in the cache; None where it has gone since, or parts of the fork are left out."""
+    from fastinstall.build.ready import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
+    started = time.monotonic()
+    for ready in find_ready(workshop.cache, step, workshop.recipe, interpreter):
+        if ready.entry.sha256 == step.cached:
+            workshop.emit(Noted(message=f"{ready.entry.wheel} was built before, and is taken from the cache"))
+            return BuildResult(
+                wheel=directory_of(workshop.cache, ready.key) / ready.entry.wheel,
+                sha256=ready.entry.sha256,
+                from_cache=True,
+                features=ready.entry.features,
+                log=log_of(workshop.cache, ready.key),
+                seconds=time.monotonic() - started,
+            )
+    return None
 
 
 def request_for(step: Build, interpreter: Interpreter, brought: Brought, workshop: Workshop) -> BuildRequest:

@@ -17,7 +17,7 @@ from fastinstall.model.event import Noted, Started
 from fastinstall.model.immutable import immutable
 from fastinstall.model.steps import CondaToolchain
 from fastinstall.rules.conda_addresses import channel_urls
-from fastinstall.rules.conda_toolchain import COMPILER
+from fastinstall.rules.conda_toolchain import COMPILER, TOOLCHAINS
 from fastinstall.rules.secrets import public_text
 from fastinstall.system import files
 from fastinstall.system.lock import locked
@@ -49,7 +49,7 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
     means = _means(workshop)
     addresses = channel_urls(step.channels, means.channel_settings(workshop.cache))
     key = digest((tuple(map(public_text, addresses)), step.packages))  # the same name may be another channel's by now
-    prefix = workshop.cache / "toolchains" / key[:16]
+    prefix = workshop.cache / TOOLCHAINS / key[:16]
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with locked(prefix.parent):
         if (prefix / _COMPLETE).is_file():

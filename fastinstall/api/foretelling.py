@@ -124,7 +124,7 @@ def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
 
 def _identity(plan: Plan) -> str:
     build = next((step for step in plan.steps if isinstance(step, Build)), None)
-    return digest(replace(build, jobs=0, reason="")) if build is not None else ""
+    return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
 
 
 def _read(file: Path) -> Durations:

@@ -18,6 +18,7 @@ from fastinstall.model.conda import Engine
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Started
 from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.immutable import immutable
 from fastinstall.model.machine import Toolchain
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
@@ -28,16 +29,32 @@ from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.project import project_of
+from fastinstall.rules.conda_toolchain import TOOLCHAINS
 from fastinstall.rules.decision import compiles
 from fastinstall.rules.digest import facts_digest
 from fastinstall.rules.guard_plan import guard_plan
 from fastinstall.rules.messages import listing
+from fastinstall.rules.native import may_have_made
 from fastinstall.rules.pip_steps import keeps_pip_pin, wants_pip_pin
-from fastinstall.rules.planner import make_plan, nothing_to_do
+from fastinstall.rules.planner import make_plan, nothing_to_do, planned_build
 from fastinstall.rules.protection import refuse_if_protected
 from fastinstall.rules.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.wishes import refuse_unknown
+
+
+@immutable
+class _Basis:
+    """What decides a plan besides what is observed and asked for.
+
+    Attributes:
+        saved: the plan that is decided anew; the files that it names count alone.
+        looks_into_cache: whether a wheel that was built before is taken. Where a saved plan says that one has to be
+            built, it stays right when somebody builds it meanwhile.
+    """
+
+    saved: Plan | None = None
+    looks_into_cache: bool = True
 
 
 def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = None) -> Plan:
@@ -54,16 +71,18 @@ def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = N
     """
     recipe = recipe_named(session, wish.recipe)
     refuse_unknown(recipe, wish)
+    from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
+    basis = _Basis(saved=saved, looks_into_cache=from_cache)
     made = creation(session, target)
     if made is not None:
-        return _plan_new(session, recipe, wish, made, saved)
+        return _plan_new(session, recipe, wish, made, basis)
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
     if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
         return done
-    return _plan_existing(session, recipe, wish, (facts, receipt), saved)
+    return _plan_existing(session, recipe, wish, (facts, receipt), basis)
 
 
 def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
@@ -82,11 +101,18 @@ def plan_restoring(session: Session, environment: Environment, receipt: Receipt,
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    return make_plan(_with_links(session, _with_preview(session, _with_project(session, situation))))
+    ready = _with_project(session, _with_cached(session, situation) if compiling else situation)
+    return make_plan(_with_links(session, _with_preview(session, ready)))
 
 
-def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Interpreter]:
+def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = False) -> tuple[Plan, Interpreter]:
     """Decide a build alone: nothing is known or asked of the environment but its interpreter.
+
+    Args:
+        session: the outside world.
+        target: its interpreter is the one that is built for.
+        wish: what to build.
+        anew: plan what compiling needs, even if the cache has the wheel.
 
     Returns:
         A plan with the steps that make the wheel, and the interpreter that it is for.
@@ -98,7 +124,9 @@ def plan_build(session: Session, target: Target, wish: Wish) -> tuple[Plan, Inte
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
-    made = _plan_new(session, recipe, wish, (create, relocated(interpreter, elsewhere)), None)
+    made = _plan_new(
+        session, recipe, wish, (create, relocated(interpreter, elsewhere)), _Basis(looks_into_cache=not anew)
+    )
     needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
     steps = tuple(step for step in made.steps if isinstance(step, needed))
     environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
@@ -209,7 +237,7 @@ def _python_of(session: Session, target: Target) -> Path:
 
 
 def _plan_existing(
-    session: Session, recipe: Recipe, wish: Wish, known: tuple[Facts, Receipt | None], saved: Plan | None
+    session: Session, recipe: Recipe, wish: Wish, known: tuple[Facts, Receipt | None], basis: _Basis
 ) -> Plan:
     """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
     seen, receipt = known
@@ -221,9 +249,9 @@ def _plan_existing(
     else:
         toolchain = _toolchain_soon(session, recipe, wish)
         facts = replace(seen, runtime=observe_use(environment, session.variables))
-    releases = _named_by(saved, index.releases(recipe, facts.interpreter))
+    releases = _named_by(basis.saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
-    ready = _with_project(session, _equipped(session, situation, toolchain))
+    ready = _with_project(session, _equipped(session, situation, toolchain, basis))
     return make_plan(_with_links(session, _with_preview(session, ready)))
 
 
@@ -273,15 +301,15 @@ def _named_by(saved: Plan | None, releases: Releases) -> Releases:
 
 
 def _plan_new(
-    session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter], saved: Plan | None
+    session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
 ) -> Plan:
     create, interpreter = made
     index = _index_soon(session, recipe, wish, Path(create.python))
     toolchain = _toolchain_soon(session, recipe, wish)
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
-    releases = _named_by(saved, index.releases(recipe, interpreter))
+    releases = _named_by(basis.saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
-    return make_plan(_with_links(session, _equipped(session, situation, toolchain)))
+    return make_plan(_with_links(session, _equipped(session, situation, toolchain, basis)))
 
 
 def _facts_before_creation(
@@ -298,12 +326,26 @@ def _toolchain_soon(session: Session, recipe: Recipe, wish: Wish) -> Running[Too
     return None if wish.wheelhouse else Running(partial(observe_means, recipe, session.variables))
 
 
-def _equipped(session: Session, situation: Situation, toolchain: Running[Toolchain] | None) -> Situation:
-    """The situation with what compiles here, unless that makes no difference to it."""
-    if situation.facts.toolchain is not None or (toolchain is None and not compiles(situation)):
-        return situation
-    found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
-    return replace(situation, facts=replace(situation.facts, toolchain=found))
+def _equipped(session: Session, situation: Situation, toolchain: Running[Toolchain] | None, basis: _Basis) -> Situation:
+    """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
+    if situation.facts.toolchain is None:
+        if toolchain is None and not compiles(situation):
+            return situation
+        found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
+        situation = replace(situation, facts=replace(situation.facts, toolchain=found))
+    return _with_cached(session, situation) if basis.looks_into_cache else situation
+
+
+def _with_cached(session: Session, situation: Situation) -> Situation:
+    """The situation with a wheel that was built before as it would be now, if the cache has one."""
+    from fastinstall.build.ready import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+
+    step = planned_build(replace(situation, cached=""))
+    facts, cache = situation.facts, session.directories.cache
+    for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
+        if may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
+            return replace(situation, cached=ready.entry.sha256)
+    return situation
 
 
 def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:

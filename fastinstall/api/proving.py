@@ -41,7 +41,7 @@ def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Pro
         RefusedError: the wheel is taken ready-made, so there is no build to take apart.
         FailedError: it cannot be built.
     """
-    plan, interpreter = plan_build(session, target, replace(wish, recipe=name))
+    plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
     workshop = workshop_for(session, plan, recipe_named(session, name))

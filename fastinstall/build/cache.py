@@ -6,7 +6,7 @@ renamed into it, so concurrent builders do each other no harm; `reserved` spares
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fastinstall.errors import DocumentError
@@ -46,6 +46,11 @@ def directory_of(cache: Path, key: str) -> Path:
     return cache / "wheels" / key
 
 
+def log_of(cache: Path, key: str) -> Path:
+    """Where the output of a build goes."""
+    return cache / "logs" / f"build-{key[:16]}.log"
+
+
 def find(cache: Path, key: str, emit: Emit) -> Entry | None:
     """Look an entry up; one that is damaged is reported and counts as absent."""
     directory = directory_of(cache, key)
@@ -82,11 +87,26 @@ def reserved(cache: Path, key: str, emit: Emit, work: str = "builds the same whe
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
     """A cached wheel by its own hash, whatever it was made from; None where it is not there, or damaged."""
-    for result in sorted((cache / "wheels").glob(f"*/{_RESULT}")):
-        entry = _read(result)
-        if entry is not None and entry.sha256 == sha256 and _is_whole(result.parent / entry.wheel, sha256):
-            return result.parent / entry.wheel
+    for key, entry in entries(cache):
+        if entry.sha256 == sha256 and is_whole(cache, key, entry):
+            return directory_of(cache, key) / entry.wheel
     return None
+
+
+def entries(cache: Path) -> list[tuple[str, Entry]]:
+    """All that can be read, with their keys, the one that was stored last first; wheels are not looked at."""
+    found = []
+    for result in (cache / "wheels").glob(f"*/{_RESULT}"):
+        with suppress(OSError):
+            written, entry = result.stat().st_mtime_ns, _read(result)
+            if entry is not None:
+                found.append((written, result.parent.name, entry))
+    return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
+
+
+def is_whole(cache: Path, key: str, entry: Entry) -> bool:
+    """Whether an entry's wheel is what was stored."""
+    return _is_whole(directory_of(cache, key) / entry.wheel, entry.sha256)
 
 
 def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> Entry:

@@ -14,7 +14,7 @@ from fastinstall.build.groundwork import Site, lay_ground, static_orders
 from fastinstall.build.headers import Headers, probe_headers
 from fastinstall.build.lanes import compile_lanes
 from fastinstall.build.linking import linked_libraries
-from fastinstall.build.provenance import PIPELINE_VERSION
+from fastinstall.build.ready import known_inputs
 from fastinstall.build.request import BuildRequest, BuildResult
 from fastinstall.build.statics import static_inputs
 from fastinstall.build.variables import without_stray
@@ -37,7 +37,7 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     headers = probe_headers(request)
     inputs = inputs_of(request, headers)
     key = cache.key_of(inputs)
-    log = request.cache / "logs" / f"build-{key[:16]}.log"
+    log = cache.log_of(request.cache, key)
     found = cache.find(request.cache, key, request.emit)
     entry = found
     if entry is None:
@@ -66,23 +66,12 @@ def _made(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     """Everything that decides the bytes of the wheel, by name."""
     step, interpreter = request.step, request.interpreter
-    python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
     return {
-        "pipeline": str(PIPELINE_VERSION),
-        "recipe": request.recipe.name,
-        **_digests(request),
-        "rules": codec.digest((request.recipe.kernels, request.recipe.tuning)),
-        "without": " ".join(step.without),
-        "distribution": f"{step.distribution} {step.version}",
-        "targets": codec.digest(step.targets),
-        "link": step.link.value,
-        "libraries": " ".join(sorted(request.enabled())),
+        **known_inputs(request.recipe, step, interpreter, _digests(request)),
         "statics": codec.digest({order.name: static_inputs(order) for order in static_orders(request)}),
         "linked": " ".join(files.sha256(path) for path in linked_libraries(request)) if request.chassis is None else "",
-        "compiler": f"{' '.join(request.compiler.command)}: {request.compiler.version}",
+        "compiler": request.compiler.text,
         "headers": headers.digest,
-        "python": " ".join(python),
-        "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
         "libc": f"{interpreter.libc} {interpreter.libc_version}",
         "place": str(interpreter.site_packages) if step.link is LinkMode.ENV else "",
     }

@@ -9,7 +9,7 @@ Not for libraries that the chassis has or the system brings: those are linked as
 import re
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -131,16 +131,20 @@ def build_static(order: StaticOrder, leash: Leash | None = None) -> StaticLibrar
 
 def static_inputs(order: StaticOrder) -> dict[str, str]:
     """Everything that decides the bytes of the archive, by name; for the key of what links it, too."""
-    source = order.source
+    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.compiler.text)
+
+
+def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
+    """The same, of an sdist by its hash and a compiler by its `text`."""
     return {
         "format": _FORMAT,
-        "sdist": files.sha256(order.sdist),
+        "sdist": sdist,
         "directory": source.directory,
         "configure": shlex.join(source.configure),
         "archive": source.archive,
         "headers": shlex.join(source.headers),
-        "cflags": shlex.join((*order.cflags, *_FLAGS)),
-        "compiler": f"{shlex.join(order.compiler.command)}: {order.compiler.version}",
+        "cflags": shlex.join((*cflags, *_FLAGS)),
+        "compiler": compiler,
     }
 
 

@@ -83,6 +83,8 @@ def _step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 (one case for
 def _build_text(step: Build) -> str:
     if step.prebuilt is not None:
         return f"take {step.prebuilt.filename} as it is"
+    if step.cached:
+        return f"take {step.distribution} {step.version} for {listing(step.levels)} from the cache"
     source = step.source.filename if step.source else "?"
     return f"build {step.distribution} {step.version} from {source} for {listing(step.levels)}"
 

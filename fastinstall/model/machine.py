@@ -1,5 +1,6 @@
 """What was observed of the machine: its processor, and what it could build with."""
 
+import shlex
 from pathlib import PurePath
 
 from fastinstall.model.immutable import immutable
@@ -51,6 +52,11 @@ class Compiler:
     command: tuple[str, ...]
     version: str
     accepts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Which one it is, as the keys of caches have it."""
+        return f"{shlex.join(self.command)}: {self.version}"
 
 
 @immutable

@@ -103,6 +103,7 @@ class Build:
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core; None: build all and repair, or link in place.
         prebuilt: a wheel of ours from the wheelhouse, taken as it is.
+        cached: the hash of a wheel in our cache that was built so before, and is taken; empty where there is none.
         distribution: name of the distribution that is made.
         version: its version, with the local label ("12.1.1+simd.v3").
         targets: what is compiled, the baseline first; the loader chooses among several.
@@ -120,6 +121,7 @@ class Build:
     statics: dict[str, Artefact] = field(default_factory=dict)
     chassis: Artefact | None
     prebuilt: Artefact | None = None
+    cached: str = ""
     distribution: str
     version: str
     targets: tuple[Target, ...]

@@ -28,6 +28,7 @@ def build_step(decision: Decision) -> Build:
         statics=decision.statics.of(decision.native.enabled),
         chassis=choice.chassis if wish.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
+        cached=decision.situation.cached or "",
         distribution=prebuilt.name if prebuilt else wish.dist_name,
         version=prebuilt.version if prebuilt else made,
         targets=_targets(decision),
@@ -59,6 +60,8 @@ def _reasons(decision: Decision) -> Iterator[str]:
         yield choice.caution
     yield decision.levels.reason
     yield from decision.statics.reasons
+    if decision.situation.cached:
+        yield "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
     yield _link_reason(decision.situation.wish, choice)
 
 

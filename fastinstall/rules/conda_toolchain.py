@@ -14,6 +14,9 @@ from fastinstall.rules.messages import listing, quote
 COMPILER = "c-compiler"
 """conda-forge's name for whatever compiles C."""
 
+TOOLCHAINS = "toolchains"
+"""The directory of our cache that private toolchains lie in."""
+
 _USUAL_CHANNEL = "conda-forge"
 
 

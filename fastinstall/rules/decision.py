@@ -12,7 +12,7 @@ from fastinstall.rules.buildable import buildable
 from fastinstall.rules.choose import LevelChoice, choose_levels, hindrance_to_several, in_order, refuse_unsuited
 from fastinstall.rules.labels import labelled_levels
 from fastinstall.rules.messages import listing
-from fastinstall.rules.native import NativeChoice, choose_libraries
+from fastinstall.rules.native import NativeChoice, choose_libraries, wanted_libraries
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.statics import StaticChoice, choose_statics
 from fastinstall.rules.versions import Choice, newest_fitting
@@ -51,6 +51,9 @@ def decide(situation: Situation) -> Decision:
     levels = _levels(situation, choice)
     if choice.prebuilt is not None:
         statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
+    elif situation.cached is not None:
+        statics = choose_statics(recipe, releases, wish.link)
+        native = NativeChoice(enabled=wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
     else:
         statics = choose_statics(recipe, releases, wish.link)
         native = _native(situation, choice, statics)

@@ -133,7 +133,9 @@ def _needed(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fa
     found = {"stage", "try", "finish"}
     if any(step.timed for step in proving) or any(isinstance(step, MakeCondaPackages) for step in plan.steps):
         found.add("measure")
-    if build.prebuilt is None and not in_cache:
+    if build.cached and not in_cache:
+        found.add("prove")  # by this Python, for which it was not made
+    elif build.prebuilt is None and not in_cache:
         found |= set(MAKING)
         if any(isinstance(step, SystemPackages | PrivateHeaders | CondaToolchain) for step in plan.steps):
             found.add("equip")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Facts
@@ -61,7 +62,7 @@ def choose_libraries(
     tools = ("compiler", *_missing_headers(facts)) if from_conda else _missing_tools(facts)
     if not from_conda:
         _refuse_broken_choice(facts, tools)
-    wanted = _wanted(recipe, wish, chassis=chassis)
+    wanted = wanted_libraries(recipe, wish, chassis=chassis)
     replaced = from_conda and chassis
     absent = tuple(
         name for name in wanted if name not in statics and (replaced or not _usable(facts, name, chassis=chassis))
@@ -76,6 +77,38 @@ def choose_libraries(
     if not absent and not tools:
         return NativeChoice(enabled=here)
     return _bring(_Need(recipe, facts, wish, tools, absent, here), chassis=chassis)
+
+
+def wanted_libraries(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str, ...]:
+    """The libraries that a build has where everything is there that it may need."""
+
+    def is_wanted(name: str) -> bool:
+        library = recipe.libraries[name]
+        if chassis:
+            return library.core and (library.in_wheels or library.required or name in wish.require)
+        return library.required or name in wish.require
+
+    return tuple(name for name in recipe.libraries if is_wanted(name))
+
+
+def may_have_made(compiler: str, facts: Facts, wish: Wish, private: Path) -> bool:
+    """Whether a wheel that this compiler made is what would be made here.
+
+    Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
+    any compiler may have made it.
+
+    Args:
+        compiler: as `Compiler.text` has it.
+        facts: what is here.
+        wish: where compiler and headers come from.
+        private: where compilers of conda packages lie.
+    """
+    toolchain = facts.toolchain
+    if wish.toolchain is ToolchainSource.CONDA:
+        return compiler.startswith(f"{private}/")
+    if toolchain is None or not _missing_tools(facts):
+        return toolchain is not None and toolchain.compiler is not None and compiler == toolchain.compiler.text
+    return not (toolchain.named_compiler and toolchain.compiler is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +150,6 @@ def _missing_tools(facts: Facts) -> tuple[str, ...]:
 
 def _missing_headers(facts: Facts) -> tuple[str, ...]:
     return () if facts.interpreter.has_headers else ("Python.h",)
-
-
-def _wanted(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str, ...]:
-    def is_wanted(name: str) -> bool:
-        library = recipe.libraries[name]
-        if chassis:
-            return library.core and (library.in_wheels or library.required or name in wish.require)
-        return library.required or name in wish.require
-
-    return tuple(name for name in recipe.libraries if is_wanted(name))
 
 
 def _usable(facts: Facts, name: str, *, chassis: bool) -> bool:

@@ -43,6 +43,17 @@ VERIFIED = (
 _GUARD = "to notice when pip, uv or another tool replaces it"
 
 
+def planned_build(situation: Situation) -> Build:
+    """What a plan for a situation would build, and nothing else of it.
+
+    Raises:
+        FastinstallError: as `make_plan` says.
+    """
+    refuse_if_protected(situation.facts)
+    refuse_unsuited_engine(situation.facts, situation.wish)
+    return build_step(decide(as_conda_has_it(situation)))
+
+
 def nothing_to_do(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
     """The empty plan, where the environment is as wished; needs no index and no compiler."""
     refuse_if_protected(facts)
@@ -105,7 +116,9 @@ def _public(version: str) -> str:
 def _summary(decision: Decision, build: Build) -> str:
     situation, choice = decision.situation, decision.choice
     kernels = f" with the kernels of {choice.kernels.name} {choice.kernels.version}" if choice.kernels else ""
-    made = "already built" if choice.prebuilt else f"from {situation.recipe.source.pypi} {choice.version}{kernels}"
+    made = f"from {situation.recipe.source.pypi} {choice.version}{kernels}"
+    if choice.prebuilt or build.cached:
+        made = "already built" if choice.prebuilt else "from the cache"
     where = situation.facts.environment.prefix
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 

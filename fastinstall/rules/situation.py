@@ -27,6 +27,8 @@ class Situation:
         restoring: the plan puts back what the receipt says, so its version is consented to already.
         microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
         preview: what an engine's solver says would change; None where it was not asked (yet).
+        cached: the hash of a wheel in our cache that is what would be built; "" while it is being looked for, as though
+            there were one, and None where there is none.
         links: places of wheels that pip is told of, for a pin to repeat.
         project: that makes the environment of a manifest and a lock; None where there is none.
     """
@@ -40,5 +42,6 @@ class Situation:
     restoring: bool = False
     microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     preview: CondaChange | None = None
+    cached: str | None = None
     links: tuple[str, ...] = ()
     project: Project | None = None

@@ -63,6 +63,19 @@ def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
     assert "nothing to do" in again.stdout
 
 
+@pytest.mark.usefixtures("built")
+def test_a_wheel_of_the_cache_is_set_up_where_nothing_could_build_it(sandbox: Sandbox, venv: Venv) -> None:
+    nothing = {"PATH": str(sandbox.root), "CC": None}
+    planned = sandbox.cli("plan", "--prefix", venv.prefix, "--json", env=nothing)
+    steps = planned.document["steps"]
+    assert [step["kind"] for step in steps] == ["build", "prove", "swap", "install-guard", "verify"]
+    assert " from the cache for " in planned.document["summary"]
+    done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env=nothing)
+    assert done.exit_code == 0, done.text
+    assert "from the cache" in done.stdout
+    assert sandbox.cli("doctor", "simd-active", "swapped", "--prefix", venv.prefix).exit_code == 0
+
+
 def test_a_wheel_that_is_not_what_its_sum_says_is_refused(sandbox: Sandbox, venv: Venv, built: Wheelhouse) -> None:
     before = tree_hash(venv.prefix)
     damaged = sandbox.root / "wheels"

@@ -333,10 +333,15 @@ REFUSED = (
     ),
     Case(
         name="no compiler",
-        arguments=SETUP,
+        arguments=(*SETUP, "--recipe", "no-header"),  # of which no wheel is in the cache
         exit_code=5,
         says=("missing: compiler", "apt-get install gcc libc6-dev", "dnf install gcc"),
-        variables={"PATH": "{empty}", "CC": None, "FASTINSTALL_TOOLCHAIN": "system"},
+        variables={
+            "FASTINSTALL_RECIPES": "{recipes}",
+            "PATH": "{empty}",
+            "CC": None,
+            "FASTINSTALL_TOOLCHAIN": "system",
+        },
     ),
     Case(
         name="compiler that is none",

@@ -43,7 +43,7 @@ def place(sandbox: Sandbox, short_root: Path) -> Path:
 def test_it_leads_from_the_environments_to_a_plan_by_reviewed_screens(
     sandbox: Sandbox, place: Path, name: str, columns: int, changes: dict[str, str]
 ) -> None:
-    cache = sandbox.cache_without("durations.json", "speed")
+    cache = sandbox.cache_without("durations.json", "speed", "wheels")
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(cache), **changes})
     with terminal("setup", variables=variables, directory=place, columns=columns) as shown:
         answer(Person(shown=shown, plain=name == "plain"))

@@ -62,6 +62,8 @@ def test_what_was_measured_here_goes_before_and_a_cached_build_is_not_made_again
     )
     cached = outlook(PLAN, Durations(phases=known, built=("same",)), "same")
     assert list(cached.phases) == ["stage", "try", "measure", "finish"]
+    taken = replace(PLAN, steps=(replace(BUILD, cached="5d" * 32), *PLAN.steps[1:]))
+    assert list(outlook(taken, Durations(), "").phases) == ["prove", "stage", "try", "measure", "finish"]
 
 
 @pytest.mark.parametrize(

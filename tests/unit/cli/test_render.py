@@ -119,6 +119,11 @@ def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone() -> None:
     assert lines[1:3] == ["  1. take pillow-13.0.0.tar.gz as it is", "     the newest"]
 
 
+def test_a_wheel_of_the_cache_is_told_as_such() -> None:
+    text = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), WIDE)
+    assert "  1. take pillow 13.0.0+simd.v2.v3 for x86-64-v2 and x86-64-v3 from the cache\n     kernels of" in text
+
+
 def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
     text = plan_text(_plan(), WIDE)
     assert "risk downgrade (needs --allow downgrade): 20 known advisories come back (20 high)\n" in text

@@ -1,5 +1,6 @@
 """Decisions about native libraries that no plan of tests/cases/plans shows on its own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.steps import PrivateHeaders, SystemPackages
 from fastinstall.model.wish import Wish
-from fastinstall.rules.native import choose_libraries
+from fastinstall.rules.native import choose_libraries, may_have_made
 
 HERE = {"include": "/usr/include", "library": "/usr/lib/lib.so"}
 HEADER_ONLY = {"include": "/usr/include", "library": None}
@@ -87,3 +88,38 @@ def test_going_without_names_the_loss() -> None:
     assert chosen.enabled == ("jpeg",)
     assert chosen.hazard is not None
     assert chosen.hazard.items == ("tiff",)
+
+
+OLD, OF_CONDA = "gcc: gcc 9", "/cache/toolchains/5d/bin/cc: gcc 14"
+
+
+@pytest.mark.parametrize(
+    ("facts", "wish", "served"),
+    [
+        ({}, {}, ["here"]),
+        ({"toolchain": {"compiler": None}}, {}, [OLD, OF_CONDA]),
+        ({"interpreter": {"has_headers": False}}, {}, ["here", OLD, OF_CONDA]),
+        ({"toolchain": {"compiler": None, "named_compiler": "/opt/cc"}}, {}, []),
+        ({}, {"toolchain": "conda"}, [OF_CONDA]),
+        ({"toolchain": {"compiler": None}}, {"toolchain": "conda"}, [OF_CONDA]),
+    ],
+    ids=[
+        "that which would be used",
+        "any, where there is none",
+        "any, where Python's headers are not there",
+        "none, where one is named that does not run",
+        "conda's, where that is asked for",
+        "conda's, where there is none",
+    ],
+)
+def test_a_wheel_of_the_cache_is_from_a_compiler_that_might_be_used(
+    facts: dict[str, Any], wish: dict[str, Any], served: list[str]
+) -> None:
+    seen = changed(healthy_facts(), facts)
+    assert seen.toolchain is not None
+    made_by = {OLD: OLD, OF_CONDA: OF_CONDA}
+    if seen.toolchain.compiler is not None:
+        made_by = {"here": seen.toolchain.compiler.text, **made_by}
+    asked = changed(Wish(), wish)
+    private = Path("/cache/toolchains")
+    assert [name for name, text in made_by.items() if may_have_made(text, seen, asked, private)] == served

@@ -55,7 +55,8 @@ BASES: dict[str, Callable[[], Facts]] = {
     "conda-healthy": healthy_conda_facts,
 }
 MICROARCHITECTURES: dict[str, tuple[str, ...]] = {"x86-64-v3": ("x86_64_v3", "haswell", "zen3")}
-KEYS = {"describes", "base", "facts", "recipe", "releases", "wish", "create", "restoring", "preview", "request"}
+OF_TARGET = {"facts", "create", "restoring", "preview", "cached"}
+KEYS = {"describes", "base", "recipe", "releases", "wish", "request"} | OF_TARGET
 PLAN = {"steps", "skipped", "hazards", "warnings", "summary"}
 CREATE = CreateEnvironment(
     prefix=environment().prefix,
@@ -174,6 +175,7 @@ def _situation(case: dict[str, Any]) -> Situation:
         microarchitectures=MICROARCHITECTURES,
         create=CREATE if case.get("create") else None,
         restoring=case.get("restoring", False),
+        cached=case.get("cached"),
     )
 
 
