@@ -163,7 +163,7 @@ def decided_anew(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     existing = Target(prefix=Path(saved.environment.prefix))
     target = Target(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
-    anew = replace(plan(session, target, saved.wish, saved=saved), verb=saved.verb)
+    anew = plan(session, target, saved.wish, saved=saved)
     difference = next(differences(saved, anew), None)
     if difference is not None:
         key, problem = difference

@@ -107,7 +107,7 @@ def differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
     yield from (("warnings", f"does not say: {warning}") for warning in missing)
-    one, other = (encode(replace(each, warnings=(), verb="")) for each in (saved, anew))
+    one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
     yield from _differences(one, other, "")
 
 

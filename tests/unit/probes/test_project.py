@@ -1,5 +1,6 @@
 """Which project an environment belongs to, and whose it is."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,11 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
     (prefix / "share" / "fastinstall").mkdir(parents=True)
     (prefix / "share" / "fastinstall" / "project").write_text(f"{tmp_path / 'project'}\n")
 
+    assert project_of(prefix) is None  # who made the environment may have written anything there
+    _pin(tmp_path / "project", "/somewhere/else")
+    assert project_of(prefix) is None
+    _pin(tmp_path / "project", str(prefix))
+
     assert project_of(prefix) == named
 
 
@@ -93,3 +99,21 @@ def test_an_environment_that_merely_lies_beside_a_manifest_is_not_of_it(tmp_path
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"pyproject\.toml: not TOML"):
         project_of(_project(tmp_path, pyproject_toml="[tool\n"))
+
+
+def _pin(project: Path, prefix: str) -> None:
+    record = {
+        "schema": "fastinstall.project-pin/1",
+        "stage": "pinned",
+        "at": "",
+        "tool_version": "1",
+        "prefix": prefix,
+        "manager": "uv",
+        "requirement": "pillow==1",
+        "payload": {},
+        "files": [],
+        "additions": [],
+        "pieces": [],
+    }
+    (project / ".fastinstall").mkdir(exist_ok=True)
+    (project / ".fastinstall" / "pin.json").write_text(json.dumps(record))
