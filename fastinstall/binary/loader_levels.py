@@ -16,25 +16,21 @@ def usable_hwcaps(level: str | None) -> tuple[str, ...]:
     return _LEVELS[_LEVELS.index(level) :] if level in _LEVELS else ()
 
 
-def subdirectories(build: LoaderBuild, machine: str, hwcaps: tuple[str, ...], platform: str) -> tuple[str, ...]:
+def subdirectories(build: LoaderBuild, hwcaps: tuple[str, ...], older: tuple[str, ...]) -> tuple[str, ...]:
     """What is put behind a directory, in order, each with a slash at its end; the last is "".
 
     Args:
         build: the loader.
-        machine: "x86_64".
         hwcaps: the subdirectories of glibc-hwcaps that the CPU can use, best first.
-        platform: what $PLATFORM stands for.
+        older: what loaders before glibc 2.37 search for: what $PLATFORM stands for, then the capabilities.
     """
     levels = (f"glibc-hwcaps/{level}/" for level in hwcaps if build.knows_levels)
-    older = _platforms(machine, hwcaps, platform) if build.knows_platforms else ()
-    return (*dict.fromkeys((*levels, *older)), "")
+    selections = _selections(("tls", *older)) if build.knows_platforms else ()
+    return (*dict.fromkeys((*levels, *selections)), "")
 
 
-def _platforms(machine: str, hwcaps: tuple[str, ...], platform: str) -> Iterator[str]:
-    """What loaders before glibc 2.37 search: every selection of "tls", platform and capabilities but the empty one."""
-    parts = ["tls", platform]
-    if machine == "x86_64":
-        parts += ["avx512_1", machine] if platform == "haswell" and _LEVELS[0] in hwcaps else [machine]
+def _selections(parts: tuple[str, ...]) -> Iterator[str]:
+    """Every selection of the parts but the empty one, as a path."""
     for selection in product((True, False), repeat=len(parts)):
         if any(selection):
             yield "".join(f"{part}/" for part in compress(parts, selection))

@@ -32,6 +32,7 @@ class GlibcSearch:
         library_path: the variable LD_LIBRARY_PATH.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
         platform: what $PLATFORM stands for; empty: the machine.
+        capabilities: see `ProcessSettings`.
         main: the program.
     """
 
@@ -40,6 +41,7 @@ class GlibcSearch:
     library_path: str = ""
     hwcaps: tuple[str, ...] = ()
     platform: str = ""
+    capabilities: tuple[str, ...] | None = None
     main: MappedFile | None = None
     cache: LoaderCache | None = None
     _build: LoaderBuild | None = None
@@ -167,7 +169,9 @@ class GlibcSearch:
     def _places(self, directory: str) -> Iterator[str]:
         if not self._subdirectories:
             machine = self.files.machine
-            self._subdirectories = subdirectories(self.build, machine, self.hwcaps, self.platform or machine)
+            capabilities = self.capabilities if self.capabilities is not None else (machine,)
+            older = (self.platform or machine, *capabilities)
+            self._subdirectories = subdirectories(self.build, self.hwcaps, older)
         if directory.startswith("/") and not self.files.has_directory(directory):
             return
         for subdirectory in self._subdirectories:

@@ -32,8 +32,9 @@ class ProcessSettings:
         working_directory: from which relative paths go.
         level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
             without those nothing is refused.
-        platform: what $PLATFORM stands for; empty: the machine. Before glibc 2.37 it is "haswell" on
-            Intel's CPUs from AVX2 on.
+        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
+        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
+            None: the machine.
     """
 
     program: Path | None
@@ -44,6 +45,7 @@ class ProcessSettings:
     working_directory: str = "/"
     level: str | None = None
     platform: str = ""
+    capabilities: tuple[str, ...] | None = None
 
 
 def start_process(settings: ProcessSettings) -> SimulatedProcess:
@@ -104,6 +106,7 @@ def _search(files: Files, settings: ProcessSettings, program: Found | None) -> "
         library_path=settings.library_path,
         hwcaps=settings.hwcaps,
         platform=settings.platform,
+        capabilities=settings.capabilities,
     )
 
 

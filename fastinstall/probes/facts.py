@@ -103,16 +103,19 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     from fastinstall.probes.environment import active_prefixes
     from fastinstall.probes.pins import observe_pins
     from fastinstall.probes.stack import Loader, observe_stack
-    from fastinstall.rules.levels import offered_by
+    from fastinstall.rules.levels import offered_by, platform_of
 
     settings = _loader_variables(request.process, variables)
     cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
     interpreter = answer.result() if isinstance(answer, Running) else answer
+    platform, capabilities = platform_of(cpu, settings["GLIBC_TUNABLES"])
     loader = Loader(
         hwcaps=searched_levels(cpu, interpreter),
         library_path=settings["LD_LIBRARY_PATH"],
         preload=settings["LD_PRELOAD"],
         level=offered_by(cpu),
+        platform=platform,
+        capabilities=capabilities,
     )
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)

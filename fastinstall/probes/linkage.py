@@ -33,6 +33,8 @@ def observe_linkage(interpreter: Interpreter, stack: Stack, loader: Loader) -> L
         preload=loader.preload,
         hwcaps=loader.hwcaps,
         level=loader.level,
+        platform=loader.platform,
+        capabilities=loader.capabilities,
     )
     try:
         return read_linkage(modules, settings)

@@ -28,12 +28,16 @@ class Loader:
         library_path: the variable LD_LIBRARY_PATH, as written.
         preload: the variable LD_PRELOAD, as written.
         level: of the CPU, above which the loader refuses a file, whatever its tunables say; None: as `hwcaps`.
+        platform: what it takes $PLATFORM for; empty: the machine.
+        capabilities: what else it searches for before glibc 2.37; None: the machine.
     """
 
     hwcaps: tuple[str, ...] = ()
     library_path: str = ""
     preload: str = ""
     level: str | None = None
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
 
 
 _PLAIN = Loader()

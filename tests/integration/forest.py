@@ -11,7 +11,10 @@ from forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts, link
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
-PLATFORMS = ("tls", "x86_64", "tls/x86_64", "haswell")
+PLATFORMS = (
+    *("haswell", "haswell", "haswell/x86_64", "tls/haswell/avx512_1", "x86_64/avx512_1/x86_64", "avx512_1"),
+    *("tls", "x86_64", "tls/x86_64"),
+)
 FOREIGN = ("machine", "class", "order")
 RUBBISH = ("empty", "short", "text", "directory", "dangling", "circle")
 
@@ -61,9 +64,8 @@ def _make_directories(forest: Forest) -> None:
     for level in LEVELS:
         if forest.happens(0.25):
             (forest.base / "d0" / "glibc-hwcaps" / level).mkdir(parents=True)
-    for platform in PLATFORMS:
-        if forest.happens(0.12):
-            (forest.base / "d1" / platform).mkdir(parents=True, exist_ok=True)
+    for platform in forest.chance.sample(PLATFORMS, 4):
+        (forest.base / forest.chance.choice(("d0", "d1")) / platform).mkdir(parents=True, exist_ok=True)
     forest.places = list(DIRECTORIES)
     if forest.happens(0.4):
         (forest.base / "link1").symlink_to("d1")
@@ -74,7 +76,7 @@ def _make_copies(forest: Forest, name: str) -> None:
     places = forest.chance.sample(DIRECTORIES, forest.chance.choice((2, 3, 4, 4, 4)))
     special = [str(path.relative_to(forest.base)) for path in forest.base.glob("d?/**/") if path.parent != forest.base]
     special += [".", "lib64", "lib/x86_64-linux-gnu"]
-    places += [place for place in special if forest.happens(0.25)]
+    places += [place for place in special if forest.happens(0.35)]
     for place in places:
         path = forest.base / place / name
         if forest.happens(0.15):
@@ -150,7 +152,8 @@ def search_entry(forest: Forest) -> str:
     plain = (str(forest.base / place), f"$ORIGIN/../{place}", f"${{ORIGIN}}/../{place}", "$ORIGIN")
     odd = (
         *(place, f"./{place}//", f"{forest.base}/{place}/", "", "/nowhere/at/all", "$ORIGINAL", f"{place}/../d3"),
-        *("$ORIGIN/../$LIB", "${ORIGIN}/../${PLATFORM}", "$PLATFORM", f"{forest.base}/{place}/libza.so", "$NOTHING/x"),
+        *("$ORIGIN/../$LIB", "${ORIGIN}/../${PLATFORM}", "$PLATFORM", f"{place}/$PLATFORM", "$NOTHING/x"),
+        f"{forest.base}/{place}/libza.so",
     )
     return forest.chance.choice(plain if forest.happens(0.85) else odd)
 

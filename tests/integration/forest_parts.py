@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fastinstall.binary.dynamic import read_dynamic
@@ -96,8 +96,8 @@ class Parts:
         return path
 
 
-def make_parts(directory: Path, musl: str = "") -> Parts:
-    """Compile everything that forests are linked from; for musl's loader of that path, if one is given."""
+def make_parts(directory: Path, loader: str = "") -> Parts:
+    """Compile everything that forests are linked from; for another loader than this machine's, if one is given."""
     sources = {"empty": "", "host": HOST, "opener": OPENER}
     sources["versions"] = "#include <unistd.h>\nstatic int (*volatile get)(void) __attribute__((used)) = getpid;\n"
     sources |= {f"define-{symbol}": f"int {symbol}(void) {{ return 1; }}\n" for symbol in SYMBOLS}
@@ -110,8 +110,8 @@ def make_parts(directory: Path, musl: str = "") -> Parts:
     for name, source in sources.items():
         (directory / f"{name}.c").write_text(source)
     subprocess.run(["gcc", "-c", "-fPIC", "-O1", *(f"{name}.c" for name in sources)], cwd=directory, check=True)
-    libc = _libc()
-    return Parts(directory=directory, loader=musl or interpreter(), libc=(*libc[:3], musl or libc[3]))
+    parts = Parts(directory=directory, loader=loader or interpreter(), libc=_libc())
+    return replace(parts, libc=(*parts.libc[:3], loader)) if parts.is_musl else parts
 
 
 def link(*arguments: str | Path) -> None:

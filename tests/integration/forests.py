@@ -6,12 +6,13 @@ each reference is bound. As a program it does so for as many forests as wanted:
 
     python tests/integration/forests.py FIRST LAST [MUSL'S LOADER]
 
-Of musl's loader, which says nothing of bindings, link maps and failures are compared.
+Of musl's loader, which says nothing of bindings, link maps and failures are compared. With glibc's, a part of the
+programs runs on CPUs of other kinds and makers, which qemu plays.
 """
 
-import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,19 +22,78 @@ from functools import cache
 from pathlib import Path
 
 from forest import Forest, fell, grow, search_entry
-from forest_parts import SYMBOLS, Parts, make_parts
+from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
 from fastinstall.binary.loader import MappedFile, ProcessSettings, SimulatedProcess, start_process, usable_hwcaps
 from fastinstall.binary.lookup import Reference, find_all_definitions, references
 from fastinstall.model.linkage import MissingLibrary
 from fastinstall.model.machine import Cpu
-from fastinstall.probes.cpu import observe_cpu
+from fastinstall.probes.cpu import level_from_help, observe_cpu
+from fastinstall.rules.levels import level_of, platform_of, required_by
 
-HIDING = "glibc.cpu.hwcaps=-AVX2"
+EMULATOR = shutil.which("qemu-x86_64") or ""
+HIDING = (
+    *("-AVX2", "-AVX2", "-AVX2", "-FMA", "-BMI1", "-LZCNT,-MOVBE", "-POPCNT", "-OSXSAVE", "-XSAVE,-XSAVEC"),
+    *("-AVX512VL", "-AVX512CD", "AVX2,-avx2"),
+)
+MASKS = ("0", "2", "0x4")
 _BINDING = re.compile(r"binding file (.*) \[0\] to (.*) \[0\]: .* symbol `(forest_\d)'")
 _REJECTED = ("cannot open shared object file", "not found", "lower than required")
 
 Bindings = dict[tuple[str, str], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Processor:
+    """What programs run on.
+
+    Attributes:
+        model: as qemu names it; empty: this machine.
+        cpu: what it is, if nothing hides a part of it.
+    """
+
+    model: str = ""
+    cpu: Cpu
+
+    def command(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+        """What begins a program with these variables: words to put before it, and the environment of the first."""
+        if not self.model:
+            return [], dict(variables)
+        # The emulator has a loader, too, which must not search as the program's does; and it parts values at commas.
+        own = {name: value for name, value in variables.items() if name == "GLIBC_TUNABLES"}
+        words = (word for name in variables.keys() - own for word in ("-E", f"{name}={variables[name]}"))
+        return [EMULATOR, "-cpu", self.model, *words], own
+
+    @cache  # noqa: B019 (there are few of them)
+    def level(self, tunables: str) -> str | None:
+        """The level by which the loader searches, in its own words."""
+        words, environment = self.command({"GLIBC_TUNABLES": tunables})
+        done = subprocess.run(
+            [*words, interpreter(), "--help"], env=environment, capture_output=True, text=True, check=False
+        )
+        return level_from_help(done.stdout) or self.cpu.level
+
+
+def this_machine() -> Processor:
+    """The CPU of this machine."""
+    return Processor(cpu=observe_cpu(allowed_cores=1))
+
+
+def emulated() -> tuple[Processor, ...]:
+    """CPUs that differ in maker, level, and what decides the platform, none with AVX-512; none at all without qemu."""
+    intel, amd = "GenuineIntel", "AuthenticAMD"
+    models = (
+        *(("Haswell", intel, "x86-64-v3", ""), ("Skylake-Server", intel, "x86-64-v3", "")),
+        *(("Haswell", intel, "x86-64-v3", "bmi2"), ("Haswell", intel, "x86-64-v3", "fma")),
+        *(("EPYC", amd, "x86-64-v3", ""), ("Denverton", intel, "x86-64-v2", "")),
+    )
+    return tuple(_emulated(*each) for each in models) if EMULATOR else ()
+
+
+def _emulated(model: str, vendor: str, level: str, missing: str) -> Processor:
+    flags = tuple(flag for flag in required_by(level) if flag != missing)
+    cpu = Cpu(architecture="x86_64", vendor=vendor, flags=flags, level=level_of(flags))
+    return Processor(model=f"{model},-{missing}" if missing else model, cpu=cpu)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +105,18 @@ class Case:
         host: the program.
         opens: who opens what, as the program's arguments.
         variables: of the environment.
+        processor: what it runs on.
     """
 
     forest: Forest
     host: Path
     opens: tuple[str, ...]
     variables: Mapping[str, str]
+    processor: Processor
 
     def __str__(self) -> str:
-        return " ".join((*(f"{name}={value!r}" for name, value in self.variables.items()), self.host.name, *self.opens))
+        variables = (f"{name}={value!r}" for name, value in self.variables.items())
+        return " ".join((self.processor.model or "here", *variables, self.host.name, *self.opens))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +145,10 @@ def main(first: int, last: int, musl: str = "") -> int:
     cases = different = 0
     with tempfile.TemporaryDirectory(prefix="forests-") as directory:
         parts = make_parts(Path(directory), musl)
+        processors = (this_machine(), *(() if musl else emulated()))
         for seed in range(first, last):
-            for case, found in compare_forest(Path(directory).resolve() / f"forest{seed}", parts, seed):
+            base = Path(directory).resolve() / f"forest{seed}"
+            for case, found in compare_forest(base, parts, seed, processors=processors):
                 cases += 1
                 different += bool(found)
                 if found:
@@ -94,17 +159,22 @@ def main(first: int, last: int, musl: str = "") -> int:
     return int(different > 0)
 
 
-def compare_forest(base: Path, parts: Parts, seed: int, *, cases: int = 10) -> list[tuple[Case, str]]:
-    """Grow the forest of a seed, and tell for each of its cases in what model and loader differ."""
+def compare_forest(
+    base: Path, parts: Parts, seed: int, *, cases: int = 10, processors: Sequence[Processor]
+) -> list[tuple[Case, str]]:
+    """Grow the forest of a seed, and tell for each of its cases in what model and loader differ.
+
+    Half of the cases run on the first of the processors.
+    """
     chance = random.Random(seed)  # noqa: S311 (the same forest in every run)
     forest = grow(base, parts, chance)
-    compared = [(case, difference(case)) for case in (random_case(forest) for _ in range(cases))]
+    compared = [(case, difference(case)) for case in (random_case(forest, processors) for _ in range(cases))]
     if not any(found for _, found in compared):
         fell(forest)
     return compared
 
 
-def random_case(forest: Forest) -> Case:
+def random_case(forest: Forest, processors: Sequence[Processor]) -> Case:
     """A program of the forest, and what it opens."""
     chance = forest.chance
     opens = [chance.choice("pl") + chance.choice("lllg") + _opened(forest) for _ in range(chance.choice((0, 1, 2, 3)))]
@@ -114,9 +184,17 @@ def random_case(forest: Forest) -> Case:
         variables["LD_LIBRARY_PATH"] = chance.choice(":;").join(entries)
     if forest.happens(0.25):
         variables["LD_PRELOAD"] = chance.choice(" :").join(_opened(forest) for _ in range(chance.choice((1, 2))))
-    if forest.happens(0.25):
-        variables["GLIBC_TUNABLES"] = HIDING
-    return Case(forest=forest, host=chance.choice(forest.hosts), opens=tuple(opens), variables=variables)
+    if forest.happens(0.5):
+        variables["GLIBC_TUNABLES"] = _tunables(chance)
+    processor = processors[0] if forest.happens(0.4) else chance.choice(processors)
+    host = chance.choice(forest.hosts)
+    return Case(forest=forest, host=host, opens=tuple(opens), variables=variables, processor=processor)
+
+
+def _tunables(chance: random.Random) -> str:
+    settings = [f"glibc.cpu.hwcaps={chance.choice(HIDING)}" for _ in range(chance.choice((1, 1, 1, 2)))]
+    settings += [f"glibc.cpu.hwcap_mask={chance.choice(MASKS)}"] if chance.random() < 0.15 else []
+    return ":".join(settings)
 
 
 def _opened(forest: Forest) -> str:
@@ -146,9 +224,10 @@ def difference(case: Case) -> str:
 
 def really(case: Case) -> Outcome:
     """Run it."""
+    words, environment = case.processor.command({"LD_DEBUG": "bindings", **case.variables})
     done = subprocess.run(
-        [case.host, *case.opens],
-        env={"LD_DEBUG": "bindings", **case.variables},
+        [*words, case.host, *case.opens],
+        env=environment,
         cwd=case.forest.base,
         capture_output=True,
         text=True,
@@ -169,15 +248,17 @@ def really(case: Case) -> Outcome:
 def simulated(case: Case) -> Outcome:
     """Predict it."""
     tunables, is_musl = case.variables.get("GLIBC_TUNABLES", ""), case.forest.parts.is_musl
+    platform, capabilities = platform_of(case.processor.cpu, tunables)
     process = start_process(
         ProcessSettings(
             program=case.host,
             library_path=case.variables.get("LD_LIBRARY_PATH", ""),
             preload=case.variables.get("LD_PRELOAD", ""),
-            hwcaps=usable_hwcaps(_cpu(tunables).level),
-            level=_cpu().level,
+            hwcaps=usable_hwcaps(case.processor.level(tunables)),
+            level=case.processor.level(""),
             working_directory=str(case.forest.base),
-            platform=_platform(),
+            platform=platform,
+            capabilities=capabilities,
         )
     )
     if process.problem or process.missing:
@@ -200,6 +281,8 @@ def _complaint(missing: Sequence[MissingLibrary], *, is_musl: bool) -> str:
     if not missing:
         return ""
     first = missing[0]
+    if sum("for CPUs of level" in each.problem for each in missing) == len(missing) > 1:
+        return "lower than required"  # which of them the loader names depends on the order of their initialisation
     version = re.match(r"version `(.*)' not found", first.problem)
     if version:
         return version[1]
@@ -221,20 +304,6 @@ def _bindings(
                 if provider is not None:
                     found[user.path, reference.name] = provider.path
     return bound, own
-
-
-@cache
-def _cpu(tunables: str = "") -> Cpu:
-    return observe_cpu(allowed_cores=1, tunables=tunables)
-
-
-@cache
-def _platform() -> str:
-    """What glibc before 2.37 takes $PLATFORM for on Intel's CPUs."""
-    version = (os.confstr("CS_GNU_LIBC_VERSION") or "").rpartition(" ")[2]
-    is_old = tuple(map(int, version.split("."))) < (2, 37)
-    has_avx2 = _cpu().level in ("x86-64-v3", "x86-64-v4")
-    return "haswell" if is_old and has_avx2 and _cpu().vendor == "GenuineIntel" else ""
 
 
 def _say(text: str) -> None:

@@ -120,7 +120,8 @@ def test_subdirectories_of_platforms_go_from_long_to_short(tmp_path: Path) -> No
         target.write(f"/opt/{subdirectory}/liba.so".replace("//", "/"))
     for subdirectory in (*order, "avx512_1", "x86_64", ""):
         path = f"/opt/{subdirectory}/liba.so".replace("//", "/")
-        assert found(target, hwcaps=usable_hwcaps("x86-64-v4"), platform="haswell") == path
+        hwcaps, capabilities = usable_hwcaps("x86-64-v4"), ("avx512_1", "x86_64")
+        assert found(target, hwcaps=hwcaps, platform="haswell", capabilities=capabilities) == path
         (tmp_path / path.lstrip("/")).unlink()
 
 
