@@ -7,8 +7,8 @@ import sys
 from io import TextIOWrapper
 from typing import TextIO, cast
 
-_STREAMS = "FASTINSTALL_STREAMS"
-"""Bears the encoding of the streams from one start to the next, and is gone at once."""
+_STREAMS = "fastinstall-streams"
+"""The option (-X) that bears the encoding of the streams from one start to the next."""
 
 _ESCAPED = "fastinstall.escaped"
 """How characters are written that an encoding has not: as JSON has them, "\\u00e9", so that a document stays one."""
@@ -32,14 +32,18 @@ def name_files_in_utf8() -> None:
     What interpreters, records and receipts say of paths is UTF-8. With the encoding of a C or Latin-1 locale, no file
     could be found by it. An interpreter takes that encoding once, when it starts. The streams keep theirs.
     """
-    encoding = os.environ.pop(_STREAMS, "")
-    if encoding:
+    encoding = sys._xoptions.get(_STREAMS)  # noqa: SLF001 (documented, for options of one's own)
+    if isinstance(encoding, str):
         for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, _ESCAPED), (sys.stderr, _ESCAPED)):
             cast("TextIOWrapper", stream).reconfigure(encoding=encoding, errors=errors)
     elif sys.getfilesystemencoding() != "utf-8" and sys.executable and not sys.flags.utf8_mode:
-        variables = {**os.environ, "PYTHONUTF8": "1", _STREAMS: sys.stdout.encoding}
+        options = ("-X", "utf8", "-X", f"{_STREAMS}={sys.stdout.encoding}")
         with contextlib.suppress(OSError):
-            os.execve(sys.executable, (sys.executable, "-X", "utf8", *sys.orig_argv[1:]), variables)  # noqa: S606 (itself)
+            os.execve(  # noqa: S606 (itself)
+                sys.executable,
+                (sys.executable, *options, *sys.orig_argv[1:]),
+                {**os.environ, "PYTHONUTF8": "1"},
+            )
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
