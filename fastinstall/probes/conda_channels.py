@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from fastinstall.errors import DocumentError
 from fastinstall.probes.conda_condarc import (
     Condarc,
     Table,
@@ -65,7 +66,10 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
     Raises:
         DocumentError: a file that cannot be read might say that a name is a private channel's.
     """
-    found = [read_condarc(file, _ALL, variables) for file in search_path(variables, prefix, root)]
+    try:
+        found = [read_condarc(file, _ALL, variables) for file in search_path(variables, prefix, root)]
+    except DocumentError as error:
+        raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
     files = [file for file in found if file is not None]
     defaults = _lists(files, _DEFAULT, variables)
     return ChannelSettings(
