@@ -76,8 +76,9 @@ def documents(scene: Path, number: int, seed: int) -> Iterator[Hostile]:
     """Hostile documents: kinds in turn, and in each kind its wholes, and its fields in a random order."""
     chance = random.Random(seed)  # noqa: S311 (the same documents each time)
     damages = {kind.path: _damages(kind, scene, chance) for kind in KINDS}
+    turns = chance.sample(KINDS, len(KINDS))
     for index in range(number):
-        kind = KINDS[index % len(KINDS)]
+        kind = turns[index % len(turns)]
         damage, content = next(damages[kind.path])
         yield Hostile(kind=kind, verb=chance.choice(kind.verbs), damage=damage, content=content)
 
@@ -215,8 +216,8 @@ def _in_text(text: str, chance: random.Random) -> tuple[str, bytes]:
 
 
 def _renew(pristine: Path, base: Path) -> None:
-    if base.exists():
-        shutil.rmtree(base)
+    for _ in range(2):  # what was ended just now may be writing there still
+        shutil.rmtree(base, ignore_errors=True)
     shutil.copytree(pristine, base, symlinks=True)
 
 
@@ -287,16 +288,18 @@ def _be_the_tool(words: list[str], base: Path, told: Path) -> None:
 
 
 def _waited(child: int, until: float) -> int | None:
-    while True:
+    code = None
+    while code is None and time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
-        time.sleep(0.005)
+            code = os.waitstatus_to_exitcode(status)
+        else:
+            time.sleep(0.005)
+    with contextlib.suppress(ProcessLookupError):  # what it has started, and did not wait for
+        os.killpg(child, signal.SIGKILL)
+    if code is None:
+        os.waitpid(child, 0)
+    return code
 
 
 _SOUND: dict[str, int | None] = {}

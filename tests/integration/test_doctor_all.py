@@ -7,15 +7,20 @@ from pathlib import Path
 import jsonschema
 import pytest
 from guarded import python_at_hand
+from hostile import put_no_file, take_away
 from installed import PIL_FILES, install
 from interpreters import running
 from sandbox import Result, Sandbox
 from targets import make_environment, site_packages
 
+from fastinstall.api.doctor import Examination, examine
+from fastinstall.api.everywhere import examine_everywhere
+from fastinstall.api.session import Session, open_session
 from fastinstall.errors import ExitCode
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.finding import Report
 from fastinstall.model.schemas import SCHEMAS
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.siblings import Siblings, derived
@@ -97,6 +102,43 @@ def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
     assert survey["reports"][1] == {key: item for key, item in alone.items() if key != "schema"}
     # The core is no ELF file, which is an error.
     assert (survey["status"], result.exit_code) == ("error", ExitCode.FINDINGS)
+
+
+def test_one_that_holds_up_whoever_reads_it_keeps_the_others_from_nothing(sandbox: Sandbox) -> None:
+    whole = _known_environment(sandbox, "whole")
+    for kind in ("fifo", "zeros", "directory"):
+        prefix = _known_environment(sandbox, kind)
+        site = site_packages(prefix / "bin/python")
+        for place in (
+            prefix / RECEIPT,
+            *site.glob("pillow-*/RECORD"),
+            *site.glob("PIL/_imaging*"),
+            prefix / "pip.conf",
+        ):
+            take_away(place)
+            put_no_file(place, kind)
+    result = _all(sandbox, "--json")
+    judged = {report["environment"]["prefix"]: report for report in result.document["reports"]}
+    assert sorted(judged) == sorted(str(whole.parent / name) for name in ("whole", "fifo", "zeros", "directory"))
+    assert f"{RECEIPT}: cannot be read: is a FIFO" in str(judged[str(whole.parent / "fifo")])
+    assert result.exit_code == ExitCode.FINDINGS
+
+
+def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefixes = [_known_environment(sandbox, name) for name in ("a", "b")]
+
+    def examined(session: Session, environment: Environment, examination: Examination) -> Report:
+        if environment.prefix == prefixes[0]:
+            raise RecursionError("maximum recursion depth exceeded")
+        return examine(session, environment, examination)
+
+    monkeypatch.setattr("fastinstall.api.everywhere.examine", examined)
+    survey = examine_everywhere(open_session(sandbox.variables()), Examination(quick=True))
+    assert [report.environment.prefix for report in survey.reports] == prefixes[1:]
+    assert [each.prefix for each in survey.unobservable] == prefixes[:1]
+    assert "a bug of fastinstall: RecursionError: maximum" in survey.unobservable[0].problem
 
 
 def test_many_environments_are_shared_among_processes_and_reported_in_order(sandbox: Sandbox) -> None:
