@@ -3,6 +3,7 @@
 Not an examination, which is doctor's: one file is compared, by size and time, and read only where these differ.
 """
 
+from glob import escape
 from pathlib import Path
 
 from fastinstall.journal.layout import RECEIPT
@@ -12,6 +13,9 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.rules.conda_stack import PROVIDERS
 from fastinstall.rules.swaps import Core, Standing
 from fastinstall.system.files import sha256
+
+_PARTS = 3
+"""Of a record's name: NAME-VERSION-BUILD."""
 
 _SECOND = 10**9
 
@@ -40,7 +44,7 @@ def standing_of(prefix: Path) -> Standing | None:
 
 def _core(prefix: Path, receipt: Receipt) -> Core:
     minor = ".".join(receipt.python_version.split(".")[:2])
-    cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{minor}*/site-packages"))
+    cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
     core = next((file for file in cores if file.is_file()), None)
     if core is None:
         return Core.GONE
@@ -56,5 +60,5 @@ def _core(prefix: Path, receipt: Receipt) -> Core:
 def _records(prefix: Path) -> list[CondaPackage]:
     """Packages that provide PIL, by the names of their records."""
     found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
-    named = (parts for parts in found if parts[0] in PROVIDERS)
+    named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
     return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

@@ -58,7 +58,10 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     parsed = parse_filename(path.name)
     if parsed is None:
         raise ValueError(f"{path.name}: neither an sdist nor a wheel by its name")
-    digest = sha256(path)
+    try:
+        digest = sha256(path)
+    except OSError as error:
+        raise FailedError(f"{path}: cannot be read: {error.strerror}", hint=f"copy {path.name} there again") from error
     if expected is not None and digest != expected.lower():
         raise FailedError(
             f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",

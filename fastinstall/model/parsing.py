@@ -68,7 +68,7 @@ def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: 
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
     if not any_text:
         _refuse_characters(text)
-    return _parsed(text, lambda: json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole))
+    return _parsed(text, lambda: _JSON.decode(text))
 
 
 def toml_data(text: str) -> dict[str, Any]:
@@ -138,3 +138,6 @@ def _whole(text: str) -> int:
     if len(text) > _DIGITS:
         raise ValueError(f"the number {text[:_DIGITS]}... is too large")
     return int(text)
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_whole)

@@ -1,5 +1,6 @@
 """Pins of ours as they lie in an environment: a few tiny files, none of them run or resolved."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,8 +76,17 @@ def _wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
     name, _, version = requirement.partition("==")
     if not version:
         yield f"{prefix / CONSTRAINTS} is gone or altered"
-    elif not any((prefix / WHEELS).glob(f"{name.replace('-', '_')}-{version}-*.whl")):
+    elif not _has_wheel(prefix / WHEELS, f"{name.replace('-', '_')}-{version}-"):
         yield f"the wheel of {requirement} is gone from {prefix / WHEELS}"
+
+
+def _has_wheel(directory: Path, beginning: str) -> bool:
+    """Whether a wheel of that name and version lies there; a file may say anything, so it makes no pattern."""
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 (names are what is compared)
+    except OSError:
+        return False
+    return any(name.startswith(beginning) and name.endswith(".whl") for name in names)
 
 
 def _other_build(prefix: Path, requirement: str) -> Iterator[str]:
