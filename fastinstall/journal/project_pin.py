@@ -166,19 +166,20 @@ def is_touched(directory: Path) -> bool:
 
 
 def is_pinned_for(directory: Path, prefix: Path) -> bool:
-    """Whether the pin of a project is one for this environment, and the project this user's.
+    """Whether the pin of a project is one for this environment, and the project this user's, or around it.
 
     What an environment notes may come from anybody; so this is asked before something is changed in a project that
-    nobody named, and that the environment does not lie in.
+    nobody named.
     """
     try:
         record = read_record(directory)
-        owner = (directory / RECORD).lstat().st_uid
+        owners = {(directory / RECORD).lstat().st_uid, directory.stat().st_uid}
     except (FastinstallError, OSError):
         return False
-    if record is None or {owner, directory.stat().st_uid} != {os.geteuid()}:
+    where, home = os.path.realpath(prefix), os.path.realpath(directory)
+    if record is None or os.path.realpath(directory / record.prefix) != where:
         return False
-    return os.path.realpath(directory / record.prefix) == os.path.realpath(prefix)
+    return owners == {os.geteuid()} or where.startswith(f"{home}{os.sep}")
 
 
 def recover(directory: Path, begun: Begun) -> None:

@@ -353,4 +353,9 @@ def test_a_project_is_pinned_for_the_environment_that_it_names_and_for_its_owner
     assert is_pinned_for(project, project / ".venv")
     assert not is_pinned_for(project, project / "other")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert not is_pinned_for(project, project / ".venv")
+    assert is_pinned_for(project, project / ".venv")  # as root in a container with a project of its user's
+    record, elsewhere = project / ".fastinstall" / "pin.json", project.parent / "env"
+    record.write_text(record.read_text().replace('".venv"', f'"{elsewhere}"'))
+    assert not is_pinned_for(project, elsewhere)
+    monkeypatch.undo()
+    assert is_pinned_for(project, elsewhere)
