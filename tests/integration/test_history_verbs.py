@@ -208,6 +208,7 @@ def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(pla
     assert refused.exit_code == ExitCode.REFUSED
     assert "the way back from pillow" in refused.stderr
     assert "it had replaced pillow 11.3.0 (pip)" in refused.stderr
+    assert " -m pip install --force-reinstall --no-deps pillow==12.1.1; " in refused.stderr
     assert f"fastinstall guard accept --prefix {place.prefix}" in refused.stderr
     assert tree_hash(place.prefix) == before
 

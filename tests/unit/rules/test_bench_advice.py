@@ -152,6 +152,11 @@ def test_the_build_s_zlib_ng_is_named_for_png() -> None:
 def test_the_official_wheel_comes_by_the_environment_s_own_pip() -> None:
     (told,) = advice(baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"))
     assert command(told) == f"{PYTHON} -m pip install --upgrade pillow"
+    held = Surroundings(pillow="pillow<13")
+    (told,) = advice(
+        baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"), surroundings=held
+    )
+    assert command(told) == f"{PYTHON} -m pip install --upgrade 'pillow<13'"
 
 
 def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
