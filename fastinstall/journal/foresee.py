@@ -67,7 +67,7 @@ def _step(store: Store, scene: "_Scene", identifier: str, metadata: dict[str, No
     work = store.prefix / log.begun.work
     acts = tuple(placed(log, act, store.prefix, work) for act in log.acts)
     own = _own(acts)
-    whole = any(map(is_metadata, own))  # else the stack itself does not change, and another one is no contradiction
+    whole = any(map(_describes, own))  # else the stack itself does not change, and another one is no contradiction
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
     found = dict.fromkeys((*_in_the_way(store, scene, acts, log), *named))
     outermost = tuple(path for path in found if not parents_of(path) & found.keys())
@@ -92,6 +92,11 @@ def _in_the_way(store: Store, scene: "_Scene", acts: Sequence[Placed], log: Log)
                         yield item.move.live
     own, found = _own(acts), intruders(store.prefix, log, scene.records())
     yield from (path for path in found if path not in own and scene.stands(path))
+
+
+def _describes(path: str) -> bool:
+    """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
+    return is_metadata(path) and not records.is_record(path)
 
 
 def _own(acts: Sequence[Placed]) -> set[str]:
@@ -119,7 +124,7 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
                 before = moves.before(item)
                 if before is not None:
                     scene.put(item.move.live, before)
-                    if is_metadata(item.move.live) and not records.is_record(item.move.live):
+                    if _describes(item.move.live):
                         yield item.move.live
                 elif item.move.kind is MoveKind.IN and not moves.is_before(item):
                     scene.remove(item.move.live)
