@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
-from sandbox import UNREACHABLE, UV, NewSandbox, run
+from sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 from simple_index import SimpleIndex, serving
 
 from fastinstall.actions.pip_pin import PipPin, put_pip_pin
@@ -82,6 +82,18 @@ def test_a_configuration_of_our_own_making_goes_with_the_pin(ready: Pinned) -> N
     _undo_last(ready)
     _undo_last(ready)
     assert not ready.configuration.exists()
+
+
+def test_a_pin_and_its_removal_leave_nothing_once_both_are_undone(ready: Pinned) -> None:
+    before = tree_hash(ready.prefix)
+    _pin(ready)
+    pinned = tree_hash(ready.prefix)
+    remove_guard(ready.session, ready.environment)
+    _undo_last(ready)
+    assert tree_hash(ready.prefix) == pinned
+    remove_guard(ready.session, ready.environment)
+    undo(ready.session, ready.environment, to=history(ready.environment).transactions[-1].id, force=False)
+    assert tree_hash(ready.prefix) == before
 
 
 def _wished(ready: Pinned) -> bool:
