@@ -264,8 +264,10 @@ def _explained(prefix: Path) -> Iterator[None]:
 def _placed(plan: Plan) -> Iterator[None]:
     """The directory of an environment that is to be made, for its lock."""
     step = step_of(plan, CreateEnvironment)
-    made = make_place(step) if step is not None else None
+    made = None
     try:
+        with signals.deferred():
+            made = make_place(step) if step is not None else None
         yield
     except BaseException:
         if made is not None:
@@ -279,12 +281,15 @@ def _created(plan: Plan) -> Iterator[None]:
     if step is None:
         yield
         return
-    with signals.deferred():
-        begin_creation(step, fresh_stamp().at)
+    begun = False
     try:
+        with signals.deferred():
+            begin_creation(step, fresh_stamp().at)
+            begun = True
         create_environment(step)
         yield
     except BaseException:
-        undo_creation(step)
+        if begun:
+            undo_creation(step)
         raise
     end_creation(step)

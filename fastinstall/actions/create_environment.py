@@ -26,6 +26,7 @@ def make_place(step: CreateEnvironment) -> Path | None:
     return prefix
 
 
+@signals.deferred()
 def leave_place(made: Path) -> None:
     """Take the directory away that was made for nothing."""
     if made.is_dir() and not any(made.iterdir()):
@@ -70,6 +71,7 @@ def end_creation(step: CreateEnvironment) -> None:
         creation.finish(Path(step.prefix))
 
 
+@signals.deferred()
 def undo_creation(step: CreateEnvironment) -> None:
     """Remove what came into the directory.
 
@@ -77,11 +79,10 @@ def undo_creation(step: CreateEnvironment) -> None:
         DamagedError: it could not be removed whole.
     """
     prefix = Path(step.prefix)
-    with signals.deferred():
-        try:
-            creation.clear(prefix)
-        except OSError as error:
-            raise DamagedError(
-                f"{trouble.reason(error, prefix)}: the environment that was being made could not be removed whole",
-                hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
-            ) from error
+    try:
+        creation.clear(prefix)
+    except OSError as error:
+        raise DamagedError(
+            f"{trouble.reason(error, prefix)}: the environment that was being made could not be removed whole",
+            hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
+        ) from error

@@ -17,6 +17,7 @@ from fastinstall.build.requirements import fetch_requirements
 from fastinstall.build.statics import StaticLibrary, StaticOrder, build_static
 from fastinstall.model.immutable import immutable
 from fastinstall.system.process import Leash
+from fastinstall.system.together import awaited
 
 
 @immutable
@@ -91,7 +92,7 @@ def _source_and_libraries(site: Site) -> tuple[Prepared, dict[str, StaticLibrary
     with ThreadPoolExecutor(max_workers=1) as pool:
         libraries = pool.submit(_libraries, site.request, leash)
         try:
-            return prepare_source(site.request, site.headers, site.space), libraries.result()
+            return prepare_source(site.request, site.headers, site.space), awaited(libraries)
         except BaseException:
             leash.pull()
             raise

@@ -26,6 +26,7 @@ from fastinstall.model.recipe import StaticSource
 from fastinstall.rules.secrets import without_secret_variables
 from fastinstall.system import files, foreign
 from fastinstall.system.process import CommandError, Leash, run
+from fastinstall.system.together import awaited
 
 STAGE = "library"
 _FORMAT = "1"  # of what lies in the cache, and of how it is made
@@ -189,7 +190,7 @@ class _Workshop:
             work = [pool.submit(self._run, step.argv, step.directory, self._failure(step)) for step in steps]
             try:
                 for done, each in enumerate(work, 1):
-                    each.result()
+                    awaited(each)
                     self._order.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
                 self._leash.pull()

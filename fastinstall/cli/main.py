@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 from fastinstall.cli.console import Console, can_ask, is_dumb, page_for
-from fastinstall.cli.interruption import interruptible
 from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
@@ -22,6 +21,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import known_secrets
 from fastinstall.system import signals
 from fastinstall.system.directories import user_directories
+from fastinstall.system.signals import interruptible
 from fastinstall.system.surroundings import cautious
 
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})

@@ -1,9 +1,8 @@
 """Asking every place that pip's settings name for its files, all at once."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -23,12 +22,12 @@ from fastinstall.installers.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
 from fastinstall.rules.secrets import without_credentials
 from fastinstall.system import foreign
+from fastinstall.system.together import ended
 
 T = TypeVar("T")
 _Wanted = Callable[[str], bool]
 _Connect = Callable[[], Web]
 _PAGE = "index.html"
-_GLANCE = 0.2  # seconds: a signal that comes just before a wait is seen after it
 
 
 def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout: float) -> tuple[Artefact, ...]:
@@ -121,11 +120,8 @@ def _concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
         futures.append(Future())
         threading.Thread(target=_settle, args=(futures[-1], call), daemon=True).start()
     patience = 2 * ATTEMPTS * timeout + 1  # each attempt may wait for a connection and for an answer
-    deadline = time.monotonic() + patience
-    for future in futures:
-        while wait((future,), timeout=_GLANCE).not_done:
-            if time.monotonic() > deadline:
-                raise FailedError(f"the package index takes more than {patience:g} s to answer", hint=OFFLINE_HINT)
+    if len(ended(futures, patience)) < len(futures):
+        raise FailedError(f"the package index takes more than {patience:g} s to answer", hint=OFFLINE_HINT)
     return [future.result() for future in futures]
 
 

@@ -125,15 +125,15 @@ def _settle(*paths: Path) -> None:
         files.sync_directory(directory)
 
 
+@signals.deferred()
 def _abandon(store: Store, loose: Journal, begun: Begun) -> None:
-    with signals.deferred():
-        try:
-            _dismantle(store, loose, Log(entries=(begun,)))
-        except OSError as error:
-            raise DamagedError(
-                f"{trouble.reason(error, store.prefix)}: a transaction could not be begun, nor its traces be removed",
-                hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
-            ) from error
+    try:
+        _dismantle(store, loose, Log(entries=(begun,)))
+    except OSError as error:
+        raise DamagedError(
+            f"{trouble.reason(error, store.prefix)}: a transaction could not be begun, nor its traces be removed",
+            hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
+        ) from error
 
 
 def _readable(file: Path) -> Log:

@@ -17,12 +17,15 @@ class Running(Generic[T]):
         self._probe = probe
         self._results: list[T] = []
         self._errors: list[BaseException] = []
+        self._under_way = threading.Lock()  # an interruption splits `Thread.join`, but not a wait for this
+        self._under_way.acquire()
         self._thread = threading.Thread(target=self._work)
         self._thread.start()
 
     def result(self) -> T:
         """What the probe answered; its exception is raised here."""
-        self._thread.join()
+        with self._under_way:
+            self._thread.join()
         if self._errors:
             raise self._errors[0]
         return self._results[0]
@@ -32,3 +35,5 @@ class Running(Generic[T]):
             self._results.append(self._probe())
         except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)
             self._errors.append(error)
+        finally:
+            self._under_way.release()

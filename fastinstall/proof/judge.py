@@ -11,6 +11,7 @@ from fastinstall.proof.compare import Distance, distance
 from fastinstall.proof.results import Results, calm, disturbed
 from fastinstall.proof.runs import Outcomes, Stack, Work, is_death, is_digest, sample_cases
 from fastinstall.proof.tolerances import EQUAL, FEWEST_PIXELS, FEWEST_SAMPLES, tolerance_of
+from fastinstall.system.together import awaited
 
 
 @immutable
@@ -57,7 +58,7 @@ def determinate(wrong: Sequence[CaseDifference], witness: Stack | None, work: Wo
         return tuple(wrong)
     with Results(None) as again:
         one, other = (again.start(how(witness), replace(work, cases=cases)) for how in (calm, disturbed))
-        return tuple(item for item in wrong if one.result().get(item.case) == other.result().get(item.case))
+        return tuple(item for item in wrong if awaited(one).get(item.case) == awaited(other).get(item.case))
 
 
 def _both(case: str, mine: Outcomes, theirs: Outcomes) -> bool:

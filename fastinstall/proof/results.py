@@ -11,6 +11,7 @@ from fastinstall.model.codec import digest
 from fastinstall.proof.runs import Outcomes, Stack, Work, run_cases
 from fastinstall.system import files
 from fastinstall.system.process import Leash
+from fastinstall.system.together import awaited
 
 _FILLED = "glibc.malloc.tcache_count=0:glibc.malloc.perturb="
 """Memory is filled with a byte before it is used, so that an operation that reads what was never written gives the same
@@ -63,7 +64,7 @@ class Results:
         Raises:
             FailedError: PIL cannot be imported there.
         """
-        return self.start(stack, work).result()
+        return awaited(self.start(stack, work))
 
     def _outcomes(self, stack: Stack, work: Work) -> Outcomes:
         if self._kept is None or not stack.identity or work.inputs is not None:

@@ -26,6 +26,7 @@ from fastinstall.proof.variant import Variant
 from fastinstall.proof.yard import Yard
 from fastinstall.system import files
 from fastinstall.system.process import run
+from fastinstall.system.together import awaited
 
 NAME = "sanitizers"
 FLAGS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-omit-frame-pointer")
@@ -122,7 +123,7 @@ def watch(stack: Stack, work: Work) -> Seen:
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
         with Results(None) as results:
             runs = [results.start(watched, part) for part in _parts(replace(work, seconds=_SECONDS))]
-            outcomes = {case: outcome for each in runs for case, outcome in each.result().items()}
+            outcomes = {case: outcome for each in runs for case, outcome in awaited(each).items()}
         told = (log.read_text("utf-8", "replace") for log in logs.iterdir())
         reports = frozenset(report for text in told for report in read_reports(text))
     return Seen(deaths={case: how for case, how in outcomes.items() if is_death(how)}, reports=reports)

@@ -17,6 +17,7 @@ from fastinstall.model.immutable import immutable
 from fastinstall.proof.recording import CompileStep, CoreSteps
 from fastinstall.system import files
 from fastinstall.system.process import Completed, Leash, run
+from fastinstall.system.together import awaited
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ def for_each(steps: Sequence[CompileStep], work: Callable[[CompileStep, Leash], 
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         futures = [pool.submit(work, step, leash) for step in steps]
         try:
-            return [future.result() for future in futures]
+            return [awaited(future) for future in futures]
         except BaseException:
             leash.pull()
             pool.shutdown(cancel_futures=True)

@@ -115,11 +115,16 @@ def syncing(trees: Iterable[Path]) -> Iterator[None]:
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (like `write_bytes`)
 
+    from fastinstall.system.together import awaited  # noqa: PLC0415 (like `write_bytes`)
+
     with ThreadPoolExecutor(max_workers=_SYNCS_AT_ONCE) as pool:
-        outcomes = pool.map(_sync, paths)
-        yield
-        for _ in outcomes:
-            pass
+        outcomes = [pool.submit(_sync, path) for path in paths]
+        try:
+            yield
+            for outcome in outcomes:
+                awaited(outcome)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def rename(source: Path, target: Path) -> None:

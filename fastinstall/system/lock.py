@@ -11,11 +11,12 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from fastinstall.errors import RefusedError, UndeterminedError
 from fastinstall.rules.messages import quote
+from fastinstall.system import signals
 
 _NO_LOCKS_HERE = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
@@ -29,11 +30,10 @@ def locked(prefix: Path) -> Iterator[None]:
         RefusedError: another process holds it; named where the kernel tells.
         UndeterminedError: there is no such directory.
     """
-    descriptor = _acquire(prefix)
-    try:
+    with ExitStack() as held:
+        with signals.deferred():
+            held.callback(os.close, _acquire(prefix))
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -52,12 +52,12 @@ def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None
         OSError: the file cannot be made.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    try:
+    with ExitStack() as held:
+        with signals.deferred():
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            held.callback(os.close, descriptor)
         _wait(descriptor, on_wait)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def holder(locks: str, *, device: int, inode: int) -> int | None:

@@ -10,13 +10,14 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import redacted
+from fastinstall.system import signals
 
 _LAST_LINES = 12
 _LAST_BYTES = 20_000
@@ -205,30 +206,35 @@ def _started(
     joined: bool,
     errors: IO[bytes] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    try:
-        child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
-            words,
-            env=dict(environment) if environment is not None else None,
-            cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if joined else errors or subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        nothing = Completed(argv=words, exit_code=127, stdout="", stderr="")
-        raise CommandError(f"{words[0]}: cannot be started: {error.strerror or error}", nothing) from error
-    try:
+    with ExitStack() as held:
+        with signals.deferred():
+            try:
+                child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
+                    words,
+                    env=dict(environment) if environment is not None else None,
+                    cwd=directory,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT if joined else errors or subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                nothing = Completed(argv=words, exit_code=127, stdout="", stderr="")
+                raise CommandError(f"{words[0]}: cannot be started: {error.strerror or error}", nothing) from error
+            held.callback(_end, child)
         yield child
-    finally:
-        _kill_group(child)
-        for stream in (child.stdin, child.stdout, child.stderr):
-            if stream is not None:
-                _close(stream)
-        child.wait()
+
+
+@signals.deferred()
+def _end(child: "subprocess.Popen[str]") -> None:
+    _kill_group(child)
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            _close(stream)
+    child.wait()
 
 
 @contextmanager

@@ -1,0 +1,85 @@
+"""A signal at any moment of a scene at which the interpreter may hear it.
+
+CPython hears signals where a function of Python begins, and behind a call of one that is written in C; those are the
+moments at which a profiler is called.
+"""
+
+import inspect
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from fastinstall.system.signals import interruptible
+
+_PATIENCE = 3.0
+
+
+def outcomes(scene: Callable[[], object], *, every: int = 1) -> Iterator[tuple[int, BaseException | None]]:
+    """What becomes of a scene that SIGTERM interrupts at its first moment, at its second, and so on to the last.
+
+    Args:
+        scene: called once for each.
+        every: take only each so many of them.
+
+    Yields:
+        The moment, and what was raised; None where it was not heard at all.
+    """
+    moment = 1
+    while True:
+        profiler = _Profiler(moment)
+        error = _interrupted(profiler, scene)
+        if not profiler.has_struck:
+            assert error is None
+            return
+        yield moment, error
+        moment += every
+
+
+def _interrupted(profiler: "_Profiler", scene: Callable[[], object]) -> BaseException | None:
+    try:
+        with interruptible():
+            sys.setprofile(profiler)
+            try:
+                scene()
+            finally:
+                sys.setprofile(None)
+            deadline = time.monotonic() + _PATIENCE
+            while profiler.has_struck and time.monotonic() < deadline:
+                time.sleep(0.001)
+    except BaseException as error:  # noqa: BLE001 (told)
+        return error
+    return None
+
+
+class _Profiler:
+    def __init__(self, moment: int) -> None:
+        self.has_struck = False
+        self._left = moment
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
+        if event not in {"call", "c_return"} or self.has_struck or frame.f_code is _interrupted.__code__:
+            return
+        if event == "call" and _is_entered_again(frame):
+            return
+        self._left -= 1
+        if self._left == 0:
+            self.has_struck = True
+            signal.raise_signal(signal.SIGTERM)
+
+
+def _is_entered_again(frame: FrameType) -> bool:
+    """Whether a generator goes on: where an exception is thrown into it, no signal is heard before that."""
+    code = frame.f_code
+    is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
+    return is_generator and (frame.f_lineno != code.co_firstlineno or code.co_name == "<genexpr>")
+
+
+def all_ended(before: int) -> bool:
+    """Whether no more threads run than before; one that was told to end takes a moment."""
+    deadline = time.monotonic() + _PATIENCE
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return threading.active_count() <= before

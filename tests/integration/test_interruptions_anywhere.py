@@ -1,0 +1,62 @@
+"""An interruption at any moment: a command that was begun does not go on, and a directory that was made is gone."""
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from anywhere import all_ended, outcomes
+from builders import environment, wish
+
+from fastinstall import transaction
+from fastinstall.errors import FailedError
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import CreateEnvironment
+from fastinstall.system.process import conversation, run
+
+
+def _commanded() -> None:
+    run(("/bin/true",), timeout=60)
+
+
+def _talked() -> None:
+    with conversation(("/bin/cat",)) as talk:
+        assert talk.ask("here") == "here\n"
+
+
+def _children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+
+
+@pytest.mark.parametrize("scene", [_commanded, _talked])
+def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None]) -> None:
+    before = _children()
+    moments = 0
+    for moment, error in outcomes(scene):
+        assert type(error) is KeyboardInterrupt, (moment, error)
+        assert _children() == before, moment
+        moments += 1
+    assert moments > 50
+    assert all_ended(1)
+
+
+def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction, "alone", nullcontext)  # which looks at all processes of the machine
+    prefix = tmp_path / "new"
+    step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
+    where = replace(environment(), prefix=prefix)
+    plan = Plan(environment=where, facts_digest="", wish=wish(), steps=(step,), summary="")
+    nothing = cast("Any", None)
+
+    def scene() -> None:
+        with pytest.raises(FailedError):
+            transaction.execute(plan, nothing, nothing)
+
+    for moment, error in outcomes(scene, every=7):
+        assert type(error) is KeyboardInterrupt, (moment, error)
+        assert not prefix.exists(), moment
