@@ -63,7 +63,7 @@ def _is_path(text: str) -> bool:
     """Whether the kernel takes it, so that asking for what is there raises nothing."""
     parts = os.fsencode(text).split(b"/")
     plain = text.startswith("/") and not {"\0", "\n"} & set(text)
-    return plain and sum(map(len, parts)) < _LONGEST_PATH and max(map(len, parts)) <= _LONGEST_NAME
+    return plain and len(os.fsencode(text)) < _LONGEST_PATH and max(map(len, parts)) <= _LONGEST_NAME
 
 
 def believed_project(prefix: Path) -> Path | None:

@@ -54,6 +54,15 @@ def test_records_that_provide_pil_are_read_off_their_names(prefix: Path, build: 
     assert [package.dist for package in standing.records] == [f"pillow-13.0.0-{build}"]
 
 
+def test_what_a_receipt_says_is_no_pattern_and_a_record_without_a_build_no_package(prefix: Path) -> None:
+    receipt_file = prefix / RECEIPT
+    receipt_file.write_text(receipt_file.read_text().replace('"3.11.7"', '"**"'))
+    (prefix / "conda-meta/pillow.json").touch()
+    standing = standing_of(prefix)
+    assert standing is not None
+    assert (standing.core, standing.records) == (Core.GONE, ())
+
+
 def test_other_bytes_are_another_core_whatever_their_size(prefix: Path) -> None:
     (prefix / CORE).write_bytes(CONTENT + b"!")
     assert _core(prefix) is Core.OTHER

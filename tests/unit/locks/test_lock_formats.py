@@ -32,6 +32,7 @@ def _found(directory: Path, name: str, text: str) -> list[LockFinding]:
         ("pylock.toml", 'packages = [{ name = "pillow" }]', r"packages: expected every package under a line"),
         ("Pipfile.lock", '{\n"default": }', "line 2: no JSON"),
         ("Pipfile.lock", '{"default": {}}', "_meta: missing"),
+        ("Pipfile.lock", '{"_meta": 1' + "0" * 60 + "}", "no JSON: the number 1000"),
         ("Pipfile.lock", '{"_meta": {}, "default": []}', "default: expected a table"),
         ("pixi.lock", "version: 6\n", "packages: missing"),
         ("pixi.lock", "packages:\n- name: pillow\n", "line 2: a package that is neither"),

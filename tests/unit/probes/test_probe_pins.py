@@ -40,6 +40,13 @@ def test_where_nothing_is_pinned_there_is_none(tmp_path: Path) -> None:
     assert observe_pins(tmp_path) == ()
 
 
+@pytest.mark.parametrize("said", ["/==13.0.0+simd.v2.v3", "../../x==1", "**==*", "pillow==\0", "[==]"])
+def test_what_constraints_say_is_no_pattern(prefix: Path, said: str) -> None:
+    (prefix / "share/fastinstall/pin/constraints.txt").write_text(f"{said}\n")
+    (state,) = observe_pins(prefix)
+    assert state.problems
+
+
 def _another_receipt(prefix: Path) -> None:
     (prefix / "share/fastinstall/receipt.json").write_text('{"distribution": "pillow", "version": "14.0.0+simd.v3"}')
 

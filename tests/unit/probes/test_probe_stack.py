@@ -66,6 +66,15 @@ def test_a_file_of_another_size_and_one_of_another_content_differ(site_packages:
     assert set(_observe(site_packages).owners[0].mismatched) == {"PIL/Image.py", CORE}
 
 
+def test_a_record_whose_hash_has_no_length_differs_and_one_without_end_lists_nothing(site_packages: Path) -> None:
+    record = next(site_packages.glob("*.dist-info/RECORD"))
+    whole = record.read_text()
+    record.write_text(whole.replace("PIL/Image.py,sha256=", "PIL/Image.py,shake_128="))
+    assert _observe(site_packages).owners[0].mismatched == ("PIL/Image.py",)
+    record.write_text(whole + '"' + "x" * 200_000)
+    assert _observe(site_packages).owners[0].files == 0
+
+
 def test_a_directory_in_the_place_of_a_file_differs(site_packages: Path) -> None:
     (site_packages / "PIL/Image.py").unlink()
     (site_packages / "PIL/Image.py").mkdir()

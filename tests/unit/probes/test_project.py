@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fastinstall.errors import DocumentError, UsageError
+from fastinstall.journal.layout import PROJECT
 from fastinstall.model.pins import Manager
-from fastinstall.probes.project import project_of
+from fastinstall.probes.project import noted_project, project_of
 
 
 def _project(directory: Path, **files: str) -> Path:
@@ -88,6 +89,14 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
     _pin(tmp_path / "project", str(prefix))
 
     assert project_of(prefix) == named
+
+
+@pytest.mark.parametrize("noted", ["relative", "/a\0b", "/a\n/b", f"/{'x' * 300}", "/x" * 3000, "\x1b[31m"])
+def test_what_is_noted_and_no_path_is_no_project(tmp_path: Path, noted: str) -> None:
+    (tmp_path / PROJECT).parent.mkdir(parents=True)
+    (tmp_path / PROJECT).write_text(noted)
+    assert noted_project(tmp_path) is None
+    assert project_of(tmp_path) is None
 
 
 def test_an_environment_that_merely_lies_beside_a_manifest_is_not_of_it(tmp_path: Path) -> None:
