@@ -320,7 +320,8 @@ def _names(kind: Kind, output: str) -> bool:
     path = Path(kind.path)
     of_host = path.parent.name in ("hosts", "reports") and f"{path.stem}:" in output
     of_wheel = kind.path == "made.json" and ".whl" in output
-    return path.name in output or path.parent.name in output or of_host or of_wheel
+    of_several = path.parent.name.endswith((".dist-info", "-000001")) and path.parent.name in output
+    return path.name in output or of_several or of_host or of_wheel
 
 
 def main(number: int, seed: int) -> int:
