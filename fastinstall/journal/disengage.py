@@ -45,8 +45,13 @@ class Engagement:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is undone already."""
-        return not self.area.is_dir()
+        """Whether it is undone already; where there is nothing to bring back, a copy may lack the area, too."""
+        return not self.area.is_dir() and (bool(self.engaging.copies) or self.undone.is_dir())
+
+    @property
+    def undone(self) -> Path:
+        """Where the area goes then."""
+        return self.work / "stage" / f"{self.area.name}.undone"
 
 
 def engagement(log: Log, engaging: Engaging, prefix: Path, work: Path) -> Engagement:
@@ -103,6 +108,7 @@ def undo(item: Engagement, mover: Mover) -> None:
     """
     if item.is_over:
         return
+    files.make_directories(item.area / "gone")
     needed = _needed(item)
     remake(item.prefix, (each for each in item.engaging.directories if each.path in needed))
     places = _vacant(item)
@@ -116,7 +122,7 @@ def undo(item: Engagement, mover: Mover) -> None:
     for path in (*item.engaging.created, *(each.path for each in item.engaging.directories)):
         if (item.prefix / path).is_dir():
             files.sync_directory(item.prefix / path)
-    mover.move(item.area, item.work / "stage" / f"{item.area.name}.undone")
+    mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
 
 
@@ -175,10 +181,9 @@ def _is_back(item: Engagement, copy: Path, copied: Copied) -> bool:
         return True
     if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
         return digest(copy) != copied.digest
-    if item.engaged is None:
+    if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    live = item.prefix / HISTORY
-    return later(live, _after(item.engaged)) is None and later(live, (copied.digest,)) is not None
+    return later(item.prefix / HISTORY, _after(item.engaged)) is None  # else it is conda's, of this copy
 
 
 def _keep_later_revisions(item: Engagement, copy: Path, copied: Copied) -> None:

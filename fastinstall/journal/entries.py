@@ -46,6 +46,8 @@ class Begun:
         created: directories of ours that did not exist, outermost first.
         directories: whose entries change.
         tool_version: of the fastinstall that writes the journal; empty where an older one did not note it.
+        home: the prefix in hexadecimal, which no program finds that replaces it in texts, as `conda create --clone`
+            does; empty where an older fastinstall did not note it.
         schema: of the journal. An event that undoing has to heed and that today's readers do not know bears a name
             that they refuse; whatever changes what today's events mean takes another number.
     """
@@ -57,6 +59,7 @@ class Begun:
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
     tool_version: str = ""
+    home: str = ""
     schema: str = SCHEMA
 
 

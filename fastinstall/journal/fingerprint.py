@@ -6,15 +6,19 @@ Bytecode is nobody's: Python derives it again, so it neither makes a tree foreig
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path, PurePath
 
 from fastinstall.journal.known import Known
 from fastinstall.journal.revisions import HISTORY, later
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 
 _CACHE = "__pycache__"
+_HEXADECIMAL = re.compile("([0-9a-f]{2})+")
+_LONGEST_TEXT = 1 << 20
+"""What is longer is no text with a prefix in it; bytes."""
 
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
@@ -46,7 +50,9 @@ def is_known(lies: Path | bytes, key: str, known: Known) -> bool:
         known: see `Known`.
     """
     found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
-    return known.has(key, found) or (key == HISTORY and later(lies, known.of(key)) is not None)
+    if known.has(key, found) or (key == HISTORY and later(lies, known.of(key)) is not None):
+        return True
+    return isinstance(lies, Path) and _with_its_prefix_again(lies, key, known) in known.of(key)
 
 
 def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
@@ -80,6 +86,20 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
     cache = path.parent / _CACHE
     found = (prefix / cache).glob(f"{escape(path.stem)}.*.pyc")
     return tuple(sorted((cache / file.name).as_posix() for file in found))
+
+
+def _with_its_prefix_again(path: Path, key: str, known: Known) -> str:
+    """The digest that a file in its place had before a program made a copy of the environment and replaced the prefix.
+
+    Source: `clone_env` in conda's misc.py, which does so in whatever is UTF-8; conda-pack does with what it knows.
+    """
+    prefix, tail = os.fsencode(path)[: -len(os.fsencode(key))], os.fsencode(path)[-len(os.fsencode(key)) :]
+    if not known.of(key) or tail != os.fsencode(key) or path.is_symlink() or not path.is_file():
+        return ""
+    if path.stat().st_size > _LONGEST_TEXT or not _HEXADECIMAL.fullmatch(known.home):
+        return ""
+    content = foreign.read_bytes(path).replace(prefix.rstrip(b"/"), bytes.fromhex(known.home))
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _is_bytecode(directory: Path, name: str) -> bool:

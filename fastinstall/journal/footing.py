@@ -93,6 +93,7 @@ def _foresee(store: Store, stamp: Stamp, site_packages: str) -> Begun:
         created=created,
         directories=directories.remember(store.prefix, (".", *chain, site_packages)),
         tool_version=__version__,
+        home=os.fsencode(store.prefix).hex(),
     )
 
 

@@ -12,11 +12,14 @@ class Known:
     Attributes:
         digests: by path, relative to the prefix, what has stood there.
         unwatched: paths where any content may stand: what another program was changing when the process died, and
-            records of conda packages that came, which engines write anew when they learn what the user asked for.
+            records of conda packages that came, which engines write anew when they learn what the user asked for, and
+            conda's history, which is conda's whatever it tells.
+        home: the prefix that they were put into, in hexadecimal; empty where nobody knows.
     """
 
     digests: dict[str, frozenset[str]]
     unwatched: frozenset[str] = frozenset()
+    home: str = ""
 
     def has(self, path: str, digest: str) -> bool:
         """Whether a content is not foreign."""
@@ -27,10 +30,11 @@ class Known:
         return self.digests.get(path, frozenset())
 
 
-def known(manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = ()) -> Known:
+def known(manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = "") -> Known:
     """What several manifests (path to digest) say together."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
             digests.setdefault(path, set()).add(digest)
-    return Known(digests={path: frozenset(found) for path, found in digests.items()}, unwatched=frozenset(unwatched))
+    found = {path: frozenset(each) for path, each in digests.items()}
+    return Known(digests=found, unwatched=frozenset(unwatched), home=home)

@@ -21,6 +21,7 @@ from fastinstall.journal.entries import (
 from fastinstall.journal.known import Known, known
 from fastinstall.journal.lines import whole_lines
 from fastinstall.journal.records import is_record
+from fastinstall.journal.revisions import HISTORY
 from fastinstall.journal.stretch import Engaged, Engaging
 from fastinstall.model.immutable import immutable
 
@@ -110,8 +111,9 @@ class Log:
         unwatched = (
             *(path for stretch in dark for path in stretch.paths),
             *(path for manifest in brought for path in filter(is_record, manifest)),
+            HISTORY,
         )
-        return known((*brought, *before), unwatched)
+        return known((*brought, *before), unwatched, self.begun.home if self.begun is not None else "")
 
     @property
     def directories(self) -> tuple[Directory, ...]:

@@ -101,6 +101,20 @@ def undo(item: Placed, mover: Mover) -> None:
             _undo_exchange(item, mover)
 
 
+def undoing(item: Placed) -> Iterator[tuple[Path, Path]]:
+    """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
+    back, gone = (item.kept, item.live), (item.live, item.kept)
+    match item.move.kind:
+        case MoveKind.OUT if _there(item.kept):
+            yield back
+        case MoveKind.IN if not _there(item.kept) and _there(item.live):
+            yield gone
+        case MoveKind.EXCHANGE if _there(item.swap):
+            yield item.swap, item.live
+        case MoveKind.EXCHANGE if _before_is_kept(item):
+            yield back
+
+
 def blocks(item: Placed, there: Known) -> bool:
     """Whether something foreign stands at `live`, which undoing would have to put away.
 
@@ -156,12 +170,19 @@ def _undo_exchange(item: Placed, mover: Mover) -> None:
     if _there(item.swap):
         _from_swap(item, mover)
     elif _before_is_kept(item):
+        if _is_of_a_copy(item):
+            return
         _keep_later_revisions(item)
         if not _there(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
             mover.move(item.kept, item.swap)
             _from_swap(item, mover)
+
+
+def _is_of_a_copy(item: Placed) -> bool:
+    """Whether conda has begun another history, as it does for a clone: it tells of this environment, and stays."""
+    return item.move.live == HISTORY and item.live.is_file() and later(item.live, item.brought.of(HISTORY)) is None
 
 
 def _keep_later_revisions(item: Placed) -> None:

@@ -31,12 +31,16 @@ class Mover:
         self._journal = journal
 
     def move(self, source: Path, target: Path) -> None:
-        """Rename; an existing target is an error.
+        """Rename; an existing target is an error, and the directory of the target is made where it is missing.
+
+        A copy of an environment has often no empty directories.
 
         Raises:
             FileExistsError: the target is there.
             OSError: as the kernel says.
         """
+        if not target.parent.is_dir():
+            files.make_directories(target.parent)
         try:
             files.rename(source, target)
         except OSError as error:

@@ -6,7 +6,16 @@ from pathlib import Path, PurePath
 
 from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
 from fastinstall.journal import footing
-from fastinstall.journal.acts import Batch, Placed, in_the_way, lost_by, parents_of, placed, take_back
+from fastinstall.journal.acts import (
+    Batch,
+    Placed,
+    in_the_way,
+    lost_by,
+    parents_of,
+    placed,
+    refuse_impossible,
+    take_back,
+)
 from fastinstall.journal.bounds import refuse_ways_out
 from fastinstall.journal.entries import Begun, Undoing
 from fastinstall.journal.intruders import intruders
@@ -103,6 +112,8 @@ def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
         raise refusal(store, strange)
+    if not foreign:  # what is foreign is put away first, and may be what is in the way
+        refuse_impossible(acts, left)
     if left is not None and log.yielding is None:
         journal.append(left)
     _announce(journal, log, terms.reason)

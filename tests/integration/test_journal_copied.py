@@ -1,5 +1,6 @@
-"""An environment that was copied after a death, as container layers and backups are, is brought back in the copy."""
+"""An environment that was copied (as a container layer, backup, clone or archive) is brought back in the copy."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,10 @@ from journaled import (
     write_tree,
 )
 
+from fastinstall.errors import FailedError, RefusedError
+from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
+from fastinstall.model.receipt import Move, MoveKind
 
 
 @pytest.fixture
@@ -65,3 +69,78 @@ def test_what_was_brought_in_goes_and_what_was_there_comes_back(scenery: Path, w
 
     assert len(list(steps_of(cut, stride=3))) > 20, "deaths before and after changes of the disk"
     assert outcomes == {"before", "after"}
+
+
+HISTORY = "conda-meta/history"
+REGISTRATION = "condarc.d/fastinstall.yml"
+
+
+def set_up_as_in_conda(store: Store) -> None:
+    """A setup that leaves a text with the prefix in it, and its stage without a single file."""
+    write_tree(store.prefix, {HISTORY: "==> one <==\n+python\n"})
+    with open_transaction(store) as transaction:
+        staged = {
+            "registration.yml": f"channels:\n  - file://{store.prefix}/channel\n",
+            "history": "==> ours <==\n",
+            "only/it.py": "guard",
+        }
+        write_tree(transaction.stage, staged)
+        transaction.perform(
+            (
+                Move(kind=MoveKind.IN, live=REGISTRATION, kept="stage/registration.yml"),
+                Move(kind=MoveKind.EXCHANGE, live=HISTORY, kept="stage/history"),
+                Move(kind=MoveKind.OUT, live=f"{SITE}/imageio/__init__.py", kept="aside/deep/imageio.py"),
+                Move(kind=MoveKind.IN, live=f"{SITE}/made/for/it.py", kept="stage/only/it.py"),
+            )
+        )
+        transaction.commit(receipt_of(FIRST))
+
+
+def copy_files(store: Store, copy: Path) -> Store:
+    """As `conda create --clone` does: files alone, with the prefix in texts replaced; conda's history begins anew."""
+    for directory, _, names in os.walk(store.prefix):
+        for path in (Path(directory) / name for name in names):
+            place = copy / path.relative_to(store.prefix)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, place, follow_symlinks=False)
+            if not place.is_symlink():
+                place.write_bytes(place.read_bytes().replace(os.fsencode(store.prefix), os.fsencode(copy)))
+    (copy / HISTORY).write_text("==> cloned <==\n+all\n")
+    return Store(copy)
+
+
+def test_a_copy_without_empty_directories_is_rolled_back(scenery: Path) -> None:
+    store = make_environment(scenery / "original")
+    set_up_as_in_conda(store)
+    copy = copy_files(store, scenery / "copy of it")
+    assert not (copy.prefix / SITE / "imageio").exists(), "its last file lies aside"
+    assert str(copy.prefix) in (copy.prefix / REGISTRATION).read_text()
+    assert rollback(copy).lost == ()
+    assert (copy.prefix / SITE / "imageio/__init__.py").read_text() == "imageio"
+    assert (copy.prefix / HISTORY).read_text() == "==> cloned <==\n+all\n", "that of the copy"
+    assert not (copy.prefix / REGISTRATION).exists()
+    assert not (copy.prefix / "share").exists()
+
+
+def test_what_its_owner_has_changed_in_a_copy_is_foreign(scenery: Path) -> None:
+    store = make_environment(scenery / "original")
+    set_up_as_in_conda(store)
+    copy = copy_files(store, scenery / "copy")
+    with (copy.prefix / REGISTRATION).open("a") as registration:
+        registration.write("  - mine\n")
+    with pytest.raises(RefusedError, match=REGISTRATION):
+        rollback(copy)
+
+
+def test_a_rename_that_cannot_be_is_told_before_the_first(scenery: Path) -> None:
+    store = make_environment(scenery / "env")
+    set_up_as_in_conda(store)
+    shutil.rmtree(store.prefix / SITE / "imageio")
+    (store.prefix / SITE / "imageio").write_text("a file")
+    before = live(store.prefix)
+    with pytest.raises(FailedError, match="imageio is no directory; nothing has changed"):
+        rollback(store)
+    assert live(store.prefix) == before
+    (store.prefix / SITE / "imageio").unlink()
+    rollback(store)
+    assert (store.prefix / SITE / "imageio/__init__.py").read_text() == "imageio"

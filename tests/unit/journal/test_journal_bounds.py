@@ -34,7 +34,7 @@ YIELDING = Yielding(paths=(), areas=())
 HARMLESS = (BEGUN, MOVING, ENGAGING, ENGAGED, SPREADING, ADDING, YIELDING)
 OUT = ("../x", "/etc/passwd", "lib/../../x", "", "a\0b")
 NO_PATHS = {
-    "Begun": {"id", "at", "tool_version", "schema"},
+    "Begun": {"id", "at", "tool_version", "home", "schema"},
     "Moved": set(),
     "Spread": set(),
     "Committing": set(),
