@@ -4,6 +4,9 @@ Of conda it uses `context`, `locate_prefix_by_name` and the attributes of record
 The health check is in conda_health.py.
 """
 
+import atexit
+import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,8 +22,14 @@ _SETTING = "fastinstall_block_swaps"
 _YES = ("1", "true", "yes", "on")
 _NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
 
+_UNSOLVED = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError")
+_UNEXPLAINED = "Did not find conflicting dependencies"
+_LOGS = ("conda.stderr", "conda.stdout", "conda.stderrlog", "conda.stdoutlog")
+
 _requested: list[str] = []
+_listening: list[str] = []
 _foreseen: set[str] = set()
+_told: set[str] = set()
 
 
 def run(words: Sequence[str]) -> int:
@@ -47,6 +56,45 @@ def run(words: Sequence[str]) -> int:
 def remember(coming: Iterable[object], going: Iterable[object]) -> None:
     """Keep the specs that were asked for, until the solver has decided."""
     _requested[:] = sorted(str(spec) for spec in (*coming, *going))
+    if os.environ.get(_OFF) != "0" and not _listening:
+        _listen()
+
+
+def _listen() -> None:
+    """No hook is called where a solver finds nothing; but conda prints every error through these loggers."""
+    _listening.extend(_LOGS)
+    for name in _LOGS:
+        logging.getLogger(name).addFilter(_notice)
+
+
+def _notice(record: logging.LogRecord) -> bool:
+    """Never keep conda from printing, whatever happens here."""
+    with contextlib.suppress(Exception):
+        told = record.args[0] if isinstance(record.args, tuple) and record.args else None
+        text = f"{type(told).__name__}: {told}" if isinstance(told, Exception) else record.getMessage()
+        warning = _why_unsolved(text, Path(_context().target_prefix))
+        if warning is not None and warning not in _told:
+            _told.add(warning)
+            hint = f"to have another Pillow: {_back(Path(_context().target_prefix))}; then run this again"
+            atexit.register(_warn, warning, hint)
+    return True
+
+
+def _why_unsolved(text: str, prefix: Path) -> str | None:
+    """What our guard package has to do with an error of conda's; None where that is nothing."""
+    from fastinstall.rules.conda_stack import GUARD  # noqa: PLC0415 (only where a command has failed)
+
+    if not any(name in text for name in _UNSOLVED) or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
+        return None
+    if not any(word in text for word in (GUARD, "pillow", _UNEXPLAINED)):
+        return None
+    return f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found"
+
+
+def _back(prefix: Path) -> str:
+    from fastinstall.rules.messages import quote  # noqa: PLC0415 (likewise)
+
+    return f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
 
 
 def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:

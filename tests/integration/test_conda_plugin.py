@@ -102,6 +102,18 @@ def test_it_can_refuse_the_swap_and_nothing_happens(plugin: Plugged) -> None:
     assert plugin.on(prefix, *words, "--dry-run", **allowed).document["dry_run"] is True
 
 
+def test_a_solve_that_fails_because_of_the_guard_package_names_it(plugin: Plugged) -> None:
+    prefix = plugin.make("unsolved", "fastinstall-guard")
+    for words in (("--json",), ()):
+        refused = plugin.on(prefix, "install", "--yes", *words, "viewer")
+        assert refused.exit_code == 1
+        told, hint = _lines(refused)
+        assert told.startswith(f"fastinstall: the package fastinstall-guard in {prefix} allows no Pillow but one ")
+        assert f"conda fastinstall rollback --yes --prefix {prefix}" in hint
+    missing = plugin.on(prefix, "install", "--yes", "nobody-has-this")
+    assert (missing.exit_code, _lines(missing)) == (1, [])
+
+
 def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_passed_in_silence(plugin: Plugged) -> None:
     prefix = plugin.make("kept")
     kept = plugin.on(prefix, "install", "--yes", "--quiet", "puretool", "painter")
