@@ -55,10 +55,17 @@ def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
 
     Raises:
         UsageError: an engine for conda packages, and no conda environment.
-        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold.
+        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold; a wheel
+            where conda is marked as the only one that installs.
     """
     prefix = facts.environment.prefix
     if is_conda(facts):
+        marker = facts.interpreter.externally_managed
+        if marker is not None and wish.engine is Engine.PIP:
+            raise RefusedError(
+                f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
+                hint="make conda packages, which conda knows of: --engine auto",
+            )
         if wish.pin and wish.engine is Engine.PIP:
             raise RefusedError(
                 f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",

@@ -37,7 +37,7 @@ def _interpreter(facts: Facts) -> FastinstallError | None:
 
 def _ownership(facts: Facts) -> FastinstallError | None:
     marker = facts.interpreter.externally_managed
-    if marker is not None:
+    if marker is not None and facts.environment.kind is not EnvironmentKind.CONDA:  # there it means: by conda
         return RefusedError(
             f"{facts.environment.prefix} belongs to the operating system ({marker}, PEP 668)",
             hint=f"make an environment of your own: fastinstall setup --new-env ./fast-env "

@@ -37,7 +37,8 @@ _UNREACHABLE = (
     "DownloadError",
 )
 _FROZEN = ("EnvironmentIsFrozenError",)
-_NOT_WRITABLE = ("EnvironmentNotWritableError", "NotWritableError", "NoWritableEnvsDirError", "NoWritablePkgsDirError")
+_NOT_WRITABLE = ("EnvironmentNotWritableError", "NotWritableError", "NoWritableEnvsDirError")
+_NO_CACHE = ("NoWritablePkgsDirError",)
 _LOCKED = ("LockError",)
 _CORRUPT = ("CorruptedEnvironmentError", "InvalidRecordError")
 _FULL = ("NoSpaceLeftError",)
@@ -89,6 +90,11 @@ _KINDS = {
     _NOT_WRITABLE: Kind(
         what="{engine} may not write to {prefix}",
         hint="run it as the user that owns {prefix}, or make an environment of your own: --new-env DIR",
+        error=RefusedError,
+    ),
+    _NO_CACHE: Kind(
+        what="{engine} may not write to any of its package caches (pkgs_dirs); {prefix} is not the reason",
+        hint="name one that you may write to, and run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
         error=RefusedError,
     ),
     _LOCKED: Kind(

@@ -45,9 +45,9 @@ def reinstalled(context: CheckContext, text: str, *names: str) -> Remedy:
 
 def may_be_changed(facts: Facts) -> bool:
     """Whether a setup would not be refused for what this environment is: a venv, or a conda environment of a user's."""
-    protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return not protected and not (facts.conda is not None and facts.conda.is_base)
+        return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)
+    protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
     return facts.environment.kind is EnvironmentKind.VENV and not protected
 
 

@@ -78,9 +78,12 @@ def _changed_python(context: CheckContext) -> Iterator[Finding]:
 def _protected(context: CheckContext) -> Iterator[Finding]:
     facts = context.facts
     elsewhere = setup(context, "set up the fast stack")
-    if (marker := facts.interpreter.externally_managed) is not None:
-        manager = "conda" if facts.environment.kind is EnvironmentKind.CONDA else "the operating system"
-        message = f"{manager} manages this Python (PEP 668): fastinstall does not change it"
+    marker = facts.interpreter.externally_managed
+    if marker is not None and facts.environment.kind is EnvironmentKind.CONDA:
+        message = "conda manages this Python (PEP 668): what is installed here has to be conda's packages"
+        yield _SAY.hint(message, evidence=(str(marker),))
+    elif marker is not None:
+        message = "the operating system manages this Python (PEP 668): fastinstall does not change it"
         yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
     elif facts.environment.kind is EnvironmentKind.SYSTEM:
         message = "this is a global interpreter, no environment of its own: fastinstall does not change it"

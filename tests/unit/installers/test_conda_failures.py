@@ -15,7 +15,8 @@ PREFIX = Path("/env")
     [
         ("EnvironmentIsFrozenError", ExitCode.REFUSED, "/env is frozen", "--new-env"),
         ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write to /env", "--new-env"),
-        ("NoWritablePkgsDirError", ExitCode.REFUSED, "may not write", "the user that owns /env"),
+        ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write", "the user that owns /env"),
+        ("NoWritablePkgsDirError", ExitCode.REFUSED, "package caches (pkgs_dirs)", "CONDA_PKGS_DIRS="),
         ("LockError", ExitCode.REFUSED, "another command of conda", "run this again"),
         ("UnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this in /env", "--version"),
         ("LibMambaUnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this", "--engine pip"),

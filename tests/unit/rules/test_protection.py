@@ -1,9 +1,14 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from builders import changed, conda_facts, empty_facts, healthy_conda_facts, healthy_facts, old_conda_facts, stock_facts
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.conda import Engine
+from fastinstall.model.wish import Wish
+from fastinstall.rules.checks._remedies import may_be_changed
+from fastinstall.rules.conda_engine import refuse_unsuited_engine
 from fastinstall.rules.protection import refuse_if_protected
 
 PREFIX = "/srv/images/env"
@@ -14,6 +19,18 @@ def test_an_environment_of_ones_own_is_not_protected() -> None:
         refuse_if_protected(facts)
     for facts in (conda_facts(), old_conda_facts(), healthy_conda_facts()):
         refuse_if_protected(facts)
+
+
+def test_what_is_marked_as_condas_alone_takes_condas_packages_and_no_wheel() -> None:
+    marker = {"interpreter": {"externally_managed": f"{PREFIX}/lib/python3.11/EXTERNALLY-MANAGED"}}
+    facts = changed(conda_facts(), marker)
+    refuse_if_protected(facts)
+    assert may_be_changed(facts)
+    for engine in (Engine.AUTO, Engine.CONDA, Engine.RATTLER):
+        refuse_unsuited_engine(facts, replace(Wish(), engine=engine))
+    with pytest.raises(RefusedError, match="managed by conda alone") as caught:
+        refuse_unsuited_engine(facts, replace(Wish(), engine=Engine.PIP))
+    assert "--engine auto" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
