@@ -14,7 +14,7 @@ from fastinstall.errors import FailedError
 from fastinstall.installers.conda.engine import CondaEngine
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaStack
-from fastinstall.model.event import Started
+from fastinstall.model.event import Noted, Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
@@ -30,6 +30,12 @@ _NOTE = """\
 # Remove with: fastinstall rollback --prefix {prefix}
 channels:
 """
+
+
+_EXPORTS = (
+    "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which goes "
+    "with it; for other machines: fastinstall build --format conda -o DIR"
+)
 
 
 @immutable
@@ -68,14 +74,20 @@ def link_packages(
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
+    workshop.emit(Noted(message=_EXPORTS))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
     return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_metadata(site_packages))
 
 
 def registration_text(prefix: Path, conda: Conda) -> str:
-    """The configuration that names the channel; where no other names any, conda's own default has to stay."""
-    channels = [(prefix / CHANNEL).as_uri(), *(() if conda.has_channels else ("defaults",))]
-    return _NOTE.format(prefix=prefix) + "".join(f"  - {channel}\n" for channel in channels)
+    """The configuration that names the channel, and those that conda uses anyway: one day nothing else may name them.
+
+    They rank below whatever else names channels ("bottom", in the words of conda's configuration).
+    """
+    ours = (prefix / CHANNEL).as_uri()
+    others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
+    lines = (f"  - {ours}", *(f"  - {each}  #!bottom" for each in others if each != ours))
+    return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
 
 
 def stage_registration(root: Path, prefix: Path, conda: Conda) -> None:

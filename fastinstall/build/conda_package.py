@@ -23,7 +23,10 @@ from fastinstall.system.resources import hooks_directory
 _GUARD_ABOUT = {
     "license": "MIT",
     "summary": "Keeps solvers from replacing a Pillow that fastinstall built",
-    "description": "Constrains pillow to builds of fastinstall. Remove this package to have any other.",
+    "description": "Constrains pillow to builds of fastinstall. Remove this package to have any other. "
+    "It comes from a channel inside of one environment: what exports that environment (conda env export, conda list "
+    "--explicit) names files that nobody else has. "
+    "For others, make a channel: fastinstall build --format conda -o DIR.",
 }
 
 
@@ -64,7 +67,12 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
     members = {f"etc/conda/activate.d/{path.name}": Member(content=foreign.read_bytes(path)) for path in scripts}
     content = json.dumps(
-        [package.constrains, package.depends, {name: member.content.hex() for name, member in members.items()}]
+        [
+            _GUARD_ABOUT,
+            package.constrains,
+            package.depends,
+            {name: member.content.hex() for name, member in members.items()},
+        ]
     )
     digest = hashlib.sha256(content.encode()).hexdigest()[:7]
     number = _number_of(package, digest, channel)

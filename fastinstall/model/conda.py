@@ -153,6 +153,7 @@ class Conda:
         is_base: conda itself is installed here.
         channels: that the environment's own configuration names (`condarc.d` and the like), without credentials.
         has_channels: whether any configuration that conda would read names channels.
+        usual_channels: those that the configuration files of conda and of its user name; not those with credentials.
         stale: `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
         debris: left-overs of an interrupted conda transaction, relative to the prefix.
         tool: the conda executable; None where none was found, or it was not looked for.
@@ -167,6 +168,7 @@ class Conda:
     is_base: bool = False
     channels: tuple[str, ...] = ()
     has_channels: bool = False
+    usual_channels: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
     debris: tuple[str, ...] = ()
     tool: CondaTool | None = None

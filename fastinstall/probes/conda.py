@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Distribution, Interpreter
-from fastinstall.probes.conda_channels import channels_of_environment, configured_channels
+from fastinstall.probes.conda_channels import channels_of_environment, configured_channels, usual_channels
 from fastinstall.probes.conda_claims import observe_claims
 from fastinstall.probes.conda_history import observe_pins, observe_revisions
 from fastinstall.probes.conda_leftovers import observe_debris, observe_stale
@@ -57,6 +57,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
         is_base=root == prefix or any(package.name == "conda" for package in records.packages),
         channels=channels_of_environment(prefix, variables),
         has_channels=bool(configured_channels(variables, prefix, root)),
+        usual_channels=usual_channels(variables, prefix, root),
         stale=observe_stale(prefix, site),
         debris=observe_debris(prefix, site, replaced),
         tool=executable if tool else None,

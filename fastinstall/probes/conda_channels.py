@@ -55,6 +55,19 @@ def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple
     return _public(_merged(_lists(filter(None, files), _CHANNELS, {})))
 
 
+def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+    """The channels that conda uses for every environment, by its configuration files, the highest first.
+
+    A channel whose name holds credentials is left out: nothing of it goes elsewhere.
+    """
+    own = frozenset(environment_files(prefix))
+    files = [
+        observe_condarc(file, _CHANNELS, variables) for file in search_path(variables, prefix, root) if file not in own
+    ]
+    channels = _merged(_lists(filter(None, files), _CHANNELS, {}))
+    return tuple(channel for channel in channels if public_channel(channel) == channel)
+
+
 def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
     """What conda's configuration makes of names of channels, with the credentials that it holds; never stored.
 

@@ -1,8 +1,10 @@
 """Which of conda's packages have to be reinstalled, so that the files that matter to PIL are theirs again. Pure."""
 
+from pathlib import PurePath
+
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.rules.conda_names import IJG, TURBO
-from fastinstall.rules.conda_stack import GUARD
+from fastinstall.rules.conda_stack import CHANNEL, GUARD
 
 FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
@@ -49,12 +51,17 @@ def rightful(clash: CondaClash) -> str:
     return turbo or (clash.holder if clash.holder in proper else proper[0])
 
 
-def has_channel(conda: Conda, stack: CondaStack) -> bool:
+def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
     """Whether the environment's own configuration names the channel that has the stack, as a path or as a URL."""
     from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
 
     paths = (unquote(channel.removeprefix(_FILE)).rstrip("/") for channel in conda.channels)
-    return str(stack.channel) in paths
+    return str(channel_of(stack, prefix)) in paths
+
+
+def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
+    """Give the channel that has the stack; in a copy of the environment that was set up it is the copy's own."""
+    return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
 
 
 def provides_pil(claim: CondaClaim) -> bool:

@@ -133,7 +133,11 @@ def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
         return "the guard package is missing" if there is None else f"the guard package is another: {_told(there)}"
     if wish.pin and not is_pinned(conda, stack.package):
         return "the pin is missing"
-    return None if has_channel(conda, stack) else "its channel is not registered for the environment any more"
+    return (
+        None
+        if has_channel(conda, stack, facts.environment.prefix)
+        else "its channel is not registered for the environment any more"
+    )
 
 
 def _pip_pin(facts: Facts, wish: Wish) -> str | None:

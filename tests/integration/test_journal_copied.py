@@ -1,4 +1,4 @@
-"""An environment that was copied (as a container layer, backup, clone or archive) is brought back in the copy."""
+"""An environment that was copied, as backups, clones and archives are, is brought back in the copy."""
 
 import os
 import shutil

@@ -16,4 +16,4 @@ def is_registered(facts: Facts, receipt: Receipt) -> bool:
         return True
     from fastinstall.rules.conda_repair import has_channel  # noqa: PLC0415 (only in conda environments)
 
-    return has_channel(facts.conda, receipt.conda)
+    return has_channel(facts.conda, receipt.conda, facts.environment.prefix)

@@ -26,6 +26,7 @@ from pathlib import PurePath
 from fastinstall.model.conda import Conda
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.receipt import Receipt
 from fastinstall.rules.checks._conda import installed
 from fastinstall.rules.checks._conda_guard import is_registered
 from fastinstall.rules.checks._context import CheckContext
@@ -124,17 +125,25 @@ def _pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         )
 
 
+def _any_more(receipt: Receipt, channel: PurePath) -> str:
+    return " any more" if receipt.conda is not None and receipt.conda.channel == channel else ", which is a copy"
+
+
 def _unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     receipt, facts = context.receipt, context.facts
     if receipt is None or receipt.conda is None or is_registered(facts, receipt):
         return
+    from fastinstall.rules.conda_repair import channel_of  # noqa: PLC0415 (only in conda environments)
+
+    channel = channel_of(receipt.conda, facts.environment.prefix)
+    here = f"this environment{_any_more(receipt, channel)}"
     if installed(facts, receipt.conda.package.dist) is not None:
         yield _SAY.warning(
-            f"the channel that has {receipt.conda.package.dist} is not registered for this environment any more: "
+            f"the channel that has {receipt.conda.package.dist} is not registered for {here}: "
             "conda does not find the package when it solves, and may replace it",
             evidence=tuple(f"registered: {channel}" for channel in conda.channels),
-            expected=str(receipt.conda.channel),
+            expected=str(channel),
             observed="not among the channels of this environment",
             remedy=repair(context),
-            verify=find_text(str(receipt.conda.channel), facts.environment.prefix / "condarc.d"),
+            verify=find_text(str(channel), facts.environment.prefix / "condarc.d"),
         )

@@ -115,4 +115,4 @@ def test_a_file_belongs_to_libjpeg_turbo_or_to_whoever_has_it(
 )
 def test_a_channel_is_found_as_a_path_and_as_a_url(channel: str, *, found: bool) -> None:
     stack = CondaStack(package=PILLOW, guard=GUARD, channel=PurePosixPath("/srv/my images/share/fastinstall/channel"))
-    assert has_channel(Conda(packages=(), unreadable={}, channels=(channel,)), stack) is found
+    assert has_channel(Conda(packages=(), unreadable={}, channels=(channel,)), stack, stack.channel.parents[2]) is found

@@ -55,6 +55,7 @@ def test_everything_is_put_together(prefix: Path) -> None:
     assert (conda.clashes, conda.pins, conda.is_base) == ((clash,), ("pillow *=simd_*",), True)
     assert [revision.linked for revision in conda.revisions] == [("pillow-1.0-h0_0",)]
     assert (conda.channels, conda.has_channels) == (("file:///srv/channel",), True)
+    assert conda.usual_channels == (), "the environment's own are not those of every one"
     assert (conda.stale, conda.debris) == (("lib/python3.10/site-packages",), ("conda-meta/old-1-0.json.c~",))
     assert decode(Conda, encode(conda), file="facts.json") == conda
 

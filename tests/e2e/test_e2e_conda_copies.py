@@ -1,0 +1,95 @@
+"""A conda environment that was set up is cloned, renamed, packed, copied and moved, and rolled back where it is then.
+
+Needs a package index and a C compiler. conda is a real one (24.7.1).
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import pytest
+from conda_channel import CondaChannel
+from conda_environments import NewEnvironment, builds
+from conda_scene import Scene
+from real_conda import RealConda
+from sandbox import NewSandbox
+
+pytest_plugins = ("conda_fixtures",)
+
+ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+SPECS = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")
+Copy = Callable[[Scene, Path], None]
+
+
+def cloned(scene: Scene, copy: Path) -> None:
+    """By conda: packages are linked anew, other files are copied, with the prefix in texts replaced."""
+    done = scene.conda.run("create", "--yes", "--quiet", "--prefix", copy, "--clone", scene.prefix)
+    assert done.exit_code == 0, done.text
+
+
+def renamed(scene: Scene, copy: Path) -> None:
+    """By conda, which clones and removes the original; of a copy, since the scene goes on."""
+    between = scene.conda.root / "envs/between"
+    copied(scene, between)
+    done = scene.conda.run("rename", "--yes", "--quiet", "--prefix", between, copy)
+    assert done.exit_code == 0, done.text
+    assert not between.exists()
+
+
+def packed(scene: Scene, copy: Path) -> None:
+    """As conda-pack does: files alone, with the prefix in texts replaced where they are unpacked."""
+    old, new = os.fsencode(scene.prefix), os.fsencode(copy)
+    for directory, names, others in os.walk(scene.prefix):
+        place = copy / Path(directory).relative_to(scene.prefix)
+        links = [name for name in names if (Path(directory) / name).is_symlink()]
+        for name in (*links, *others):
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(Path(directory) / name, place / name, follow_symlinks=False)
+            if not (place / name).is_symlink() and b"\0" not in (content := (place / name).read_bytes()):
+                (place / name).write_bytes(content.replace(old, new))
+
+
+def copied(scene: Scene, copy: Path) -> None:
+    """As `cp -a` does."""
+    shutil.copytree(scene.prefix, copy, symlinks=True)
+
+
+def moved(scene: Scene, copy: Path) -> None:
+    """As `mv` does."""
+    between = copy.with_name("between")
+    copied(scene, between)
+    between.rename(copy)
+
+
+@pytest.fixture(scope="module", params=["conda", "rattler"] if ALL else ["rattler"])
+def set_up(
+    request: pytest.FixtureRequest,
+    conda_environment: NewEnvironment,
+    conda: RealConda,
+    channel: CondaChannel,
+    new_sandbox: NewSandbox,
+) -> Iterator[tuple[Scene, Collection[str]]]:
+    """An environment with the stack in it, by one engine or the other, and what was wrong before it had it."""
+    with new_sandbox() as sandbox:
+        own = conda.at(sandbox.root / "conda", channel.url)
+        prefix = conda_environment(sandbox.root / "env", *SPECS)
+        made = Scene(sandbox=sandbox, conda=own, prefix=prefix)
+        well = made.errors().keys()
+        made.done("setup", "--yes", "--engine", request.param, "--allow", "feature-loss")
+        yield made, well
+
+
+@pytest.mark.parametrize("copy", [cloned, renamed, packed, copied, moved] if ALL else [cloned])
+def test_it_is_rolled_back_in_the_copy(set_up: tuple[Scene, Collection[str]], copy: Copy) -> None:
+    scene, well = set_up
+    place = scene.sandbox.root / copy.__name__
+    copy(scene, place)
+    assert builds(place)["pillow"].startswith("13.0.0 simd_")
+    there = Scene(sandbox=scene.sandbox, conda=scene.conda, prefix=place)
+    told = there.done("rollback", "--yes")
+    assert builds(place)["pillow"].startswith("12.1.1 py"), told.text
+    assert "fastinstall-guard" not in builds(place)
+    assert not (place / "share/fastinstall").exists()
+    assert not (place / "condarc.d").exists()
+    assert there.errors().keys() == well
