@@ -32,7 +32,7 @@ def renamed(scene: Scene, copy: Path) -> None:
     """By conda, which clones and removes the original; of a copy, since the scene goes on."""
     between = scene.conda.root / "envs/between"
     copied(scene, between)
-    done = scene.conda.run("rename", "--yes", "--quiet", "--prefix", between, copy)
+    done = scene.conda.run("rename", "--prefix", between, copy, changes={"CONDA_ALWAYS_YES": "true"})
     assert done.exit_code == 0, done.text
     assert not between.exists()
 
@@ -93,3 +93,20 @@ def test_it_is_rolled_back_in_the_copy(set_up: tuple[Scene, Collection[str]], co
     assert not (place / "share/fastinstall").exists()
     assert not (place / "condarc.d").exists()
     assert there.errors().keys() == well
+
+
+@pytest.mark.skipif(
+    not ALL, reason="the check's verdict has a case; this repairs by a whole setup: FASTINSTALL_TEST_ALL_ROWS"
+)
+def test_the_channel_of_a_copy_is_registered_anew(set_up: tuple[Scene, Collection[str]]) -> None:
+    scene, _ = set_up
+    place = scene.sandbox.root / "another"
+    copied(scene, place)
+    there = Scene(sandbox=scene.sandbox, conda=scene.conda, prefix=place)
+    registration = place / "condarc.d/fastinstall.yml"
+    assert str(scene.prefix) in registration.read_text()
+    assert "this environment, which is a copy" in there.cli("doctor", "conda-records").stdout
+    there.done("doctor", "--fix", "--yes", "--allow", "feature-loss")
+    assert str(scene.prefix) + "/" not in registration.read_text()
+    assert (place / "share/fastinstall/channel").as_uri() in registration.read_text()
+    assert "which is a copy" not in there.cli("doctor", "conda-records").stdout
