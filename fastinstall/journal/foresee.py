@@ -22,6 +22,7 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.yielding import is_metadata
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import MoveKind
+from fastinstall.system.foreign import read_bytes
 
 
 @immutable
@@ -173,7 +174,7 @@ class _Scene:
         lies = self._at(adding.path)
         if lies is None or isinstance(lies, dict):
             return
-        rest = additions.withdrawn(lies if isinstance(lies, bytes) else lies.read_bytes(), adding)
+        rest = additions.withdrawn(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
         if rest is None:
             self.remove(adding.path)
         else:

@@ -11,6 +11,7 @@ from fastinstall.errors import RefusedError, UndeterminedError, UsageError
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.system import foreign
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES = ("bin/python", "bin/python3")
@@ -65,7 +66,7 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
 def is_made_by_uv(prefix: Path) -> bool:
     """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
     try:
-        lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
     except OSError:
         return False
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
