@@ -5,7 +5,7 @@ from pathlib import Path
 from fastinstall.actions.conda_stage import registration_text
 from fastinstall.model.conda import Conda
 from fastinstall.probes.conda_channels import usual_channels
-from fastinstall.probes.conda_condarc import read_list
+from fastinstall.probes.conda_condarc import read_condarc
 
 PREFIX = Path("/srv/images/env")
 OURS = "file:///srv/images/env/share/fastinstall/channel"
@@ -23,7 +23,8 @@ def test_what_conda_uses_anyway_is_named_below_ours(tmp_path: Path) -> None:
     assert usual == ("bioconda", "conda-forge"), "no credentials"
     file = tmp_path / "fastinstall.yml"
     file.write_text(registration_text(PREFIX, _conda(*usual, configured=True)))
-    words = read_list(file, ("channels",), {})
+    condarc = read_condarc(file, ("channels",), {})
+    words = condarc.list("channels") if condarc is not None else None
     assert words is not None
     assert [(word.text, word.flag) for word in words.words] == [
         (OURS, ""),
