@@ -131,6 +131,11 @@ def _payload(project: Project, receipt: Receipt, prefix: Path, wheel: Path) -> d
         )
     channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
+    if not found:
+        raise RefusedError(
+            f"{channel}: missing, and pixi would find the stack's package nowhere else",
+            hint=f"bring it back: fastinstall doctor --fix --prefix {quote(prefix)}",
+        )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     return {f"{pixi.CHANNEL}/{path.relative_to(channel).as_posix()}": path for path in found}
 

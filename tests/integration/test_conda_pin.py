@@ -1,6 +1,7 @@
 """`guard` on environments in conda's format: the guard package and the pin come, are told of, go, and are undone."""
 
 import json
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from sandbox import NewSandbox, Sandbox
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import Store
+from fastinstall.rules.conda_stack import CHANNEL
 from fastinstall.rules.pins import HOLDS_BACK, PIN, PINNED, pinned_text
 
 pytest_plugins = ("conda_fixtures",)
@@ -70,6 +72,10 @@ def test_an_environment_of_pixi_is_pinned_in_its_workspace(
     _with_subdir(prefix)
     manifest, there = workspace / "pixi.toml", ("--prefix", str(prefix))
     manifest.write_text(PIXI)
+    refused = sandbox.cli("guard", "install", "--pin", "--yes", *there)
+    assert (refused.exit_code, manifest.read_text()) == (5, PIXI), refused.text
+    assert f"{prefix / CHANNEL}: missing" in refused.stderr
+    shutil.copytree(sandbox.root / "channel", prefix / CHANNEL)
     done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
     assert done.exit_code == 0, done.text
     said = tomllib.loads(manifest.read_text())
