@@ -5,8 +5,9 @@ lies outside of the environment, and put into words.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from fastinstall.actions.alone import alone
 from fastinstall.api.cut_pins import pin_interruptions
@@ -63,9 +64,9 @@ def mended(session: Session, environment: Environment, *, force: bool = False) -
     with alone(prefix):
         sentences: list[str] = []
 
-        def tell(sentence: str) -> None:
+        def tell(sentence: str, *, changed: bool = True) -> None:
             sentences.append(sentence)
-            session.emit(Noted(message=sentence, changed=True))
+            session.emit(Noted(message=sentence, changed=changed))
 
         undone = _mend(session, Store(prefix), tell, force=force)
         for each in pin_interruptions(session, prefix):
@@ -196,12 +197,18 @@ def pin_left_behind(store: Store) -> Iterator[str]:
         yield f"{noted} is {found}, and {requirement} is in place again: {command}"
 
 
-def _mend(session: Session, store: Store, tell: Callable[[str], None], *, force: bool) -> bool:
+class _Tell(Protocol):
+    def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
+
+
+def _mend(session: Session, store: Store, tell: _Tell, *, force: bool) -> bool:
     """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
     particulars = () if recovered is None else (ended(_as_interruption(recovered)), *_particulars(recovered))
-    for sentence in (*particulars, *unpinning.sentences):
+    for sentence in particulars:  # directories of ours that nobody looks into are no change
+        tell(sentence, changed=recovered is not None and recovered.cut not in (Cut.BEGINNING, Cut.END))
+    for sentence in unpinning.sentences:
         tell(sentence)
     for each in cut:
         directory = Path(each.file).parent.parent

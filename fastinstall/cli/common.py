@@ -99,13 +99,13 @@ def progress_for(context: Context) -> Callable[["Event"], None]:
     show = context.closing.enter_context(progress_listener(context.console))
 
     def listen(event: "Event") -> None:
-        _log(context, event)
+        _log(context, event, shown=not context.console.json)
         show(event)
 
     return listen
 
 
-def _log(context: Context, event: "Event") -> None:
+def _log(context: Context, event: "Event", *, shown: bool = False) -> None:
     from fastinstall.model.event import Finished, Noted, Progressed, Started  # noqa: PLC0415 (once there is one)
 
     match event:
@@ -115,8 +115,8 @@ def _log(context: Context, event: "Event") -> None:
             context.log.write(f"{event.stage}: {event.message} ({event.seconds:.1f} s)")
         case Noted():
             context.log.write(event.message)
-            if event.changed and event.message not in context.changes:
-                context.changes.append(event.message)
+            if event.changed:
+                context.changes[event.message] = shown or context.changes.get(event.message, False)
         case Progressed():
             return
 

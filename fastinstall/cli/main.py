@@ -41,7 +41,7 @@ class Context:
         console: where to print.
         log: of this run.
         closing: left before any error is printed; a bar on the terminal ends with it.
-        changes: of the target, that hold however the run ends.
+        changes: of the target, that hold however the run ends, and whether the user was told.
     """
 
     variables: Mapping[str, str]
@@ -49,7 +49,7 @@ class Context:
     console: Console
     log: RunLog
     closing: ExitStack
-    changes: list[str] = field(default_factory=list)
+    changes: dict[str, bool] = field(default_factory=dict)
 
 
 @cautious()
@@ -125,8 +125,7 @@ def _behind(error: FastinstallError, context: Context) -> FastinstallError:
     """A refusal or a failure says that nothing was changed; behind changes that hold it says these, by exit 7."""
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
-    shown = not (context.console.quiet or context.console.json)
-    done = () if shown else tuple(f"done before that: {change}" for change in context.changes)
+    done = tuple(f"done before that: {change}" for change, is_told in context.changes.items() if not is_told)
     return DamagedError(error.message, hint=error.hint, details=(*done, *error.details))
 
 

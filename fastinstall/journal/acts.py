@@ -1,10 +1,10 @@
 """What a transaction did, act by act: what stands in the way of undoing one, and undoing it."""
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.errors import FailedError
 from fastinstall.journal import additions, directories, disengage, moves
 from fastinstall.journal.disengage import Engagement
 from fastinstall.journal.entries import Adding, Yielding
@@ -14,7 +14,6 @@ from fastinstall.journal.relocate import Mover
 from fastinstall.journal.store import Store
 from fastinstall.journal.stretch import Engaging
 from fastinstall.model.immutable import immutable
-from fastinstall.rules.messages import quote
 from fastinstall.system import files
 
 
@@ -62,33 +61,29 @@ def in_the_way(act: Placed, known: Known) -> Iterator[str]:
             yield from (item.move.live for item in act.items if moves.blocks(item, known))
 
 
-def refuse_impossible(acts: Sequence[Placed], left: Yielding | None = None) -> None:
+def probe_renames(acts: Sequence[Placed], left: Yielding | None = None) -> None:
     """Look at every rename that undoing will do, before the first: a copy of an environment may be arranged otherwise.
 
     Raises:
-        FailedError: one of them cannot be done; nothing has changed.
+        OSError: what the kernel would say to one of them; nothing has changed.
     """
     for act in acts:
         for item in act.items if isinstance(act, Batch) else ():
             if left is None or item.move.live not in left.paths:
                 for source, target in moves.undoing(item):
-                    _refuse_rename(source, target)
+                    _probe_rename(source, target)
 
 
-def _refuse_rename(source: Path, target: Path) -> None:
+def _probe_rename(source: Path, target: Path) -> None:
     place = next(parent for parent in target.parents if os.path.lexists(parent))
-    why = ""
     if not place.is_dir():
-        why = f"{place} is no directory"
-    elif place.stat().st_dev != source.parent.stat().st_dev and not source.is_dir():
-        why = f"{place} is on another filesystem"
-    elif not os.access(place, os.W_OK | os.X_OK) or not os.access(source.parent, os.W_OK | os.X_OK):
-        why = "a directory is not writable for this user"
-    if why:
-        raise FailedError(
-            f"{source}: cannot be moved to {target}: {why}; nothing has changed",
-            hint=f"ls -ld {quote(source.parent)} {quote(place)}",
-        )
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    if place.stat().st_dev != source.parent.stat().st_dev and not source.is_dir():
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source), None, str(target))
+    for directory in (place, source.parent):
+        if not os.access(directory, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(directory).f_flag & os.ST_RDONLY else errno.EACCES
+            raise OSError(number, os.strerror(number), str(directory))
 
 
 def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = None) -> None:

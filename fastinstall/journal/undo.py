@@ -13,11 +13,11 @@ from fastinstall.journal.acts import (
     lost_by,
     parents_of,
     placed,
-    refuse_impossible,
+    probe_renames,
     take_back,
 )
 from fastinstall.journal.bounds import refuse_ways_out
-from fastinstall.journal.entries import Begun, Undoing
+from fastinstall.journal.entries import Begun, Undoing, Yielding
 from fastinstall.journal.intruders import intruders
 from fastinstall.journal.journal import Journal
 from fastinstall.journal.layout import ROOT
@@ -113,7 +113,7 @@ def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     if strange and not terms.force:
         raise refusal(store, strange)
     if not foreign:  # what is foreign is put away first, and may be what is in the way
-        refuse_impossible(acts, left)
+        _refuse_impossible(acts, left, log, journal)
     if left is not None and log.yielding is None:
         journal.append(left)
     _announce(journal, log, terms.reason)
@@ -127,6 +127,21 @@ def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
         take_back(act, store, mover, left)
     footing.lift(store, begun)
     return Undone(kept=kept, lost=lost)
+
+
+def _refuse_impossible(acts: Sequence[Placed], left: Yielding | None, log: Log, journal: Journal) -> None:
+    """Behind a setup that did not finish, what is impossible leaves it half done; behind one that did, all as it is."""
+    try:
+        probe_renames(acts, left)
+    except OSError as error:
+        if log.state is not State.COMMITTED:
+            raise
+        raise _not_begun(error, journal) from error
+
+
+def _not_begun(error: OSError, journal: Journal) -> FailedError:
+    message = f"{trouble.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
+    return FailedError(message, hint=trouble.advice(error, journal.file))
 
 
 def _begun(log: Log, journal: Journal) -> Begun:
@@ -157,8 +172,7 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
             return
         if journal.read().state is State.UNDOING:
             raise  # it may be read as if undoing had begun, or not
-        message = f"{trouble.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
-        raise FailedError(message, hint=trouble.advice(error, journal.file)) from error
+        raise _not_begun(error, journal) from error
 
 
 def _put_away(store: Store, begun: Begun, path: str, mover: Mover) -> Path:
