@@ -11,7 +11,6 @@ this very user began it.
 
 import errno
 import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from fastinstall.journal.glance import is_at_work
 from fastinstall.model import codec
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.immutable import immutable
+from fastinstall.model.parsing import parse_json
 from fastinstall.model.pins import MANIFESTS
 from fastinstall.model.stored import open_stored
 from fastinstall.rules.messages import quote
@@ -31,13 +31,15 @@ from fastinstall.rules.projects.build import WHEELS
 from fastinstall.rules.projects.edits import withdraw
 from fastinstall.rules.projects.pixi import CHANNEL
 from fastinstall.rules.projects.record import HOME, RECORD, PinnedFile, PinRecord, PinStage, foreign_names
-from fastinstall.system import files
+from fastinstall.system import files, foreign
 from fastinstall.system.surroundings import make_private
 
 _ORIGINALS = f"{HOME}/originals"
 _STAGED = f"{HOME}/staged"
 _READY = f"{HOME}/ready"
 _README = f"{HOME}/README"
+_WHEEL = 1 << 30
+"""Bytes."""
 _OURS = (RECORD, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, _README)
 _TEXT = """\
 fastinstall keeps here what this project is pinned to: a build of Pillow (wheels/), the files as they were before
@@ -76,7 +78,7 @@ class Begun:
         """Whether this user has written the record that is there, or had none there yet, or none any more."""
         if not self.is_noted(project):
             return False
-        return record is None or self._note(project).read_text(encoding="ascii").strip() == _digest(record)
+        return record is None or foreign.text_if_there(self._note(project)).strip() == _digest(record)
 
     def forget(self, project: Path) -> None:
         """Drop the note: nothing is unfinished there."""
@@ -110,7 +112,7 @@ def put(
     begun.note(directory, b"")
     files.write_text(directory / _README, _TEXT)
     for name, source in payload.items():
-        files.write_bytes(directory / name, source.read_bytes())
+        files.write_bytes(directory / name, foreign.read_bytes(source, limit=_WHEEL))
     for name, content in contents.items():
         before = _content(directory / name)
         if before is not None:
@@ -234,13 +236,10 @@ def read_record(directory: Path) -> PinRecord | None:
 
 def _read(directory: Path) -> tuple[PinRecord | None, bytes | None]:
     _refuse_links(directory, ())
-    content = _content(directory / RECORD)
+    content = foreign.bytes_if_there(directory / RECORD, limit=foreign.DOCUMENT)
     if content is None:
         return None, None
-    try:
-        data = json.loads(content)
-    except ValueError as error:
-        raise DocumentError(directory / RECORD, "", f"not JSON: {error}") from error
+    data = parse_json(content, file=directory / RECORD)
     record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
     for key, problem in foreign_names(record):
         raise DocumentError(directory / RECORD, key, problem)
@@ -332,10 +331,13 @@ def _is_abandoned(directory: Path) -> bool:
 
 
 def _is_named(directory: Path) -> bool:
-    """Whether a manifest names what lies there, so that it has to stay even without a record."""
+    """Whether a manifest names what lies there, or cannot be read, so that it has to stay even without a record."""
     names = {name for each in MANIFESTS.values() for name in each}
     manifests = (directory / name for name in names if (directory / name).is_file())
-    return any(HOME.encode() in manifest.read_bytes() for manifest in manifests)
+    try:
+        return any(HOME.encode() in (_content(manifest) or b"") for manifest in manifests)
+    except DocumentError:
+        return True
 
 
 def _replace(directory: Path, name: str, content: bytes) -> None:
@@ -380,10 +382,7 @@ def _write(directory: Path, record: PinRecord, begun: Begun) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    return foreign.bytes_if_there(path)
 
 
 def _digest(content: bytes | None) -> str:

@@ -359,3 +359,27 @@ def test_a_project_is_pinned_for_the_environment_that_it_names_and_for_its_owner
     assert not is_pinned_for(project, elsewhere)
     monkeypatch.undo()
     assert is_pinned_for(project, elsewhere)
+
+
+@pytest.mark.parametrize("kind", ["deep", "nan", "without end"])
+def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -> None:
+    _put(project)
+    place = project / ".fastinstall/pin.json"
+    place.write_text({"deep": "[" * 100_000, "nan": '{"schema": NaN}'}.get(kind, ""))
+    if kind == "without end":
+        os.truncate(place, 1 << 40)
+    with pytest.raises(DocumentError, match=r"pin\.json: (not JSON|cannot be read): "):
+        read_record(project)
+
+
+def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
+    _put(project)
+    os.truncate(project / "uv.lock", 1 << 40)
+    with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
+        unpinned(project, ["uv.lock"])
+
+
+def test_what_a_manifest_without_end_may_name_is_no_leftover(project: Path) -> None:
+    (project / ".fastinstall").mkdir()
+    os.truncate(project / "pyproject.toml", 1 << 40)
+    assert interruption_of(project, _begun(project)) is None

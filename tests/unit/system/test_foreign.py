@@ -97,7 +97,6 @@ OWN = {
     "installers/web.py": "what it writes itself",
     "journal/footing.py": "the kernel's",
     "journal/glance.py": "the kernel's",
-    "journal/project_pin.py": "its own files",
     "merge": "trees that were unpacked here",
     "model/parsing.py": "the parser",
     "probes/_fault.py": "in the target",
