@@ -39,7 +39,7 @@ def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Art
             f"{directory}: no such directory", hint="fill one on a machine with a network: fastinstall build -o DIR"
         )
     sums = read_sums(directory / _SUMS)
-    files = sorted(path for path in directory.iterdir() if wanted(path.name) and path.is_file())
+    files = sorted(path for path in directory.iterdir() if wanted(path.name))
     return tuple(describe_file(path.absolute(), sums.get(path.name)) for path in files)
 
 

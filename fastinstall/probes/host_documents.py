@@ -55,7 +55,8 @@ def document_files(place: Path, flag: str) -> tuple[Path, ...]:
             place.stat()
             return (place,)
         with os.scandir(place) as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and not entry.is_dir())
+            shown = (entry for entry in entries if not entry.name.startswith("."))
+            names = sorted(entry.name for entry in shown if not _is_directory(entry))
     except OSError as error:
         raise UsageError(f"{flag} {place}: {error.strerror or error}", hint=f"ls -ld {quote(place)}") from None
     return tuple(place / name for name in names)
@@ -149,6 +150,14 @@ def _ends(descriptor: int, beginning: int) -> tuple[bytes, bytes]:
         return os.pread(descriptor, size, 0), b""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # what lies between is not fetched from the disk
     return os.pread(descriptor, beginning, 0), os.pread(descriptor, _END, size - _END)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """A link that leads nowhere or round in a ring is a file that cannot be read, and is told by its name then."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _name_of(file: Path) -> str:

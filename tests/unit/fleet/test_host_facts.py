@@ -184,3 +184,11 @@ def test_a_file_larger_than_any_document_is_not_read_whole(tmp_path: Path) -> No
     assert len(found.content) == 1 << 14
     with pytest.raises(DocumentError, match="larger than 16 MiB"):
         read_host_facts(found)
+
+
+def test_a_link_that_leads_round_in_a_ring_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "one.json").symlink_to("one.json")
+    (tmp_path / "below").mkdir()
+    (found,) = read_documents(document_files(tmp_path, "--hosts"))
+    assert found.file.endswith("one.json")
+    assert found.problem.startswith("cannot be read: ")

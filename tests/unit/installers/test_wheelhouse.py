@@ -141,3 +141,9 @@ def test_a_file_whose_name_says_another_version_than_what_is_in_it_is_refused(
     with pytest.raises(FailedError, match=f"and what is in it {said}") as failed:
         read_wheelhouse(tmp_path, everything)
     assert failed.value.message.startswith(f"{path}: its name says 12.1.1")
+
+
+def test_a_wheel_that_is_no_file_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "pillow-13.0.0-py3-none-any.whl").symlink_to("nowhere")
+    with pytest.raises(FailedError, match=r"pillow-13\.0\.0-py3-none-any\.whl: cannot be read: "):
+        read_wheelhouse(tmp_path, lambda _name: True)
