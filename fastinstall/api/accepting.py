@@ -12,7 +12,7 @@ from fastinstall.api.guard_files import moves_out
 from fastinstall.api.guard_package import installed_package, note_removal, package_moves
 from fastinstall.api.late import late_interruptions_told
 from fastinstall.api.mending import mended
-from fastinstall.api.observing import facts_of, recipe_named
+from fastinstall.api.observing import facts_of, recipe_named, recorded_recipe
 from fastinstall.api.pinning import pin_removal
 from fastinstall.api.project_guarding import pinned_project, unpin_its_project
 from fastinstall.api.session import Session
@@ -75,7 +75,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
 
 
 def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
+    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
 
 
 def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from fastinstall import __version__
-from fastinstall.api.observing import facts_of, receipt_if_readable, recipe_named
+from fastinstall.api.observing import facts_of, receipt_if_readable, recorded_recipe
 from fastinstall.api.session import Session
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
@@ -79,7 +79,7 @@ def examine(session: Session, environment: Environment, examination: Examination
     names = check_names(examination.checks)
     receipt = receipt_if_readable(environment)
     followed = receipt.recipe if receipt is not None else Wish().recipe
-    recipe = examination.known.recipes.get(followed) or recipe_named(session, followed)
+    recipe = examination.known.recipes.get(followed) or recorded_recipe(session, environment, receipt)
     request = ObservationRequest(
         recipe=recipe,
         runtime=examination.executes,

@@ -17,7 +17,7 @@ from fastinstall.api.guard_package import (
 )
 from fastinstall.api.late import late_interruptions_told
 from fastinstall.api.mending import mended
-from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.observing import facts_of, receipt_of, recorded_recipe
 from fastinstall.api.pinning import pin_of, pin_removal, pin_to_add
 from fastinstall.api.project_guarding import (
     pin_its_project,
@@ -37,7 +37,6 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts
 from fastinstall.model.guards import Guards
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
 from fastinstall.probes.project import project_of
 from fastinstall.rules.messages import fix_command, quote
@@ -59,7 +58,7 @@ def guards_of(
         project: whose pin is told too, beside that of the project which the environment lies in.
     """
     receipt = receipt_of(environment)
-    recipe = recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+    recipe = recorded_recipe(session, environment, receipt)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     guards = _guards(facts, receipt)
     guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
@@ -86,7 +85,8 @@ def install_guard(
         core = facts.stack.core
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
-                "the PIL in place is not what fastinstall has put there", hint=fix_command(environment.prefix)
+                f"{facts.stack.directory or 'PIL'}: not what fastinstall has put there",
+                hint=fix_command(environment.prefix),
             )
         owner = project_of(store.prefix, project) if pin else None
         by_pixi = is_of_pixi(environment.prefix) and owner is not None
@@ -172,7 +172,7 @@ def _ready(session: Session, environment: Environment, store: Store) -> tuple[St
             f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
+    facts = facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
     refuse_if_protected(facts)
     return store, facts, receipt
 

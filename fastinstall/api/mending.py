@@ -219,7 +219,7 @@ def _mend(session: Session, store: Store, tell: _Tell, *, force: bool) -> bool:
     making = creation.creation_interruption(store.prefix)
     if making is not None:
         creation.finish(store.prefix)
-        tell(ended(making))
+        tell(ended(making), changed=False)
     for sentence in pin_left_behind(store) if recovered is not None else ():
         tell(sentence)
     return recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)

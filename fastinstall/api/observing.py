@@ -5,9 +5,10 @@ from pathlib import Path
 
 from fastinstall.api.cut_pins import pin_interruptions
 from fastinstall.api.session import Session
-from fastinstall.errors import DocumentError
+from fastinstall.errors import DocumentError, UsageError
 from fastinstall.guard.status import observe_guard
 from fastinstall.journal.glance import past_of, unfinished_transaction
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.receipts import read_receipt
 from fastinstall.model.core import Core
 from fastinstall.model.environment import Environment
@@ -15,6 +16,7 @@ from fastinstall.model.facts import Facts, GuardState, Interpreter
 from fastinstall.model.history import Past
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import Binaries, ObservationRequest, observe
 from fastinstall.probes.recipes import load_recipe
 
@@ -30,6 +32,20 @@ def recipe_named(session: Session, name: str) -> Recipe:
         DocumentError: it is malformed.
     """
     return load_recipe(name, session.recipe_directories)
+
+
+def recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
+    """The recipe that the receipt of an environment names; the usual one where there is no receipt.
+
+    Raises:
+        DocumentError: there is none of that name, and the receipt says so; or the recipe is malformed.
+    """
+    try:
+        return recipe_named(session, Wish().recipe if receipt is None else receipt.recipe)
+    except DocumentError:
+        raise
+    except UsageError as error:
+        raise DocumentError(Path(environment.prefix) / RECEIPT, "recipe", error.message, hint=error.hint) from None
 
 
 def receipt_of(environment: Environment) -> Receipt | None:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from fastinstall.api.creating import creation, predicted, relocated
-from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.observing import facts_of, receipt_of, recipe_named, recorded_recipe
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, base_python, find, is_active_elsewhere
 from fastinstall.errors import FastinstallError, RefusedError, UndeterminedError
@@ -95,7 +95,7 @@ def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
 
 def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = recipe_named(session, receipt.recipe)
+    recipe = recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
     situation = Situation(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastinstall.api.following import plan_following
 from fastinstall.api.foretelling import foretelling
-from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.observing import facts_of, receipt_of, recipe_named, recorded_recipe
 from fastinstall.api.planning import index_for, plan, plan_restoring, settings_of
 from fastinstall.api.proven import Agree
 from fastinstall.api.session import Session
@@ -142,7 +142,7 @@ def _is_link(facts: Facts) -> bool:
 
 
 def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, receipt.recipe)))
+    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
 
 
 def _releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:

@@ -11,6 +11,7 @@ from fastinstall.model.codec import decode
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.parsing import json_data
 from fastinstall.rules.messages import quote
+from fastinstall.system import foreign
 from fastinstall.system.process import CommandError, Completed, run
 
 _TIMEOUT = 20.0
@@ -53,6 +54,18 @@ def _check_file(python: Path) -> None:
     absent = absence(python)
     if absent:
         raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_hint(python))
+    _check_settings(python)
+
+
+def _check_settings(python: Path) -> None:
+    """A Python whose pyvenv.cfg cannot be read speaks of the installation behind it, or waits for ever (PEP 405)."""
+    settings = python.parent.parent / "pyvenv.cfg"
+    if os.path.lexists(settings):
+        try:
+            foreign.read_bytes(settings, limit=foreign.DOCUMENT)
+        except OSError as error:
+            message = f"{settings}: cannot be read: {error.strerror or error}"
+            raise UndeterminedError(message, hint=_hint(python)) from None
 
 
 def _hint(python: Path) -> str:

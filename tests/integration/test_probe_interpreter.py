@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from guarded import python_at_hand
+from hostile import put_no_file
 from targets import make_environment, site_packages
 
 from fastinstall.errors import ExitCode, UndeterminedError
@@ -136,3 +138,13 @@ def test_the_variables_of_the_shell_do_not_lead_astray(tmp_path: Path, monkeypat
     for name in ("PYTHONHOME", "PYTHONPATH"):
         monkeypatch.setitem(os.environ, name, str(tmp_path))
     assert observe_interpreter(python).prefix == tmp_path / "env"
+
+
+@pytest.mark.parametrize("kind", ["directory", "zeros", "fifo"])
+def test_a_pyvenv_cfg_that_is_no_file_is_named_before_the_interpreter_is_asked(tmp_path: Path, kind: str) -> None:
+    python = tmp_path / "env/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    put_no_file(tmp_path / "env/pyvenv.cfg", kind)
+    with pytest.raises(UndeterminedError, match=r"env/pyvenv\.cfg: cannot be read"):
+        observe_interpreter(python)
