@@ -316,12 +316,13 @@ def _sound(verb: str, pristine: Path, base: Path) -> int | None:
 
 
 def _names(kind: Kind, output: str) -> bool:
-    """Whether an output names the file, or the directory of several that make one document."""
+    """Whether an output names the file, or the directory of several that make one document or are moved as one."""
     path = Path(kind.path)
     of_host = path.parent.name in ("hosts", "reports") and f"{path.stem}:" in output
     of_wheel = kind.path == "made.json" and ".whl" in output
     of_several = path.parent.name.endswith((".dist-info", "-000001")) and path.parent.name in output
-    return path.name in output or of_several or of_host or of_wheel
+    of_tree = path.parent.name == "PIL" and f"{path.parent.parent.name}/PIL: not what fastinstall" in output
+    return path.name in output or of_several or of_tree or of_host or of_wheel
 
 
 def main(number: int, seed: int) -> int:

@@ -16,7 +16,14 @@ from fastinstall.cli.log import RunLog, open_log
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.settings import Sources
 from fastinstall.cli.streams import UnwrittenError, name_files_in_utf8, open_closed_streams
-from fastinstall.errors import DamagedError, ExitCode, FastinstallError, LateInterruption
+from fastinstall.errors import (
+    DamagedError,
+    DocumentError,
+    ExitCode,
+    FastinstallError,
+    LateInterruption,
+    UsageError,
+)
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.secrets import known_secrets
 from fastinstall.system import signals
@@ -109,7 +116,7 @@ def _told(outcome: int | BaseException, arguments: Namespace, context: Context) 
             return int(outcome)
         case FastinstallError():
             log.write(f"error: {outcome.message}")
-            return int(_explain(_behind(outcome, context), console))
+            return int(_explain(_in_full(outcome, context), console))
         case LateInterruption():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
@@ -119,6 +126,15 @@ def _told(outcome: int | BaseException, arguments: Namespace, context: Context) 
             return int(_unwritten(outcome, arguments, console))
         case _:
             return int(_bug(outcome, console, log))
+
+
+def _in_full(error: FastinstallError, context: Context) -> FastinstallError:
+    """An error with what the code that raised it does not know: a settings file, and what was changed before."""
+    settings = context.sources.settings
+    if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
+        told = f"what no flag and no variable says comes from {settings.file}"
+        return UsageError(error.message, hint=error.hint, details=(*error.details, told))
+    return _behind(error, context)
 
 
 def _behind(error: FastinstallError, context: Context) -> FastinstallError:

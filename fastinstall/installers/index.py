@@ -54,7 +54,7 @@ class PackageIndex:
         """
         found = self.releases_for((recipe,), interpreter)[recipe.name]
         if not found.sources and not found.prebuilt:
-            raise self._nothing(recipe)
+            raise self._nothing(recipe, self._passed_over(recipe, interpreter))
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
@@ -187,13 +187,24 @@ class PackageIndex:
         places += ["the download cache"] if self.offline and self.cache else []
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
-    def _nothing(self, recipe: Recipe) -> FailedError:
+    def _passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
+        """Wheels of the wheelhouse that another recipe has built."""
+        from fastinstall.installers import selection  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.installers.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
+
+        tags = selection.supported_tags(interpreter)
+        for artefact in self._local(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
+            built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
+            if built_by not in ("", recipe.name):
+                yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"
+
+    def _nothing(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
         asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in self._urls() if url)
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
-            details=asked,
+            details=(*asked, *passed_over),
         )
 
 

@@ -189,6 +189,13 @@ DOCUMENTS = (
         says=("{configuration}/fastinstall/fastinstall.toml: levle: unknown key", "level"),
         variables={"XDG_CONFIG_HOME": "{configuration}"},
     ),
+    Case(
+        name="settings with an unknown recipe",
+        arguments=SETUP,
+        exit_code=2,
+        says=("no recipe is named 'nonesuch'", "comes from {settings}/fastinstall/fastinstall.toml"),
+        variables={"XDG_CONFIG_HOME": "{settings}"},
+    ),
 )
 
 UNDETERMINED = (
@@ -400,7 +407,7 @@ class Scene:
 def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
     with new_sandbox() as sandbox:
         names = ("env", "conda", "empty", "gone", "dangling", "managed", "unmanaged")
-        more = ("recipes", "documents", "configuration", "tools")
+        more = ("recipes", "documents", "configuration", "settings", "tools")
         places = {name: sandbox.root / name for name in (*names, *more)}
         for name in ("env", "conda"):
             sandbox.venv(running(), name=name, pip=False)
@@ -412,6 +419,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
         _write_recipes(places["recipes"])
         _write_documents(places["documents"])
         _write(places["configuration"] / "fastinstall" / "fastinstall.toml", 'levle = "auto"\n')
+        _write(places["settings"] / "fastinstall" / "fastinstall.toml", 'recipe = "nonesuch"\n')
         _link_tools(places["tools"])
         yield Scene(sandbox=sandbox, places=places)
 

@@ -553,6 +553,9 @@ def test_a_wheel_of_ours_is_taken_by_the_recipe_that_built_it_and_by_no_other(tm
 
     assert found["pillow-simd"].prebuilt == ()
     assert [each.filename for each in found["pillow-merged"].prebuilt] == [wheel.name]
+    with pytest.raises(FailedError) as caught:
+        index.releases(recipe(), INTERPRETER)
+    assert caught.value.details == (f"passed over: {wheel.name}, which the recipe 'pillow-merged' has built",)
 
 
 def test_the_real_index_of_pips_settings_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:
