@@ -321,8 +321,10 @@ def _names(kind: Kind, output: str) -> bool:
     of_host = path.parent.name in ("hosts", "reports") and f"{path.stem}:" in output
     of_wheel = kind.path == "made.json" and ".whl" in output
     of_several = path.parent.name.endswith((".dist-info", "-000001")) and path.parent.name in output
-    of_tree = path.parent.name == "PIL" and f"{path.parent.parent.name}/PIL: not what fastinstall" in output
-    return path.name in output or of_several or of_tree or of_host or of_wheel
+    moved = path.parent.name in ("PIL", "pillow.libs")
+    of_tree = moved and f"{path.parent.parent.name}/{path.parent.name}: not what fastinstall" in output
+    of_none = path.parent.name == "hosts" and "/hosts: no facts files there" in output
+    return path.name in output or of_several or of_tree or of_host or of_none or of_wheel
 
 
 def main(number: int, seed: int) -> int:

@@ -221,7 +221,7 @@ def _mend(session: Session, store: Store, tell: _Tell, *, force: bool) -> bool:
         creation.finish(store.prefix)
         tell(ended(making), changed=False)
     for sentence in pin_left_behind(store) if recovered is not None else ():
-        tell(sentence)
+        tell(sentence, changed=False)
     return recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
 
 

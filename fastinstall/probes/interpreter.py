@@ -99,6 +99,9 @@ def _parse(stdout: str) -> Mapping[str, Any] | None:
 
 def _no_answer(python: Path, completed: Completed) -> UndeterminedError:
     details = tuple(line for line in completed.stderr.strip().splitlines()[-4:] if line.strip())
+    settings = python.parent.parent / "pyvenv.cfg"
+    if os.path.lexists(settings):
+        details = (f"which Python it stands for is read from {settings}", *details)
     if completed.signal_name:
         return UndeterminedError(
             f"{python}: killed by {completed.signal_name} when asked", hint=_hint(python), details=details

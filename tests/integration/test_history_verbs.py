@@ -155,6 +155,17 @@ def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_pa
     assert Store(place.prefix).transactions() == ()
 
 
+def test_a_saved_plan_for_no_environment_is_named(place: Place, tmp_path: Path) -> None:
+    environment = changed(healthy_facts().environment, {"prefix": str(tmp_path / "gone"), "python": str(place.python)})
+    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Wish(), steps=(), summary="of other facts")
+    (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
+    refused = place.call("apply", "--yes", tmp_path / "plan.json")
+    assert (refused.exit_code, f"{tmp_path}/plan.json: environment.prefix: " in refused.stderr) == (
+        ExitCode.UNDETERMINED,
+        True,
+    ), refused.text
+
+
 def test_the_list_says_what_each_was_and_what_it_holds(place: Place) -> None:
     _set_up(place, STAMPS[0])
     _set_up(place, STAMPS[1], "guard install --pin", of=STAMPS[0])

@@ -66,6 +66,7 @@ class Scene:
             prefix=self.store.prefix, kind=EnvironmentKind.VENV, python=self.store.prefix / "bin/python"
         )
         self.heard: list[str] = []
+        self.changes: list[str] = []
 
     @property
     def session(self) -> Session:
@@ -78,6 +79,7 @@ class Scene:
     def _hear(self, event: Event) -> None:
         if isinstance(event, Noted):
             self.heard.append(event.message)
+            self.changes += [event.message] if event.changed else []
 
 
 def _pin(scene: Scene, *, version: str = "") -> None:
@@ -227,6 +229,7 @@ def test_a_pin_that_is_another_after_the_recovery_is_told(tmp_path: Path) -> Non
     assert mend(scene.session, scene.environment)
     assert "is pinned to pillow==99, and pillow==" in scene.heard[-1]
     assert "fastinstall guard install --pin --yes" in scene.heard[-1]
+    assert scene.heard[-1] not in scene.changes  # the project is as it was
 
 
 def test_a_pin_that_cannot_be_taken_back_does_not_keep_the_environment_from_it(tmp_path: Path) -> None:

@@ -96,6 +96,14 @@ def test_a_program_that_is_no_python_cannot_be_determined(program: str) -> None:
     assert "--python" in str(caught.value.hint)
 
 
+def test_settings_that_lead_to_no_python_are_named(tmp_path: Path) -> None:
+    python = make_environment(tmp_path / "env", _python("3.11"))
+    (tmp_path / "env/pyvenv.cfg").write_text(f"home = {'x' * 70_000}\n")
+    with pytest.raises(UndeterminedError) as caught:
+        observe_interpreter(python)
+    assert any(str(tmp_path / "env/pyvenv.cfg") in detail for detail in caught.value.details)
+
+
 def _script(path: Path, text: str, mode: int = 0o755) -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(mode)

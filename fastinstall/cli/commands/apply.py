@@ -14,7 +14,7 @@ from fastinstall.cli.common import mend_or_tell, progress_for, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
-from fastinstall.errors import DocumentError
+from fastinstall.errors import DocumentError, UndeterminedError
 from fastinstall.model.codec import open_document
 from fastinstall.model.plan import Plan
 from fastinstall.rules.messages import quote
@@ -49,10 +49,14 @@ def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
     Raises:
         DocumentError: names the file and the key.
         RefusedError: the environment is not what the plan says.
+        UndeterminedError: there is none.
     """
     for key, problem in plan_problems(saved, recipe_named(session, saved.wish.recipe)):
         raise DocumentError(path, key, problem, hint=PLAN_AGAIN)
-    refuse_another_environment(session, saved)
+    try:
+        refuse_another_environment(session, saved)
+    except UndeterminedError as error:
+        raise UndeterminedError(f"{path}: environment.prefix: {error.message}", hint=PLAN_AGAIN) from None
 
 
 def read_plan(path: Path) -> Plan:
