@@ -158,10 +158,11 @@ def _decode_union(members: tuple[Any, ...], data: object, place: _Place) -> obje
     if len(rest) == 1:
         return _decode(rest[0], data, place)
     by_kind = {kind_of(member): member for member in rest}
-    if not isinstance(data, dict) or data.get("kind") not in by_kind:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(kind, str) or kind not in by_kind:
         raise place.below("kind").wrong(f"expected one of {', '.join(sorted(by_kind))}")
     fields = {key: item for key, item in data.items() if key != "kind"}
-    return _decode_dataclass(by_kind[data["kind"]], fields, place)
+    return _decode_dataclass(by_kind[kind], fields, place)
 
 
 def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:  # noqa: ANN401

@@ -92,6 +92,10 @@ def test_a_failed_doctor_is_told_as_what_it_could_not_see() -> None:
         ({"schema": "fastinstall.doctor/1", "status": "ok"}, "environment: missing"),
         ({**document("doctor", _report("/a", Status.OK)), "findings": [{"status": "bad"}]}, "findings[0].status"),
         ({**document("doctor", _report("/a", Status.OK)), "findings": [7]}, "findings[0]: expected a table"),
+        (
+            {**document("doctor", _report("/a", Status.OK)), "findings": [{"check": "c", "status": [1, "a", []]}]},
+            "findings[0].status: [1, 'a', []] is not one of ok, hint",
+        ),
         ({**document("doctor-all", Survey(status=Status.OK, reports=())), "reports": [7]}, "reports[0]"),
         ({"schema": "fastinstall.error/1"}, "message: expected a sentence"),
     ],

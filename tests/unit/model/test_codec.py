@@ -149,6 +149,8 @@ def _broken(value: Any, path: str, replacement: Any) -> Any:
         (_plan(), "steps", "none", "steps", "expected a list, found a string"),
         (_plan(), "steps.3.kind", "bild", "steps[3].kind", "expected one of build, change-conda-packages"),
         (_plan(), "steps.3.kind", ..., "steps[3].kind", "expected one of"),
+        (_plan(), "steps.3.kind", [1, "a", []], "steps[3].kind", "expected one of build, change-conda-packages"),
+        (_plan(), "environment.kind", {"a": []}, "environment.kind", "{'a': []} is not one of venv, conda, system"),
         (_plan(), "steps.3.jobs", "two", "steps[3].jobs", "expected an integer, found a string"),
         (_plan(), "steps.3.jobs", True, "steps[3].jobs", "expected an integer, found true or false"),
         (_plan(), "steps.3.source.sha256", ..., "steps[3].source.sha256", "missing"),
