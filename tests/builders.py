@@ -13,6 +13,7 @@ from fastinstall.model.advisory import Advisory, Severity
 from fastinstall.model.codec import decode, encode
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.core import Core, CoreLevel, Library
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
     Dependant,
@@ -27,7 +28,7 @@ from fastinstall.model.facts import (
 )
 from fastinstall.model.isa import Confidence, IsaScan
 from fastinstall.model.linkage import Binding, Codec, Linkage, LoadedFile
-from fastinstall.model.machine import Compiler, Cpu, NativeLibrary, Toolchain
+from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, Source
 from fastinstall.model.wish import LinkMode, Wish

@@ -16,11 +16,11 @@ from fastinstall.build.request import BuildResult
 from fastinstall.errors import DocumentError, UnprovenError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.codec import digest, document, dump, open_document
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.event import Finished, Noted, Started
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels
-from fastinstall.model.machine import Cpu
 from fastinstall.model.parsing import json_data
 from fastinstall.model.proof import Proof, ProofStatus, ProofSubject, failed_operations
 from fastinstall.model.steps import Build

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from fastinstall.installers.conda.engine import CondaEngine
 from fastinstall.installers.index import PackageIndex
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.event import Emit
 from fastinstall.model.immutable import immutable
-from fastinstall.model.machine import Cpu
 from fastinstall.model.recipe import Recipe
 
 

@@ -6,12 +6,12 @@ from dataclasses import field, replace
 from fastinstall import __version__
 from fastinstall.api.observing import facts_of, receipt_if_readable, recorded_recipe
 from fastinstall.api.session import Session
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import Report
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import Host
-from fastinstall.model.machine import Cpu
 from fastinstall.model.process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe

@@ -8,13 +8,14 @@ from pathlib import PurePath
 
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import Environment
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.history import Past
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
-from fastinstall.model.machine import Cpu, Toolchain
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.pins import PinState
 from fastinstall.model.process import Fault, LiveProcess
 

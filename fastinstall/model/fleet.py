@@ -3,9 +3,9 @@
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.immutable import immutable
-from fastinstall.model.machine import Cpu
 from fastinstall.model.wish import Wish
 
 

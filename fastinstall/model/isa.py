@@ -3,8 +3,8 @@
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.immutable import immutable
-from fastinstall.model.machine import Cpu
 
 
 class Confidence(StrEnum):

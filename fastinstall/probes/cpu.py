@@ -9,8 +9,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.immutable import immutable
-from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import LEVELS, level_of, masked_features
 from fastinstall.system import foreign
 from fastinstall.system.process import CommandError, run

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Distribution, Facts, GuardState, Interpreter, LoadingFacts, Runtime, Stack
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
 from fastinstall.model.linkage import Linkage
-from fastinstall.model.machine import Cpu, Toolchain
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.process import LiveProcess
 from fastinstall.model.recipe import Recipe
 from fastinstall.probes.concurrently import Running

@@ -18,10 +18,10 @@ from typing import Any
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.fleet import Cause, FleetHost, LeftOut, Machine
-from fastinstall.model.machine import Cpu
 from fastinstall.model.migrations import migrated
 from fastinstall.model.parsing import json_data
 from fastinstall.model.stored import refuse_other_schema

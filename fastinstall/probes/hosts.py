@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.codec import decode
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.isa import Host
-from fastinstall.model.machine import Cpu
 from fastinstall.model.parsing import json_data
 from fastinstall.probes.cpu import parse_cpuinfo
 from fastinstall.rules.levels import LEVELS, level_of

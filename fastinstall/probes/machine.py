@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.images import Machine
-from fastinstall.model.machine import Cpu
 from fastinstall.probes.cpu import control_groups
 from fastinstall.system import foreign
 

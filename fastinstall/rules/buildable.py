@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.rules.choose import in_order, serves

@@ -6,9 +6,9 @@ Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectori
 from collections.abc import Collection, Iterable
 
 from fastinstall.errors import RefusedError
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
-from fastinstall.model.machine import Cpu
 from fastinstall.model.plan import Hazard
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.wish import LinkMode, Risk, Wish

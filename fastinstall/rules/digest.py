@@ -5,8 +5,8 @@ from dataclasses import replace
 from fastinstall.model.codec import digest
 from fastinstall.model.conda import Conda
 from fastinstall.model.core import Core
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.facts import Facts, Owner, Stack
-from fastinstall.model.machine import Cpu
 
 
 def facts_digest(facts: Facts) -> str:

@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from fastinstall.model.core import Core, CoreLevel
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import Confidence, IsaScan
-from fastinstall.model.machine import Cpu
 from fastinstall.rules.levels import level_of, offered_by, rank, required_by
 
 MACHINE = "x86_64"

@@ -7,7 +7,7 @@ has no name in /proc/cpuinfo, and "xsave" stands for it there.
 import re
 from collections.abc import Collection
 
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64-v1": ("lm", "cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"),

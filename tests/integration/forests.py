@@ -26,8 +26,8 @@ from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
 from fastinstall.binary.loader import MappedFile, ProcessSettings, SimulatedProcess, start_process, usable_hwcaps
 from fastinstall.binary.lookup import Reference, find_all_definitions, references
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.linkage import MissingLibrary
-from fastinstall.model.machine import Cpu
 from fastinstall.probes.cpu import level_from_help, observe_cpu
 from fastinstall.rules.levels import level_of, platform_of, required_by
 

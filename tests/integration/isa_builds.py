@@ -23,7 +23,7 @@ from fastinstall.api.session import open_session
 from fastinstall.api.setup import workshop_for
 from fastinstall.api.target import Target
 from fastinstall.build.request import BuildRequest
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.steps import Build
 from fastinstall.model.wish import Wish
 from fastinstall.proof.recording import CompileStep, CoreSteps

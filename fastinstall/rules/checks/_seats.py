@@ -1,9 +1,9 @@
 """The CPUs that code is judged for, and which of PIL's files each of them would load."""
 
 from fastinstall.model.core import CoreLevel
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.immutable import immutable
 from fastinstall.model.isa import IsaScan
-from fastinstall.model.machine import Cpu
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._copies import called
 from fastinstall.rules.isa import taken_by

@@ -22,8 +22,8 @@ pass them through; where GLIBC_TUNABLES does, unset it.
 
 from collections.abc import Iterator
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.machine import Cpu
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.checks._context import CheckContext

@@ -21,9 +21,9 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.machine import Cpu
 from fastinstall.rules.checks._context import CheckContext
 from fastinstall.rules.checks._loading_packages import decoders_of, frameworks_of
 from fastinstall.rules.checks._remedies import command

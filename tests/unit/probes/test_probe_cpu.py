@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from builders import changed, healthy_facts
 
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.probes.cpu import hiding, level_from_help, observe_cpu
 from fastinstall.probes.facts import searched_levels
 from fastinstall.rules.levels import LEVELS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.wish import Wish
 from fastinstall.rules.buildable import buildable
 from fastinstall.rules.labels import labelled_levels, labelled_version

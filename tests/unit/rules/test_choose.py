@@ -4,7 +4,7 @@ import pytest
 from builders import changed, healthy_facts, recipe
 
 from fastinstall.errors import RefusedError, UsageError
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.wish import LinkMode, Risk, Wish
 from fastinstall.rules.choose import LevelChoice, choose_levels, hindrance_to_several, serves
 

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 import pytest
 from builders import healthy_facts, levelled_facts
 
+from fastinstall.model.cpu import Cpu
 from fastinstall.model.isa import Confidence, IsaScan
-from fastinstall.model.machine import Cpu
 from fastinstall.rules.isa import Outcome, beyond, judge, taken_by
 from fastinstall.rules.levels import required_by
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.model.machine import Cpu
+from fastinstall.model.cpu import Cpu
 from fastinstall.rules.levels import (
     LEVELS,
     knows_levels,
