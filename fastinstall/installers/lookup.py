@@ -79,7 +79,10 @@ def _read_links(connect: _Connect, place: str) -> tuple[Offer, ...]:
 def _read_file(path: Path) -> tuple[Offer, ...]:
     if not path.is_file():
         return ()
-    content = foreign.read_text(path, errors="replace").encode()
+    try:
+        content = foreign.read_text(path, errors="replace").encode()
+    except OSError as error:
+        raise FailedError(f"{path}: cannot be read: {error.strerror or error}") from None
     page = IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html")
     return read_page(page)
 

@@ -143,12 +143,16 @@ def read_sums(path: Path) -> dict[str, str]:
     """What a `SHA256SUMS` says, by file name; nothing where there is none.
 
     Raises:
-        DocumentError: a line cannot be read.
+        DocumentError: it, or a line of it, cannot be read.
     """
     if not path.is_file():
         return {}
+    try:
+        text = foreign.read_text(path, errors="surrogateescape")
+    except OSError as error:
+        raise DocumentError(path, "", f"cannot be read: {error.strerror or error}") from None
     found: dict[str, str] = {}
-    for number, line in enumerate(foreign.read_text(path, errors="surrogateescape").splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         match = _LINE.match(line)
         if match is None and line.strip():
             raise DocumentError(path, f"line {number}", "expected a sha256 and a file name, as sha256sum writes them")

@@ -10,7 +10,7 @@ import pytest
 
 from fastinstall.errors import DocumentError, FailedError
 from fastinstall.installers.sound_wheel import require_stack_alone
-from fastinstall.installers.wheelhouse import read_wheelhouse
+from fastinstall.installers.wheelhouse import read_sums, read_wheelhouse
 from fastinstall.system.archive_error import ArchiveError
 
 WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -85,6 +85,13 @@ def test_an_unreadable_line_of_the_sums_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(DocumentError, match="SHA256SUMS: line 2"):
         read_wheelhouse(tmp_path, everything)
+
+
+def test_sums_without_an_end_are_named(tmp_path: Path) -> None:
+    with (tmp_path / "SHA256SUMS").open("wb") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(DocumentError, match="SHA256SUMS: cannot be read: is larger than"):
+        read_sums(tmp_path / "SHA256SUMS")
 
 
 def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> None:
