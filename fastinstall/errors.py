@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
 
 
 class FastinstallError(Exception):
-    """A failure with a message for a person, a hint, and an exit code.
+    """A failure with a message for a person, a hint, an exit code, and a name in documents that tell of it.
 
     Args:
         message: what happened and where; names the file, the key or the flag.
@@ -32,6 +32,7 @@ class FastinstallError(Exception):
     """
 
     exit_code: ExitCode = ExitCode.BUG
+    tag: str = "Fastinstall"
 
     def __init__(self, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -44,6 +45,7 @@ class UsageError(FastinstallError):
     """An unknown flag, recipe, check or value on the command line or in the settings."""
 
     exit_code = ExitCode.USAGE
+    tag = "Usage"
 
 
 class DocumentError(UsageError):
@@ -55,6 +57,8 @@ class DocumentError(UsageError):
         problem: what is wrong there.
         hint: what to do about it.
     """
+
+    tag = "Document"
 
     def __init__(self, file: PurePath | str, key: str, problem: str, *, hint: str | None = None) -> None:
         where = f"{file}: {key}" if key else str(file)
@@ -80,6 +84,8 @@ class LaterDocumentError(DocumentError):
         version: of the fastinstall that wrote it; empty where it does not say.
     """
 
+    tag = "LaterDocument"
+
     def __init__(self, file: PurePath | str, key: str, problem: str, *, version: str = "") -> None:
         writer = f"fastinstall {version}" if version else "a later fastinstall"
         wanted = f"fastinstall>={version}" if version else "fastinstall"
@@ -92,18 +98,21 @@ class UndeterminedError(FastinstallError):
     """The target could not be observed."""
 
     exit_code = ExitCode.UNDETERMINED
+    tag = "Undetermined"
 
 
 class RefusedError(FastinstallError):
     """We could, but must not: consent, protection, unsupported platform, stale plan, foreign file."""
 
     exit_code = ExitCode.REFUSED
+    tag = "Refused"
 
 
 class FailedError(FastinstallError):
     """Something failed, and the environment is as it was before."""
 
     exit_code = ExitCode.FAILED_UNCHANGED
+    tag = "Failed"
 
 
 class UnprovenError(FailedError):
@@ -116,6 +125,8 @@ class UnprovenError(FailedError):
         operations: that failed their proof.
         details: each failure.
     """
+
+    tag = "Unproven"
 
     def __init__(
         self,
@@ -149,3 +160,4 @@ class DamagedError(FastinstallError):
     """Something failed, and the environment is not as it was: says what is where and what to do."""
 
     exit_code = ExitCode.FAILED_CHANGED
+    tag = "Damaged"

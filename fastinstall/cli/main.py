@@ -178,7 +178,7 @@ def _explain(error: FastinstallError, console: Console) -> int:
             dump(
                 {
                     "schema": "fastinstall.error/1",
-                    "error": type(error).__name__.removesuffix("Error"),
+                    "error": error.tag,
                     "exit_code": int(error.exit_code),
                     "message": error.message,
                     "hint": error.hint,

@@ -5,12 +5,11 @@ whole can still be undone.
 """
 
 import json
-import typing
 
 from fastinstall.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.directories import Directory
 from fastinstall.journal.stretch import Engaged, Engaging
-from fastinstall.model.codec import decode, encode, kind_of
+from fastinstall.model.codec import decode, encode
 from fastinstall.model.immutable import immutable
 from fastinstall.model.parsing import json_data
 from fastinstall.model.receipt import Move
@@ -192,12 +191,26 @@ Entry = (
     | Yielding
     | Undoing
 )
-_ENTRIES: dict[str, type[Entry]] = {kind_of(cls): cls for cls in typing.get_args(Entry)}
+_ENTRIES: dict[str, type[Entry]] = {
+    "begun": Begun,
+    "moving": Moving,
+    "moved": Moved,
+    "engaging": Engaging,
+    "engaged": Engaged,
+    "spreading": Spreading,
+    "spread": Spread,
+    "adding": Adding,
+    "committing": Committing,
+    "committed": Committed,
+    "yielding": Yielding,
+    "undoing": Undoing,
+}
+_EVENTS = {cls: event for event, cls in _ENTRIES.items()}
 
 
 def to_line(entry: Entry) -> str:
     """One line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
-    return json.dumps({"event": kind_of(type(entry)), **encode(entry)}, separators=(",", ":"))
+    return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 
 def to_entry(line: str, *, where: str, version: str = "") -> Entry:
@@ -219,7 +232,7 @@ def to_entry(line: str, *, where: str, version: str = "") -> Entry:
     event = data.get("event") if isinstance(data, dict) else None
     if not isinstance(event, str):
         raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
-    if event == kind_of(Begun):
+    if event == _EVENTS[Begun]:
         refuse_other_schema(
             "journal", data.get("schema", SCHEMA), file=where, version=str(data.get("tool_version", ""))
         )

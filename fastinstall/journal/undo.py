@@ -79,6 +79,8 @@ class Undone:
 class ForeignError(RefusedError):
     """What stands where something has to return is not what we put there; nothing has changed."""
 
+    tag = "Foreign"
+
 
 def undo(store: Store, identifier: str, terms: Terms) -> Undone:
     """Bring an environment back to what it was before a transaction, and take its directories away.

@@ -2,15 +2,13 @@
 
 Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names
 the file and the dotted path of the key. A union of dataclasses is told apart by the key "kind",
-which holds the class's name in kebab case. What another version of the tool may have written is read
-by `stored`, with keys allowed that nobody knows here.
+which holds the tag that `immutable.tagged` gives to each class. What another version of the tool
+may have written is read by `stored`, with keys allowed that nobody knows here.
 """
 
 import dataclasses
 import hashlib
 import json
-import re
-import sys
 import types
 import typing
 from datetime import date
@@ -92,15 +90,21 @@ def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     reference = _schema(cls, definitions)
     if name is not None:
-        own = definitions[cls.__name__]
+        own = definitions[published_name(cls)]
         own["properties"] = {"schema": {"const": f"fastinstall.{name}/1"}, **own["properties"]}
         own["required"] = ["schema", *own["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **reference, "$defs": definitions}
 
 
 def kind_of(cls: type) -> str:
-    """The tag of a class in a union: `SystemPackages` is "system-packages"."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+    """The tag of a member of a union, which `tagged` gave it ("system-packages")."""
+    tag: str = cls.TAG  # type: ignore[attr-defined]  # a class without one cannot be told apart
+    return tag
+
+
+def published_name(cls: type) -> str:
+    """The name of a class in published schemas: its own, or the one that `published_as` keeps."""
+    return str(getattr(cls, "PUBLISHED_AS", cls.__name__))
 
 
 def shown(value: object) -> str:
@@ -110,8 +114,8 @@ def shown(value: object) -> str:
 
 
 def _is_tagged(cls: type) -> bool:
-    """Whether a class is a member of a union that its module lists in TAGGED."""
-    return cls in getattr(sys.modules[cls.__module__], "TAGGED", ())
+    """Whether a class is a member of a union."""
+    return hasattr(cls, "TAG")
 
 
 def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -274,7 +278,7 @@ def _member_schema(member: Any, members: tuple[Any, ...], definitions: dict[str,
 
 
 def _dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    name = cls.__name__
+    name = published_name(cls)
     if name not in definitions:
         definitions[name] = {}
         tagged = _is_tagged(cls)

@@ -1,11 +1,11 @@
 """What the core tells whoever listens while it works. Rendered by cli/, ignored by libraries."""
 
-import typing
 from collections.abc import Callable
 
-from fastinstall.model.immutable import immutable
+from fastinstall.model.immutable import immutable, tagged
 
 
+@tagged("started")
 @immutable
 class Started:
     """A stage began.
@@ -19,6 +19,7 @@ class Started:
     message: str
 
 
+@tagged("progressed")
 @immutable
 class Progressed:
     """A stage went on: `done` of `total` units (`total` 0 if unknown)."""
@@ -28,6 +29,7 @@ class Progressed:
     total: int
 
 
+@tagged("finished")
 @immutable
 class Finished:
     """A stage ended, after `seconds`."""
@@ -37,6 +39,7 @@ class Finished:
     seconds: float
 
 
+@tagged("noted")
 @immutable
 class Noted:
     """Something that the user should read.
@@ -52,6 +55,7 @@ class Noted:
     changed: bool = False
 
 
+@tagged("foretold")
 @immutable
 class Foretold:
     """How long all that is left will take, as far as can be told.
@@ -66,7 +70,6 @@ class Foretold:
 
 
 Event = Started | Progressed | Finished | Noted | Foretold
-TAGGED = typing.get_args(Event)  # told apart by "kind" in documents
 Emit = Callable[[Event], None]
 
 

@@ -8,6 +8,7 @@ What comes out is a dataclass: `fields`, `replace`, `field` and `is_dataclass` w
 `ClassVar` and no inheritance, which no value of ours needs.
 """
 
+from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
@@ -25,6 +26,34 @@ def immutable(cls: type[T]) -> type[T]:
     names = tuple(made.__dataclass_fields__)  # type: ignore[attr-defined]  # mypy does not see what is made
     made._content = staticmethod(attrgetter(*names) if names else _nothing)  # type: ignore[attr-defined]  # noqa: SLF001
     return made
+
+
+def tagged(tag: str) -> Callable[[type[T]], type[T]]:
+    """Give a class its tag: what the key "kind" says of it in documents, whatever it is called and wherever it lies.
+
+    Args:
+        tag: part of the format of documents; never changed. No two members of a union have the same.
+    """
+
+    def mark(cls: type[T]) -> type[T]:
+        cls.TAG = tag  # type: ignore[attr-defined]  # what `codec` looks for
+        return cls
+
+    return mark
+
+
+def published_as(name: str) -> Callable[[type[T]], type[T]]:
+    """Keep the name that published schemas have for a class (in "$defs") when the class itself is renamed.
+
+    Args:
+        name: part of the schemas; never changed.
+    """
+
+    def mark(cls: type[T]) -> type[T]:
+        cls.PUBLISHED_AS = name  # type: ignore[attr-defined]  # likewise
+        return cls
+
+    return mark
 
 
 def _init(self: Any, **given: object) -> None:  # noqa: ANN401 (of any such class, like all that follow)

@@ -13,7 +13,7 @@ from datetime import date
 from enum import Enum
 
 from fastinstall.model.advisory import AdvisoryList
-from fastinstall.model.codec import encode
+from fastinstall.model.codec import encode, published_name
 from fastinstall.model.recipe import Recipe
 
 _HEAD = """\
@@ -102,4 +102,4 @@ def _default(field: "dataclasses.Field[object]") -> str:
 
 
 def _title(cls: type) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).capitalize()
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", published_name(cls)).capitalize()

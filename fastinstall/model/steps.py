@@ -1,16 +1,16 @@
 """The steps of a plan: data, each with the reason for it. A closed set, whose kinds stand side by side."""
 
-import typing
 from dataclasses import field
 from pathlib import PurePath
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
-from fastinstall.model.immutable import immutable
+from fastinstall.model.immutable import immutable, tagged
 from fastinstall.model.pins import Manager
 from fastinstall.model.wish import LinkMode
 
 
+@tagged("create-environment")
 @immutable
 class CreateEnvironment:
     """Make a virtual environment.
@@ -26,6 +26,7 @@ class CreateEnvironment:
     reason: str
 
 
+@tagged("system-packages")
 @immutable
 class SystemPackages:
     """Install packages of the operating system.
@@ -41,6 +42,7 @@ class SystemPackages:
     reason: str
 
 
+@tagged("private-headers")
 @immutable
 class PrivateHeaders:
     """Unpack C headers of the operating system's packages into our cache; the system stays as it is.
@@ -58,6 +60,7 @@ class PrivateHeaders:
     reason: str
 
 
+@tagged("conda-toolchain")
 @immutable
 class CondaToolchain:
     """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
@@ -90,6 +93,7 @@ class Target:
     ldflags: tuple[str, ...]
 
 
+@tagged("build")
 @immutable
 class Build:
     """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
@@ -136,6 +140,7 @@ class Build:
         return tuple(target.level for target in self.targets)
 
 
+@tagged("prove")
 @immutable
 class Prove:
     """Stage the wheel beside the target, run real operations on it, compare and time it.
@@ -153,6 +158,7 @@ class Prove:
     reason: str
 
 
+@tagged("make-conda-packages")
 @immutable
 class MakeCondaPackages:
     """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
@@ -172,6 +178,7 @@ class MakeCondaPackages:
     reason: str
 
 
+@tagged("change-conda-packages")
 @immutable
 class ChangeCondaPackages:
     """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
@@ -187,6 +194,7 @@ class ChangeCondaPackages:
     reason: str
 
 
+@tagged("pin")
 @immutable
 class Pin:
     """Pin the stack in the environment's own configuration, so that solvers keep it.
@@ -202,6 +210,7 @@ class Pin:
     reason: str
 
 
+@tagged("pin-for-pip")
 @immutable
 class PinForPip:
     """Hold pip and uv to the stack by files inside the environment: the wheel, a constraint on it, and who reads them.
@@ -223,6 +232,7 @@ class PinForPip:
     reason: str
 
 
+@tagged("pin-project")
 @immutable
 class PinProject:
     """Pin the stack in the project that makes the environment, so that its own installs keep it.
@@ -242,6 +252,7 @@ class PinProject:
     reason: str
 
 
+@tagged("swap")
 @immutable
 class Swap:
     """Put the staged tree in place of what is there; nothing is deleted.
@@ -261,6 +272,7 @@ class Swap:
     reason: str
 
 
+@tagged("install-guard")
 @immutable
 class InstallGuard:
     """Install the start-up guard."""
@@ -268,6 +280,7 @@ class InstallGuard:
     reason: str
 
 
+@tagged("verify")
 @immutable
 class Verify:
     """Observe again and run doctor's checks; an error undoes the swap.
@@ -297,4 +310,3 @@ Step = (
     | PinProject
     | Verify
 )
-TAGGED = typing.get_args(Step)  # told apart by "kind" in documents

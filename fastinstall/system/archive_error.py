@@ -15,6 +15,8 @@ class ArchiveError(FailedError):
         objection: what is wrong, and with which member.
     """
 
+    tag = "Archive"
+
     def __init__(self, file: Path, objection: Objection) -> None:
         what = f"member {objection.member!r} {objection.reason}" if objection.member else objection.reason
         hint = f"nothing of it was used: remove it, here and where it was copied from: rm {quote(file)}"

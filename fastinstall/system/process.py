@@ -53,6 +53,8 @@ class Completed:
 class CommandError(FailedError):
     """A command failed, timed out or could not be started."""
 
+    tag = "Command"
+
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
         super().__init__(redacted(message), hint=hint, details=_tail(completed))
         self.completed = completed

@@ -297,7 +297,7 @@ def _document(record: RepoDataRecord) -> Request:
 
 
 _KEPT = ("name", "version", "build", "build_number", "subdir", "channel", "url", "sha256", "depends", "constrains")
-_OPERATIONS = {work.__name__: work for work in (preview, link, change, contents, create)}
+_OPERATIONS = {"preview": preview, "link": link, "change": change, "contents": contents, "create": create}
 
 
 def _answer(request: Request) -> Request:

@@ -1,13 +1,13 @@
 """What we add to a TOML text: values, and how each is written. Pure."""
 
-import typing
 from collections.abc import Iterable
 from typing import Any
 
-from fastinstall.model.immutable import immutable
+from fastinstall.model.immutable import immutable, tagged
 from fastinstall.model.parsing import toml_data
 
 
+@tagged("items")
 @immutable
 class Items:
     """Strings that an array has to hold, made where there is none.
@@ -25,6 +25,7 @@ class Items:
     first: bool = False
 
 
+@tagged("setting")
 @immutable
 class Setting:
     """A key with a value, in a table that is made where it is missing.
@@ -40,6 +41,7 @@ class Setting:
     literal: str
 
 
+@tagged("element")
 @immutable
 class Element:
     """One more table of an array of tables.
@@ -54,7 +56,6 @@ class Element:
 
 
 Addition = Items | Setting | Element
-TAGGED = typing.get_args(Addition)  # told apart by "kind" in documents
 
 
 def holds(content: dict[str, Any], addition: Addition) -> bool:

@@ -8,9 +8,10 @@ from builders import changed, empty_facts, environment, healthy_facts, minimal_f
 
 from fastinstall.errors import DocumentError
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.codec import decode, digest, document, dump, encode, kind_of, open_document
+from fastinstall.model.codec import decode, digest, document, dump, encode, json_schema, kind_of, open_document
 from fastinstall.model.event import Finished, Noted, Progressed, Started
 from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.immutable import immutable, published_as, tagged
 from fastinstall.model.plan import Hazard, Plan, Skipped
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
 from fastinstall.model.recipe import Recipe
@@ -219,3 +220,32 @@ def test_the_digest_is_that_of_the_value_whatever_the_order_of_its_keys() -> Non
 
 def test_a_path_that_is_no_unicode_can_be_digested() -> None:
     assert digest(PurePosixPath("/srv/\udcff")) != digest(PurePosixPath("/srv/"))
+
+
+@tagged("tree")
+@immutable
+class _Renamed:
+    height: int
+
+
+@tagged("stone")
+@immutable
+class _Moved:
+    weight: int
+
+
+@published_as("Garden")
+@immutable
+class _Holding:
+    things: tuple[_Renamed | _Moved, ...]
+
+
+def test_what_a_class_is_called_stands_in_no_document_and_no_schema() -> None:
+    garden = _Holding(things=(_Renamed(height=3), _Moved(weight=9)))
+
+    assert encode(garden) == {"things": [{"kind": "tree", "height": 3}, {"kind": "stone", "weight": 9}]}
+    assert decode(_Holding, encode(garden), file="f") == garden
+    schema = json_schema(_Holding, name="garden")
+    assert schema["$ref"] == "#/$defs/Garden"
+    assert schema["$defs"]["Garden"]["required"] == ["schema", "things"]
+    assert schema["$defs"]["_Moved"]["properties"]["kind"] == {"const": "stone"}

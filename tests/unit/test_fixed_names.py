@@ -1,0 +1,232 @@
+"""Names that documents, scripts and other programs know, and that no class, module or function here decides.
+
+Renaming or moving code leaves every one of them as it is. A test that fails here after a rename says what became
+visible outside: give the class its tag (`immutable.tagged`), or its name in schemas (`immutable.published_as`).
+"""
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import json
+import pkgutil
+import tomllib
+import typing
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import fastinstall
+from fastinstall.bench.adapting import all_adapters
+from fastinstall.bench.store_kinds import all_kinds
+from fastinstall.errors import ExitCode, FastinstallError
+from fastinstall.journal.entries import _ENTRIES, Entry
+from fastinstall.journal.glance import EVENTS
+from fastinstall.model.codec import encode, kind_of
+from fastinstall.model.event import Event, Noted
+from fastinstall.model.schemas import SCHEMAS
+from fastinstall.model.steps import Step, Verify
+from fastinstall.rules.checks._registry import check_names, load_check
+from fastinstall.rules.projects.additions import Addition
+from fastinstall.system.resources import hooks_directory
+
+PACKAGE = Path(str(fastinstall.__file__)).parent
+PYPROJECT = PACKAGE.parent / "pyproject.toml"
+
+STEPS = """
+    build change-conda-packages conda-toolchain create-environment install-guard make-conda-packages pin pin-for-pip
+    pin-project private-headers prove swap system-packages verify
+"""
+EVENTS_TOLD = "finished foretold noted progressed started"
+ADDITIONS = "element items setting"
+JOURNAL = "adding begun committed committing engaged engaging moved moving spread spreading undoing yielding"
+ERRORS = """
+    Archive Command Damaged Document Failed Fastinstall Foreign LaterDocument Refused Undetermined Unproven Usage
+"""
+EXIT_CODES = {
+    "OK": 0,
+    "BUG": 1,
+    "USAGE": 2,
+    "FINDINGS": 3,
+    "UNDETERMINED": 4,
+    "REFUSED": 5,
+    "FAILED_UNCHANGED": 6,
+    "FAILED_CHANGED": 7,
+    "INTERRUPTED": 130,
+}
+CHECKS = """
+    environment conda-records cpu-level pillow-importable pillow-owner pillow-files simd-active build-flags
+    isa-compatible jpeg-library jpeg-duplicates libraries-resolve features operations live-process swapped interrupted
+    way-back guards advisories cuda data-loading
+"""
+ADAPTERS = """
+    dali imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
+    pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-io turbojpeg turbojpeg-scaled
+"""
+STORES = "bmp hdf5 lmdb raw resized tfrecord webdataset"
+HOOKS = """
+    _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py conda/fastinstall.fish
+    conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
+"""
+LOCATED = """
+    _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _photos.py _rattler_worker.py _runner.py
+    _step.py _storage.py _survey.py _worker.py
+"""
+BESIDE = {
+    "_operations.py": "_fault.py _mapped.py",
+    "_loading.py": """
+        _cache.py _loader.py _pool.py _pool_main.py _pool_own.py _pool_processes.py _pool_torch.py _storage.py
+        _timing.py _values.py adapters
+    """,
+    "_storage.py": "_stores",
+    "_worker.py": "operations",
+}
+"""What scripts load from their own directory, by name."""
+
+SCHEMA_DIGESTS = {
+    "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
+    "answers": "d6e40df78f9281a17fa1197daf3ef728e1699522e936ae9dcc8700a5eab3bf45",
+    "bench": "db8b80524270e1e83b02254e4d9daa9e9b8cd7e8ff61093ae49abde4bf7476c1",
+    "build": "269e5d11f86d4b1fd589aed76f3d3ad8f9745bfa65bd488c297a0e28b948d412",
+    "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
+    "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
+    "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
+    "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
+    "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
+    "facts": "812f302351eb3fcdb1eaf5ab84d4582e3fb1a6b960381e3dcc487b891062b06b",
+    "fleet": "fa0eb5488e7d914baf9f422cc50b3eef97a64b758ed5f3dc6397526db7f182f2",
+    "guard": "6d363f1fffd61e137b2154a264e660f7af07c2f0b3c5c84922d2db30b810bc09",
+    "locks": "9cb1ae4d2016a074824209de31cc2f27486c974039774a86b6d401cec18c0389",
+    "merge": "9a97d7f29285c42bb066d0fb4f3100caa8e28a6a90f04c87a4539044447f0f04",
+    "plan": "05e4197ca93a82df5a5668cf0189b4e365cbb480172f12c84b1cf872d9591307",
+    "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
+    "receipt": "f5596d5da0e592cd31b11f274c3801a633d38af8847662a1c9f88036b5d95567",
+    "recipe": "2b061ced91e92e5de22c9dc4d967dd186eaf28646f99dcf2bef5af0913ead637",
+    "speed": "afc0e1db1d15893773235a0dbc35d50c345a9cdd49f5ceb20a8bc37c16f47171",
+    "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
+}
+"""sha256 of each published schema without its descriptions, which are sentences for people and may be worded anew."""
+
+
+@pytest.mark.parametrize(
+    ("union", "tags"),
+    [(Step, STEPS), (Event, EVENTS_TOLD), (Addition, ADDITIONS)],
+    ids=["steps", "events", "additions"],
+)
+def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
+    assert sorted(map(kind_of, typing.get_args(union))) == tags.split()
+
+
+def test_a_tag_stands_first_in_what_is_written() -> None:
+    assert next(iter(encode(Noted(message="m")).items())) == ("kind", "noted")
+    assert next(iter(encode(Verify(checks=(), reason="r")).items())) == ("kind", "verify")
+
+
+def test_a_journal_has_these_events() -> None:
+    assert sorted(_ENTRIES) == sorted(EVENTS) == JOURNAL.split()
+    assert set(_ENTRIES.values()) == set(typing.get_args(Entry))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_published_schemas_stay(name: str) -> None:
+    bare = json.dumps(_undescribed(SCHEMAS[name]())).encode()
+    assert hashlib.sha256(bare).hexdigest() == SCHEMA_DIGESTS[name]
+
+
+def test_no_schema_is_unpublished() -> None:
+    assert set(SCHEMAS) == set(SCHEMA_DIGESTS)
+
+
+def test_exit_codes_stay() -> None:
+    assert {code.name: code.value for code in ExitCode} == EXIT_CODES
+
+
+def test_failures_bear_these_names_in_documents() -> None:
+    _modules()
+    errors = list(_subclasses(FastinstallError))
+    assert sorted(error.tag for error in errors) == ERRORS.split()
+
+
+def test_entry_points_stay_and_lead_somewhere() -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"fastinstall": "fastinstall.cli.main:main"}
+    assert project["entry-points"]["conda"] == {"fastinstall": "fastinstall.conda_plugin"}
+    assert callable(importlib.import_module("fastinstall.cli.main").main)
+    assert importlib.util.find_spec("fastinstall.conda_plugin") is not None
+
+
+def test_checks_adapters_and_stores_keep_their_names() -> None:
+    assert sorted(check_names()) == sorted(CHECKS.split())
+    assert [load_check(name).NAME for name in check_names()] == list(check_names())
+    assert sorted(adapter.name for adapter in all_adapters()) == ADAPTERS.split()
+    assert sorted(kind.name for kind in all_kinds()) == STORES.split()
+    files = (*(adapter.file for adapter in all_adapters()), *(kind.file for kind in all_kinds()))
+    assert all(file.is_file() for file in files)
+
+
+def test_the_hooks_of_a_guard_are_these_files() -> None:
+    top = hooks_directory()
+    found = (path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file())
+    assert sorted(name for name in found if "__pycache__" not in name) == HOOKS.split()
+
+
+def test_scripts_lie_where_they_are_looked_for() -> None:
+    located = set(_located())
+    assert [path for path in located if not path.is_file()] == []
+    assert sorted(path.name for path in located if path.name.startswith("_")) == LOCATED.split()
+
+
+def test_what_scripts_load_lies_beside_them() -> None:
+    places = {path.name: path.parent for path in _located()}
+    missing = [places[name] / each for name, listed in BESIDE.items() for each in listed.split()]
+    assert [path for path in missing if not path.exists()] == []
+
+
+def test_modules_that_are_named_in_strings_are_there() -> None:
+    named = {name for file in PACKAGE.rglob("*.py") for name in _names_in(file)}
+    assert named
+    assert [name for name in sorted(named) if importlib.util.find_spec(name) is None] == []
+
+
+def _undescribed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _undescribed(item) for key, item in value.items() if not _is_description(key, item)}
+    return [_undescribed(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_description(key: str, item: object) -> bool:
+    return key == "description" and isinstance(item, str)
+
+
+def _subclasses(cls: type[FastinstallError]) -> Iterator[type[FastinstallError]]:
+    yield cls
+    for each in cls.__subclasses__():
+        yield from _subclasses(each)
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    """Every module that a run may import; not the scripts that others run, nor the plugin, which needs conda."""
+    found = pkgutil.walk_packages(fastinstall.__path__, "fastinstall.")
+    names = (each.name for each in found if not each.name.rpartition(".")[2].startswith("_"))
+    return tuple(importlib.import_module(name) for name in names if name != "fastinstall.conda_plugin")
+
+
+def _located() -> Iterator[Path]:
+    """The scripts that modules name by a constant."""
+    for module in _modules():
+        for value in vars(module).values():
+            if isinstance(value, Path) and value.suffix == ".py" and value.is_relative_to(PACKAGE):
+                yield value
+
+
+def _names_in(file: Path) -> Iterator[str]:
+    """The modules of ours that are imported by a string; of one with gaps, the package that its beginning names."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            parts = (str(each.value) for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant))
+            yield from (part.rstrip(".") for part in parts if part.startswith("fastinstall."))
