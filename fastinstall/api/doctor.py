@@ -18,7 +18,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import Binaries, ObservationRequest
-from fastinstall.rules.checks import CheckContext, check_names, needs_runtime, report, run_checks
+from fastinstall.rules.checks import CheckContext, check_names, ignored_findings, needs_runtime, report, run_checks
 
 
 @immutable
@@ -42,7 +42,7 @@ class Examination:
 
     Attributes:
         checks: names; empty for all.
-        quick: from files alone; nothing runs in the target.
+        quick: from files alone; nothing runs in the target, and checks of other distributions only where named.
         started: the use of the target's PIL, where it is under way already.
         hosts: other machines to judge the code for.
         process: a process that runs already, to be judged instead of a fresh one.
@@ -76,7 +76,7 @@ def examine(session: Session, environment: Environment, examination: Examination
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
     """
-    names = check_names(examination.checks)
+    names = check_names(examination.checks, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)
     followed = receipt.recipe if receipt is not None else Wish().recipe
     recipe = examination.known.recipes.get(followed) or recorded_recipe(session, environment, receipt)
@@ -91,7 +91,9 @@ def examine(session: Session, environment: Environment, examination: Examination
         thorough=not examination.quick,
     )
     context = _context(session, facts_of(session, environment, request), receipt, recipe)
-    return report(environment, run_checks(replace(context, hosts=examination.hosts), names))
+    findings = run_checks(replace(context, hosts=examination.hosts), names)
+    ignored = () if examination.quick or examination.checks else ignored_findings()
+    return report(environment, (*findings, *ignored))
 
 
 def _depth(session: Session, examination: Examination) -> Binaries:

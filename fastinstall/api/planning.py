@@ -29,6 +29,7 @@ from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
 from fastinstall.probes.project import project_of
+from fastinstall.rules.checks import foreign_verifying_checks
 from fastinstall.rules.conda_toolchain import TOOLCHAINS
 from fastinstall.rules.decision import compiles
 from fastinstall.rules.digest import facts_digest
@@ -102,7 +103,7 @@ def plan_restoring(session: Session, environment: Environment, receipt: Receipt,
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
     ready = _with_project(session, _with_cached(session, situation) if compiling else situation)
-    return make_plan(_with_links(session, _with_preview(session, ready)))
+    return _decided(_with_links(session, _with_preview(session, ready)))
 
 
 def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = False) -> tuple[Plan, Interpreter]:
@@ -252,7 +253,7 @@ def _plan_existing(
     releases = _named_by(basis.saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
     ready = _with_project(session, _equipped(session, situation, toolchain, basis))
-    return make_plan(_with_links(session, _with_preview(session, ready)))
+    return _decided(_with_links(session, _with_preview(session, ready)))
 
 
 def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
@@ -275,6 +276,11 @@ def _with_project(session: Session, situation: Situation) -> Situation:
 
         refuse_without_tool(session, prefix, project)
     return replace(situation, project=project)
+
+
+def _decided(situation: Situation) -> Plan:
+    """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
+    return make_plan(replace(situation, foreign_checks=foreign_verifying_checks()))
 
 
 def _with_links(session: Session, situation: Situation) -> Situation:
@@ -309,7 +315,7 @@ def _plan_new(
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
     releases = _named_by(basis.saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
-    return make_plan(_with_links(session, _equipped(session, situation, toolchain, basis)))
+    return _decided(_with_links(session, _equipped(session, situation, toolchain, basis)))
 
 
 def _facts_before_creation(

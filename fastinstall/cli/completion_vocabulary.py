@@ -32,7 +32,7 @@ def vocabulary(recipes: Iterable[Recipe]) -> Vocabulary:
     return {
         "wish_recipe": names,
         "prove": names,
-        "checks": {name: load_check(name).SUMMARY for name in check_names()},
+        "checks": {name: load_check(name).SUMMARY for name in check_names(foreign=True)},
         "wish_level": {**_bare(("auto",)), **levels, **_bare((_NATIVE,))},
         "wish_levels": levels,
         "wish_require": _bare(library for recipe in known for library in recipe.libraries),

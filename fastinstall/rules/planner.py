@@ -10,6 +10,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import Build, InstallGuard, Prove, Step, Swap, Verify
 from fastinstall.model.wish import Wish
 from fastinstall.rules.build_step import build_step
+from fastinstall.rules.checks import verifying_checks
 from fastinstall.rules.conda_engine import refuse_unsuited_engine
 from fastinstall.rules.conda_steps import CondaPart, conda_part, without_guard
 from fastinstall.rules.conda_view import as_conda_has_it
@@ -26,20 +27,6 @@ from fastinstall.rules.saved_plan import artefacts_of
 from fastinstall.rules.situation import Situation
 from fastinstall.rules.versions import Choice
 
-VERIFIED = (
-    "pillow-importable",
-    "pillow-owner",
-    "pillow-files",
-    "simd-active",
-    "build-flags",
-    "isa-compatible",
-    "jpeg-library",
-    "jpeg-duplicates",
-    "libraries-resolve",
-    "features",
-    "operations",
-    "swapped",
-)
 _GUARD = "to notice when pip, uv or another tool replaces it"
 
 
@@ -129,7 +116,7 @@ def _steps(decision: Decision, build: Build, conda: CondaPart, pip: PipPart) -> 
     guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
     made = (*first, *conda.first, *decision.native.steps, build, _prove(situation, decision.choice))
     pins = (*conda.after_swap, *pip.steps)
-    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify())
+    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify(situation))
 
 
 def _prove(situation: Situation, choice: Choice) -> Prove:
@@ -169,9 +156,10 @@ def _distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[
             yield f"{installed.name} {installed.version}"
 
 
-def _verify() -> Verify:
+def _verify(situation: Situation) -> Verify:
     return Verify(
-        checks=VERIFIED, reason="the checks of doctor, on the environment as it then is; an error undoes the swap"
+        checks=(*verifying_checks(), *situation.foreign_checks),
+        reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
     )
 
 

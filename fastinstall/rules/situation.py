@@ -31,6 +31,7 @@ class Situation:
             there were one, and None where there is none.
         links: places of wheels that pip is told of, for a pin to repeat.
         project: that makes the environment of a manifest and a lock; None where there is none.
+        foreign_checks: of other distributions, by which the setup is verified beside ours.
     """
 
     facts: Facts
@@ -45,3 +46,4 @@ class Situation:
     cached: str | None = None
     links: tuple[str, ...] = ()
     project: Project | None = None
+    foreign_checks: tuple[str, ...] = ()

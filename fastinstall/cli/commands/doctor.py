@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fastinstall.model.plan import Plan
 
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
-_BESIDE = ("cuda",)
-"""Checks whose errors are none of the image stack's, so that setting it up again would mend nothing."""
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -134,7 +132,7 @@ def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
 def _list(context: Context) -> int:
     from fastinstall.rules.checks import check_names, load_check  # noqa: PLC0415 (only with --list)
 
-    checks = [load_check(name) for name in check_names()]
+    checks = [load_check(name) for name in check_names(foreign=True)]
     if context.console.json:
         from fastinstall.model.codec import dump  # noqa: PLC0415 (only for JSON)
 
@@ -147,11 +145,13 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: Report) -> bool:
-    """An error of the stack, or whatever a check says that --fix repairs."""
+    """An error that a setup may mend, or whatever a check says that --fix repairs."""
+    from fastinstall.rules.checks import load_check  # noqa: PLC0415 (only with --fix)
+
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
-    stack = (finding for finding in report.findings if finding.check not in _BESIDE)
-    return offered or any(finding.status.gravity >= Status.ERROR.gravity for finding in stack)
+    errors = (finding for finding in report.findings if finding.status.gravity >= Status.ERROR.gravity)
+    return offered or any(load_check(finding.check).SETUP_REPAIRS for finding in errors)
 
 
 def _mend(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:

@@ -5,17 +5,28 @@ the checks share. Nothing here observes, prints or repairs.
 """
 
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._registry import ORDER, Check, check_names, load_check, needs_runtime
-from fastinstall.rules.checks._run import gravest, report, run_checks
+from fastinstall.rules.checks._registry import (
+    Check,
+    check_names,
+    foreign_checks,
+    foreign_verifying_checks,
+    load_check,
+    needs_runtime,
+    verifying_checks,
+)
+from fastinstall.rules.checks._run import gravest, ignored_findings, report, run_checks
 
 __all__ = [
-    "ORDER",
     "Check",
     "CheckContext",
     "check_names",
+    "foreign_checks",
+    "foreign_verifying_checks",
     "gravest",
+    "ignored_findings",
     "load_check",
     "needs_runtime",
     "report",
     "run_checks",
+    "verifying_checks",
 ]

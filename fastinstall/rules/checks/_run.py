@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Finding, Remedy, Report, Status
 from fastinstall.rules.checks._context import CheckContext
-from fastinstall.rules.checks._registry import check_names, load_check
+from fastinstall.rules.checks._registry import check_names, ignored_checks, load_check
 from fastinstall.rules.checks._remedies import command
 from fastinstall.rules.checks._voice import Voice
 
@@ -13,6 +13,7 @@ OnCrash = Callable[[str, Exception], None]
 """Told the name of a check and what it raised, for the log."""
 
 _DEFECT = "this is a defect of fastinstall; report it with the facts"
+_EXTENSIONS = "docs/how-to/extend.md"
 _RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
 
 
@@ -30,6 +31,20 @@ def run_checks(
         UsageError: there is no check of that name.
     """
     return tuple(finding for name in check_names(names) for finding in _run(context, name, on_crash))
+
+
+def ignored_findings() -> tuple[Finding, ...]:
+    """Tell of the checks of other distributions that do not run because their names are taken."""
+    return tuple(
+        Finding(
+            check="extensions",
+            status=Status.WARNING,
+            message=f"the check {ignored}",
+            remedy=Remedy(text=f"have its authors rename it, or remove {ignored.extension.distribution}"),
+            link=_EXTENSIONS,
+        )
+        for ignored in ignored_checks()
+    )
 
 
 def report(environment: Environment, findings: Iterable[Finding]) -> Report:
@@ -53,10 +68,25 @@ def _run(context: CheckContext, name: str, on_crash: OnCrash | None) -> Iterator
 
 
 def _crashed(context: CheckContext, name: str, error: Exception) -> Finding:
+    reason = f"{type(error).__name__}: {error}"
+    distribution = getattr(load_check(name), "distribution", "")
+    if distribution:
+        return _foreign_crashed(name, distribution, reason)
     return Voice(name).crashed(
-        f"the check itself failed: {type(error).__name__}: {error}",
+        f"the check itself failed: {reason}",
         evidence=(f"fastinstall {context.tool_version}",),
         remedy=Remedy(text=_DEFECT, command=command(context, "inspect --redact")),
+    )
+
+
+def _foreign_crashed(name: str, distribution: str, reason: str) -> Finding:
+    return Finding(
+        check=name,
+        status=Status.CRASHED,
+        message=f"the check of {distribution} failed: {reason}",
+        evidence=(distribution,),
+        remedy=Remedy(text=f"this is a defect of {distribution}: report it to its authors, or remove it"),
+        link=_EXTENSIONS,
     )
 
 

@@ -50,6 +50,9 @@ from fastinstall.rules.upgrading import Outlook, environment_command, outlook
 NAME = "advisories"
 SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
 NEEDS_RUNTIME = True
+ORDER = 200
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _FRESH_DAYS = 90

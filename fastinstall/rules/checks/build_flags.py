@@ -35,6 +35,9 @@ from fastinstall.rules.checks._voice import Voice
 NAME = "build-flags"
 SUMMARY = "Whether the imaging core was compiled with optimisation, and what the binary records of its making."
 NEEDS_RUNTIME = False
+ORDER = 80
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _UNOPTIMISED = 0.5

@@ -37,6 +37,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "conda-records"
 SUMMARY = "Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm."
 NEEDS_RUNTIME = False
+ORDER = 20
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _SHOWN = 3

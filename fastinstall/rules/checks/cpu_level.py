@@ -38,6 +38,9 @@ from fastinstall.rules.levels import offered_by, rank
 NAME = "cpu-level"
 SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
 NEEDS_RUNTIME = True
+ORDER = 30
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 

@@ -36,6 +36,9 @@ from fastinstall.rules.checks._voice import Voice
 NAME = "cuda"
 SUMMARY = "The GPU's driver against the CUDA that torch and others were built for, without importing them."
 NEEDS_RUNTIME = False
+ORDER = 210
+VERIFIES_SETUP = False
+SETUP_REPAIRS = False
 
 _SAY = Voice(NAME)
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))

@@ -34,6 +34,9 @@ from fastinstall.rules.messages import listing
 NAME = "data-loading"
 SUMMARY = "What may slow the loading of images: CPU quota, huge pages, and other decoders at hand."
 NEEDS_RUNTIME = False
+ORDER = 220
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _INSTALLED = "import importlib.metadata as m; print(*sorted({d.name for d in m.distributions()}))"

@@ -35,6 +35,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "environment"
 SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
 NEEDS_RUNTIME = False
+ORDER = 10
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 

@@ -31,6 +31,9 @@ from fastinstall.rules.checks._voice import Voice
 NAME = "features"
 SUMMARY = "Which features were compiled in, which load, which are missing, and which were lost since the setup."
 NEEDS_RUNTIME = True
+ORDER = 130
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")

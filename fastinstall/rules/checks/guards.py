@@ -37,6 +37,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "guards"
 SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
 NEEDS_RUNTIME = False
+ORDER = 190
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 

@@ -31,6 +31,9 @@ from fastinstall.rules.interruptions import mending_command, what_was
 NAME = "interrupted"
 SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
 NEEDS_RUNTIME = False
+ORDER = 170
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _SHOWN = 3

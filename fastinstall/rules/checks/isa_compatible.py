@@ -42,6 +42,9 @@ from fastinstall.rules.levels import offered_by, rank
 NAME = "isa-compatible"
 SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
 NEEDS_RUNTIME = False
+ORDER = 90
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _EXTRA = "fastinstall[isa]"

@@ -44,6 +44,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "jpeg-duplicates"
 SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
 NEEDS_RUNTIME = True
+ORDER = 110
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _ENTRY = "jpeg_"

@@ -57,6 +57,9 @@ from fastinstall.rules.checks._voice import Details, Voice
 NAME = "jpeg-library"
 SUMMARY = "Which libjpeg really loads: implementation, version, SIMD, and whose it is."
 NEEDS_RUNTIME = True
+ORDER = 100
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _TURBO = "libjpeg-turbo"

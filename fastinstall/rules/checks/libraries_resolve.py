@@ -44,6 +44,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "libraries-resolve"
 SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
 NEEDS_RUNTIME = True
+ORDER = 120
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")

@@ -28,6 +28,9 @@ from fastinstall.rules.running import packages_of, running_core
 NAME = "live-process"
 SUMMARY = "Whether a process that runs already still runs what lies in the environment."
 NEEDS_RUNTIME = False
+ORDER = 150
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _ASIDE = ("share", "fastinstall", "tx")

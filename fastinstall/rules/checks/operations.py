@@ -31,6 +31,9 @@ from fastinstall.rules.running import packages_of
 NAME = "operations"
 SUMMARY = "Whether real operations work; a death by signal is named."
 NEEDS_RUNTIME = True
+ORDER = 140
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _MEANING = {

@@ -35,6 +35,9 @@ from fastinstall.rules.checks._voice import Details, Voice, listing
 NAME = "pillow-files"
 SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
 NEEDS_RUNTIME = False
+ORDER = 60
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")

@@ -33,6 +33,9 @@ from fastinstall.rules.checks._voice import Voice, listing
 NAME = "pillow-importable"
 SUMMARY = "Whether PIL is there, is a real package and can be imported."
 NEEDS_RUNTIME = True
+ORDER = 40
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _IMPORT = "import PIL.Image"

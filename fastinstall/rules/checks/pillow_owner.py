@@ -40,6 +40,9 @@ from fastinstall.rules.messages import listing as joined
 NAME = "pillow-owner"
 SUMMARY = "Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD."
 NEEDS_RUNTIME = False
+ORDER = 50
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _Claimants = tuple[Claimant, ...]

@@ -28,6 +28,9 @@ from fastinstall.rules.checks._voice import Details, Voice, listing
 NAME = "simd-active"
 SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
 NEEDS_RUNTIME = False
+ORDER = 70
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 

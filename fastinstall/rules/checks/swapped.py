@@ -43,6 +43,9 @@ from fastinstall.rules.checks._voice import Voice
 NAME = "swapped"
 SUMMARY = "Whether something replaced the stack that was set up: what, by which tool, and when."
 NEEDS_RUNTIME = False
+ORDER = 160
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 

@@ -32,6 +32,9 @@ from fastinstall.rules.interruptions import way_out
 NAME = "way-back"
 SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
 NEEDS_RUNTIME = False
+ORDER = 180
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
 
 _SAY = Voice(NAME)
 _TRANSACTIONS = "share/fastinstall/tx"

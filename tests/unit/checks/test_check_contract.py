@@ -16,14 +16,15 @@ from fastinstall.model.finding import Finding, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.rules import checks
 from fastinstall.rules.checks import (
-    ORDER,
     CheckContext,
     check_names,
     load_check,
     run_checks,
+    verifying_checks,
 )
 from fastinstall.rules.checks._reference import check_page, render_reference
 
+PAGES = Path(__file__).parents[3] / "docs/reference/checks"
 PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
 UNNAMED = {"live-process": Status.SKIPPED, "conda-records": Status.SKIPPED}
 """What has nothing to say where no running process was named, and conda manages nothing."""
@@ -58,6 +59,9 @@ def test_a_check_introduces_itself(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", module.NAME)
     assert re.fullmatch(r"[A-Z][^.]*\.", module.SUMMARY)
     assert isinstance(module.NEEDS_RUNTIME, bool)
+    assert isinstance(module.ORDER, int)
+    assert isinstance(module.VERIFIES_SETUP, bool)
+    assert isinstance(module.SETUP_REPAIRS, bool)
     assert list(inspect.signature(module.check).parameters) == ["context"]
     assert "\n\n" in (module.__doc__ or "")
 
@@ -75,10 +79,24 @@ def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str
     assert statuses
 
 
-def test_every_file_is_a_check_and_has_its_place_in_the_order() -> None:
+def test_every_file_is_a_check_and_has_its_own_place_in_the_order() -> None:
     names = check_names()
     assert set(names) == files_of_checks()
-    assert list(names) == [name for name in ORDER if name in names]
+    places = [load_check(name).ORDER for name in names]
+    assert places == sorted(set(places))
+
+
+def test_a_check_says_itself_whether_setup_verifies_by_it_and_repairs_what_it_finds() -> None:
+    assert verifying_checks() == (
+        *("pillow-importable", "pillow-owner", "pillow-files", "simd-active", "build-flags", "isa-compatible"),
+        *("jpeg-library", "jpeg-duplicates", "libraries-resolve", "features", "operations", "swapped"),
+    )
+    assert [name for name in check_names() if not load_check(name).SETUP_REPAIRS] == ["cuda"]
+
+
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_has_its_page(name: str) -> None:
+    assert (PAGES / f"{name}.md").is_file(), "run docs/reference/write_reference.py"
 
 
 @pytest.mark.parametrize("name", check_names())

@@ -33,7 +33,7 @@ def crashing_check(monkeypatch: pytest.MonkeyPatch) -> str:
         yield Voice("guards").hint("said before the crash")
         raise ZeroDivisionError("no files at all")
 
-    vars(module).update(NAME="guards", SUMMARY="Dies.", NEEDS_RUNTIME=False, check=check)
+    vars(module).update(NAME="guards", SUMMARY="Dies.", NEEDS_RUNTIME=False, ORDER=190, check=check)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return "guards"
 
