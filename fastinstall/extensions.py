@@ -9,6 +9,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 from fastinstall.model.immutable import immutable
@@ -42,6 +44,21 @@ class Extension:
             return importlib.import_module(self.module)
         except (Exception, SystemExit) as error:
             raise ImportError(f"{self.module} cannot be imported: {type(error).__name__}: {error}") from error
+
+    def directory(self) -> Path:
+        """Where the module lies, for the sake of the files beside it; it is not imported, but packages around it are.
+
+        Raises:
+            ImportError: there is no such module, or a package around it cannot be imported.
+        """
+        try:
+            spec = find_spec(self.module)
+        except (Exception, SystemExit) as error:
+            raise ImportError(f"{self.module} cannot be found: {type(error).__name__}: {error}") from error
+        places = [] if spec is None else [*(spec.submodule_search_locations or ()), Path(spec.origin or "").parent]
+        if not places:
+            raise ImportError(f"there is no module {self.module}")
+        return Path(places[0])
 
 
 @immutable

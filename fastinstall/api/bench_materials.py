@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from fastinstall.api.bench_scene import Scene
 from fastinstall.api.bench_stacks import Stacks
-from fastinstall.bench.adapting import all_adapters
+from fastinstall.bench.adapting import adapter_problems, all_adapters
 from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER, Materials, contestants, only
 from fastinstall.bench.contestant import Contestant, Library
 from fastinstall.bench.environments import Fetching, bring
@@ -59,6 +59,8 @@ def materials_for(scene: Scene, stacks: Stacks) -> Materials:
     Raises:
         UsageError: packages were asked for of what is no candidate.
     """
+    for problem in adapter_problems():
+        scene.remark(problem)
     return Materials(
         machine=scene.machine,
         variables=scene.session.variables,

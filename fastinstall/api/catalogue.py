@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fastinstall.api.session import Session
 from fastinstall.model.recipe import Recipe
+from fastinstall.probes import recipes
 from fastinstall.probes.recipes import load_recipe_file, load_recipes
 
 
@@ -14,6 +15,11 @@ def all_recipes(session: Session) -> tuple[Recipe, ...]:
         DocumentError: one is malformed.
     """
     return tuple(load_recipes(session.recipe_directories).values())
+
+
+def recipe_problems(session: Session) -> tuple[str, ...]:
+    """Why recipes of other distributions are left out, one sentence each."""
+    return recipes.recipe_problems(session.recipe_directories)
 
 
 def check_recipe(file: Path) -> Recipe:

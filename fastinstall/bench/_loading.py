@@ -4,12 +4,13 @@
 
 Lines of JSON in, a line of JSON out for each. The first line is the job:
 
-    {"site": [DIR...], "adapter": NAME, "loader": "FILE[:FUNCTION]" or "", "images": [PATH...],
-     "store": {"kind": KIND, "path": PATH} or null,
+    {"site": [DIR...], "adapter": NAME, "file": PATH or "", "loader": "FILE[:FUNCTION]" or "",
+     "images": [PATH...], "store": {"kind": KIND, "path": PATH} or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 
-`site` goes in front of the path. Answer: `{"ready": true, "versions": {...}, "numpy": B, "torch": B, "images": N}`,
-or `{"missing": MODULE}`, `{"unsuited": WHY}` or `{"error": TEXT}`, after which the program ends. Then:
+`site` goes in front of the path; `file` is the adapter's, where it is not in `adapters/`. Answer:
+`{"ready": true, "versions": {...}, "numpy": B, "torch": B, "images": N}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
+or `{"error": TEXT}`, after which the program ends. Then:
 
     {"do": "measure", "seconds": S, "cold": false,
      "indexes": null}                                {"ms": M, "least_ms": L, "stages": {NAME: MS},
@@ -107,7 +108,8 @@ class Pipeline:
     def _adapted(self) -> Stages:
         if getattr(self.source, "decoded", False):  # a store of arrays: nothing is left to be done
             return [("read", self.source.read)]
-        adapter = adapter_of(self.job["adapter"])
+        file = self.job.get("file")
+        adapter = module_of("fastinstall_adapter", file) if file else adapter_of(self.job["adapter"])
         for module in adapter.MODULES:
             if not there(module):
                 raise Unsuited({"missing": module})

@@ -1,14 +1,21 @@
-"""The adapters of `adapters/`, as values: what each is called, needs and decodes. Nothing of a target is imported."""
+"""The adapters, as values: what each is called, needs and decodes. Nothing of a target is imported.
+
+They are the files of `adapters/`, and those that other distributions bring by the entry points `fastinstall.adapters`.
+"""
 
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from fastinstall.bench import adapters
+from fastinstall.bench.settings import SETTINGS
+from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import UsageError
+from fastinstall.extensions import ADAPTERS, choose, installed
 from fastinstall.model.immutable import immutable
 
 
@@ -27,6 +34,7 @@ class Adapter:
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
         file: the module.
+        distribution: name and version of what brings it; empty for those of fastinstall.
     """
 
     name: str
@@ -39,13 +47,19 @@ class Adapter:
     code: str
     loader: str
     file: Path
+    distribution: str = ""
 
 
-@cache
 def all_adapters() -> tuple[Adapter, ...]:
-    """Every adapter there is, Pillow's own first, the others by name."""
-    found = sorted(map(_adapter, _modules()), key=lambda each: (not each.name.startswith("pillow"), each.name))
-    return tuple(found)
+    """Every adapter there is: Pillow's own first, the others by name, those of other distributions last."""
+    return (*_own_adapters(), *(each for each in _foreign_adapters() if isinstance(each, Adapter)))
+
+
+def adapter_problems() -> tuple[str, ...]:
+    """Why adapters of other distributions are left out, one sentence each."""
+    _, ignored = choose(installed(ADAPTERS), _own_names())
+    broken = (each for each in _foreign_adapters() if isinstance(each, str))
+    return (*(f"the adapter {each}" for each in ignored), *broken)
 
 
 def adapter_named(name: str) -> Adapter:
@@ -59,6 +73,26 @@ def adapter_named(name: str) -> Adapter:
             return each
     known = ", ".join(each.name for each in all_adapters())
     raise UsageError(f"there is no way of loading called {name!r}", hint=f"there are: {known}")
+
+
+@cache
+def _own_adapters() -> tuple[Adapter, ...]:
+    found = sorted(map(_adapter, _modules()), key=lambda each: (not each.name.startswith("pillow"), each.name))
+    return tuple(found)
+
+
+def _own_names() -> frozenset[str]:
+    """What can be compared by its name already."""
+    return frozenset(each.name for each in (*_own_adapters(), *all_kinds(), *SETTINGS))
+
+
+def _foreign_adapters() -> Iterator[Adapter | str]:
+    """Each adapter of another distribution, or what is wrong with it."""
+    for extension in choose(installed(ADAPTERS), _own_names())[0]:
+        try:
+            yield replace(_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
+        except (ImportError, AttributeError, TypeError) as error:
+            yield f"the adapter {extension.name!r} of {extension.distribution} is left out: {error}"
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -8,6 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from fastinstall.bench.adapting import all_adapters
 from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Outcome
@@ -52,7 +53,7 @@ class Job:
     Attributes:
         python: the target's interpreter.
         images: files, in the order of their indexes.
-        adapter: name of one of `adapters/`.
+        adapter: its name.
         site: directories that go in front of the path: another PIL, packages that were brought.
         loader: FILE[:FUNCTION] of the user's own, path in, array, Pillow image or tensor out; empty for the adapter.
         store: where the images lie; None for the files.
@@ -208,6 +209,7 @@ def _job(job: Job) -> dict[str, Any]:
     return {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
+        "file": _foreign_file(job.adapter),
         "loader": job.loader,
         "images": [str(each) for each in job.images],
         "store": {"kind": job.store.kind, "path": str(job.store.path)} if job.store else None,
@@ -218,6 +220,11 @@ def _job(job: Job) -> dict[str, Any]:
             "tensor": job.tensor,
         },
     }
+
+
+def _foreign_file(adapter: str) -> str:
+    """The file of an adapter of another distribution, which the target does not have; empty for one of ours."""
+    return next((str(each.file) for each in all_adapters() if each.distribution and each.name == adapter), "")
 
 
 def _ready(answer: dict[str, Any]) -> Ready:

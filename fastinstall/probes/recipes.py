@@ -1,7 +1,13 @@
-"""Recipes and their shared advisories, read from directories; the first directory that has a name wins."""
+"""Recipes and their shared advisories, read from directories; the first directory that has a name wins.
 
+Behind those directories come the ones that other distributions name by the entry points `fastinstall.recipes`.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall.errors import DocumentError, UsageError
 from fastinstall.model.advisory import Advisory
@@ -11,6 +17,9 @@ from fastinstall.rules.recipes import parse_advisories, parse_recipe
 from fastinstall.system import foreign
 from fastinstall.system.resources import recipes_directory
 from fastinstall.system.surroundings import refuse_planted
+
+if TYPE_CHECKING:
+    from fastinstall.extensions import Extension
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
@@ -23,7 +32,8 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         DocumentError: a malformed recipe.
         UsageError: a directory or a file that cannot be read.
     """
-    return {name: _read(file, directories) for name, file in sorted(_files(directories).items())}
+    everywhere = (*directories, *_foreign_directories())
+    return {name: _read(file, everywhere) for name, file in sorted(_files(everywhere).items())}
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
@@ -34,6 +44,9 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
         DocumentError: it is malformed.
     """
     files = _files(directories)
+    if name not in files:
+        directories = (*directories, *_foreign_directories())
+        files = _files(directories)
     if name not in files:
         import difflib  # noqa: PLC0415 (only for a name that is wrong)
 
@@ -55,13 +68,49 @@ def load_recipe_file(file: Path) -> Recipe:
     return _read(file, (file.parent, recipes_directory()))
 
 
+def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
+    """Why recipes of other distributions are left out, one sentence each.
+
+    Args:
+        directories: those that go before theirs.
+    """
+    return tuple(_problems({name: file.parent for name, file in _files(directories).items()}))
+
+
+def _problems(holders: dict[str, Path]) -> Iterator[str]:
+    for extension in _extensions():
+        try:
+            directory = extension.directory()
+        except ImportError as error:
+            yield f"the recipes of {extension.distribution} are left out: {error}"
+            continue
+        for file in sorted(directory.glob("*.toml")):
+            holder = holders.setdefault(file.stem, directory)
+            if holder != directory:
+                yield f"the recipe {file.stem!r} of {extension.distribution} is ignored: {holder} has one of that name"
+
+
+def _foreign_directories() -> tuple[Path, ...]:
+    found = []
+    for extension in _extensions():
+        with suppress(ImportError):  # `recipe_problems` tells it
+            found.append(extension.directory())
+    return tuple(found)
+
+
+def _extensions() -> "tuple[Extension, ...]":
+    from fastinstall.extensions import RECIPES, installed  # noqa: PLC0415 (doctor takes a recipe of ours)
+
+    return installed(RECIPES)
+
+
 def _files(directories: tuple[Path, ...]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for directory in directories:
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
         for file in sorted(directory.glob("*.toml")):
-            refuse_planted(file, {}, f"remove it, or FASTINSTALL_RECIPES={quote(directory)} from your variables")
+            refuse_planted(file, {}, f"remove it, or do without the recipes of {quote(directory)}")
             found.setdefault(file.stem, file)
     return found
 

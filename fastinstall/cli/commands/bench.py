@@ -54,8 +54,11 @@ def _draws_bars() -> bool:
 
 def _list(context: Context) -> int:
     from fastinstall.api.benching import candidate_names  # noqa: PLC0415 (only with --list)
+    from fastinstall.bench.adapting import adapter_problems  # noqa: PLC0415 (likewise)
 
     known = candidate_names(session_of(context))
+    for problem in adapter_problems():
+        context.console.talk(problem)
     if context.console.json:
         context.console.data(dump(document("bench-candidates", {"candidates": known})))
     else:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.api.catalogue import all_recipes, check_recipe
+from fastinstall.api.catalogue import all_recipes, check_recipe, recipe_problems
 from fastinstall.api.observing import recipe_named
 from fastinstall.api.session import Session
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
@@ -30,6 +30,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _list(session: Session, _arguments: Namespace, context: Context) -> int:
     recipes = all_recipes(session)
+    for problem in recipe_problems(session):
+        context.console.talk(problem)
     if context.console.json:
         context.console.data(
             dump({"schema": "fastinstall.recipes/1", "recipes": [encode(recipe) for recipe in recipes]})

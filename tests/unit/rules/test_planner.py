@@ -38,7 +38,7 @@ from fastinstall.model.codec import encode
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.model.plan import Plan
-from fastinstall.model.steps import Build, CreateEnvironment
+from fastinstall.model.steps import Build, CreateEnvironment, Verify
 from fastinstall.rules.conda_request import conda_request
 from fastinstall.rules.decision import compiles
 from fastinstall.rules.digest import facts_digest
@@ -162,6 +162,15 @@ def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
     local = tuple(replace(each, url=f"file:///srv/{each.filename}") for each in bare)
     at_hand = replace(situation, releases=replace(releases, sources=local))
     assert not [each for each in make_plan(at_hand).warnings if "SHA-256" in each]
+
+
+def test_a_setup_is_verified_by_checks_of_other_distributions_behind_ours() -> None:
+    situation = _situation({})
+    (ours,) = (step for step in make_plan(situation).steps if isinstance(step, Verify))
+    (all_of_them,) = (
+        step for step in make_plan(replace(situation, foreign_checks=("licences",))).steps if isinstance(step, Verify)
+    )
+    assert all_of_them.checks == (*ours.checks, "licences")
 
 
 def _situation(case: dict[str, Any]) -> Situation:

@@ -1,0 +1,98 @@
+"""Another distribution beside fastinstall: its check, its recipe and its adapter, through the program itself."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from extension_package import ADAPTER, LICENCES, make_distribution
+from installed import PIL_FILES, install
+from interpreters import running
+from PIL import Image
+from sandbox import Sandbox
+
+import fastinstall
+from fastinstall.bench.loading import Job, loading
+from fastinstall.errors import ExitCode
+from fastinstall.system.resources import recipes_directory
+
+BROKEN = "def check(context):\n    raise RuntimeError('the licence server is away')\n"
+POINTS = {
+    "fastinstall.checks": {"licences": "acme.licences", "servers": "acme.servers", "swapped": "acme.swapped"},
+    "fastinstall.recipes": {"acme": "acme.recipes"},
+    "fastinstall.adapters": {"acme-raw": "acme.raw", "pyvips": "acme.raw"},
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A directory with one distribution that brings something of each kind, a broken check and names of ours."""
+    stock = (recipes_directory() / "pillow.toml").read_text(encoding="utf-8")
+    files = {
+        "acme/__init__.py": "",
+        "acme/licences.py": LICENCES,
+        "acme/servers.py": BROKEN,
+        "acme/swapped.py": BROKEN,
+        "acme/raw.py": ADAPTER,
+        "acme/recipes/acme-pillow.toml": stock.replace('name = "pillow"\n', 'name = "acme-pillow"\n'),
+        "acme/recipes/pillow.toml": stock,
+    }
+    return make_distribution(tmp_path / "site", "acme-images", files=files, points=POINTS)
+
+
+@pytest.fixture
+def beside(site: Path) -> dict[str, str | None]:
+    """Variables that put it beside fastinstall."""
+    return {"PYTHONPATH": f"{site}:{Path(fastinstall.__file__).parents[1]}"}
+
+
+def test_doctor_runs_its_checks_and_survives_them(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
+    target = sandbox.venv(running(), tool="uv", pip=False)
+    install(target.site_packages, "pillow", "13.0.0", PIL_FILES)
+    asked = ("doctor", "--json", "--prefix", target.prefix)
+    told = sandbox.cli(*asked, env=beside)
+    assert told.exit_code == ExitCode.FINDINGS, told.text
+    findings = {finding["check"]: finding for finding in told.document["findings"]}
+    assert findings["licences"]["status"] == "hint"
+    assert str(target.prefix) in findings["licences"]["message"]
+    assert findings["servers"]["status"] == "crashed"
+    assert findings["servers"]["message"] == (
+        "the check of acme-images 1.0 failed: RuntimeError: the licence server is away"
+    )
+    assert findings["swapped"]["status"] != "crashed"
+    assert findings["extensions"]["message"] == (
+        "the check 'swapped' of acme-images 1.0 is ignored: fastinstall has one of that name"
+    )
+
+    quick = {finding["check"] for finding in sandbox.cli(*asked, "--quick", env=beside).document["findings"]}
+    assert quick == findings.keys() - {"licences", "servers", "extensions"}
+    named = sandbox.cli(*asked, "--quick", "licences", env=beside)
+    assert [finding["check"] for finding in named.document["findings"]] == ["licences"]
+    listed = sandbox.cli("doctor", "--list", env=beside).stdout
+    assert "Whether the environment says who may use it.\n" in listed
+
+
+def test_its_recipe_is_one_of_the_recipes(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
+    told = sandbox.cli("recipes", "list", env=beside)
+    assert told.stdout.startswith("acme-pillow    stock Pillow")
+    assert "the recipe 'pillow' of acme-images 1.0 is ignored" in told.stderr
+    assert sandbox.cli("recipes", "check", "acme-pillow", env=beside).exit_code == ExitCode.OK
+    assert sandbox.cli("recipes", "check", "acme-pillow").exit_code == ExitCode.USAGE
+
+
+def test_bench_offers_its_adapter(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
+    told = sandbox.cli("bench", "--list", env=beside)
+    assert "acme-raw" in told.stdout
+    assert "the adapter 'pyvips' of acme-images 1.0 is ignored" in told.stderr
+    code = sandbox.cli("bench", "--print-code", "acme-raw", env=beside)
+    assert "def load(path):" in code.stdout
+
+
+def test_its_adapter_runs_in_a_target_that_does_not_have_it(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photo = tmp_path / "photo.jpg"
+    Image.new("RGB", (64, 48)).save(photo)
+    monkeypatch.syspath_prepend(site)
+    with loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
+        assert talk.ready.versions == {"acme": "1.0"}
+        assert list(talk.measure(0.0).stages) == ["read", "decode"]
