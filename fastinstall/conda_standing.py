@@ -10,7 +10,7 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.receipts import read_receipt
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.receipt import Receipt
-from fastinstall.rules.conda_stack import PROVIDERS
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.rules.swaps import Core, Standing
 from fastinstall.system.files import sha256
 

@@ -9,10 +9,9 @@ from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Stack
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.recipe import LIBRARIES
 from fastinstall.rules.messages import quote
 
-_LIBRARIES = ("pillow.libs", "pillow_simd.libs")
-"""Directories that auditwheel names after a Pillow: its own still where its RECORD, or all its metadata, was lost."""
 _BRIDGE = "aside/bridge"
 
 
@@ -70,7 +69,7 @@ def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
 
 def _urgency(name: str, site_packages: Path) -> int:
     """A PIL that comes finds its libraries there, and they change place with others after it has (`bridge`)."""
-    if name in _LIBRARIES:
+    if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
 
@@ -82,7 +81,7 @@ def _guests(exchange: Exchange, site: Path, incoming: Iterable[str]) -> Iterator
         return
     for name in incoming:
         there = exchange.site_packages / name
-        if name in _LIBRARIES and there.is_dir() and not there.is_symlink():
+        if name in LIBRARIES and there.is_dir() and not there.is_symlink():
             for path in bridge(exchange.staged / name, there, work / _BRIDGE / name):
                 yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
 
@@ -100,7 +99,8 @@ def _replaced(stack: Stack) -> list[str]:
 
 
 def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iterable[str]) -> None:
-    known = {*replaced, *_LIBRARIES, "_fastinstall_guard", "fastinstall_guard.pth", "fastinstall_guard.start"}
+    # A Pillow's own still where its RECORD, or all its metadata, was lost.
+    known = {*replaced, *LIBRARIES, "_fastinstall_guard", "fastinstall_guard.pth", "fastinstall_guard.start"}
     for name in incoming:
         if name not in known and os.path.lexists(site_packages / name):
             raise RefusedError(

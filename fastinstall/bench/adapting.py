@@ -83,7 +83,8 @@ def _own_adapters() -> tuple[Adapter, ...]:
 
 def _own_names() -> frozenset[str]:
     """What can be compared by its name already."""
-    return frozenset(each.name for each in (*_own_adapters(), *all_kinds(), *SETTINGS))
+    decoders = frozenset(each.name for each in _own_adapters())
+    return decoders | {each.name for each in all_kinds()} | {each.name for each in SETTINGS}
 
 
 def _foreign_adapters() -> Iterator[Adapter | str]:

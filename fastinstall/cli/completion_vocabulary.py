@@ -10,7 +10,7 @@ from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.cli.bench_exports import EXPORTS
 from fastinstall.model.conda import Engine
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import LinkMode, Risk, ToolchainSource
+from fastinstall.model.wish import DIST_NAMES, LinkMode, Risk, ToolchainSource
 from fastinstall.rules.checks import check_names, load_check
 
 _NATIVE = "native"
@@ -39,7 +39,7 @@ def vocabulary(recipes: Iterable[Recipe]) -> Vocabulary:
         "wish_link": _bare(LinkMode),
         "wish_toolchain": _bare(ToolchainSource),
         "wish_engine": _bare(Engine),
-        "wish_dist_name": _bare(("pillow", "pillow-simd")),
+        "wish_dist_name": _bare(DIST_NAMES),
         "wish_allow": _bare(Risk),
         **_of_bench(),
     }

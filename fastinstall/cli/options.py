@@ -11,7 +11,7 @@ from fastinstall.cli import readers
 from fastinstall.cli.settings import Reader, Sources, read_from, variable_of
 from fastinstall.model.conda import Engine
 from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.wish import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
 
 
 @immutable
@@ -87,8 +87,8 @@ WISHES: tuple[Option, ...] = (
         field="dist_name",
         flag="--dist-name",
         metavar="NAME",
-        help="pillow (default) or pillow-simd",
-        read=readers.word_of(("pillow", "pillow-simd")),
+        help=f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}",
+        read=readers.word_of(DIST_NAMES),
     ),
     Option(field="jobs", flag="--jobs", metavar="N", help="parallel compile jobs", read=readers.count),
     Option(field="offline", flag="--offline", metavar="", help="never use the network", read=readers.switch),

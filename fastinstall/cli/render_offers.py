@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from fastinstall.api.comparing import Offer
 from fastinstall.model.recipe import Recipe
 from fastinstall.rules.advisories import count_by_severity
-from fastinstall.rules.figures import GEOMEANS
 
 
 def offer_answers(offers: Sequence[Offer]) -> dict[str, str]:
@@ -47,7 +46,7 @@ def _speed(offer: Offer) -> str:
     if offer.speed is not None:
         day = offer.speed.measured_at.partition("T")[0]
         return f"{code}; measured here {day}: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
-    figure = GEOMEANS.get(offer.recipe.name)
+    figure = offer.recipe.bench.measured
     return f"{code}; measured elsewhere: {figure}" if figure else code
 
 

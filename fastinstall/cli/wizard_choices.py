@@ -8,7 +8,7 @@ from fastinstall.cli.ask_back import Menu, chosen_or_back
 from fastinstall.cli.wizard_talk import Talk
 from fastinstall.model.conda import Engine
 from fastinstall.model.facts import Facts
-from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.wish import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
 from fastinstall.rules.conda_engine import is_conda
 
 _YES, _NO = "yes", "no"
@@ -39,9 +39,10 @@ def toolchain(talk: Talk, wish: Wish) -> Wish | None:
 
 def dist_name(talk: Talk, wish: Wish) -> Wish | None:
     """Name of the distribution."""
+    usual, other = DIST_NAMES
     meanings = {
-        "pillow": "whatever requires Pillow is content with it, and no installer brings a second one",
-        "pillow-simd": "19 of 19 install commands replaced a build of that name without a word (2026-11-21)",
+        usual: "whatever requires Pillow is content with it, and no installer brings a second one",
+        other: "19 of 19 install commands replaced a build of that name without a word (2026-11-21)",
     }
     answer = _chosen(talk, "What should the distribution be called?", meanings, wish.dist_name)
     return None if answer is None else replace(wish, dist_name=answer)

@@ -11,11 +11,12 @@ from fastinstall import __version__
 from fastinstall.journal.layout import CREATION, RECEIPT
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.parsing import json_data
+from fastinstall.model.wish import DIST_NAMES
 from fastinstall.system import files, foreign
 
 _SCHEMA = "fastinstall.creation/1"
 _ENTRIES = frozenset({"bin", "include", "lib", "lib64", "pyvenv.cfg", "share", ".gitignore", CREATION})
-_PACKAGES = frozenset({"pip", "setuptools", "wheel", "pillow", "pillow_simd"})
+_PACKAGES = frozenset({"pip", "setuptools", "wheel", *(name.replace("-", "_") for name in DIST_NAMES)})
 
 
 def note(prefix: Path, at: str) -> None:

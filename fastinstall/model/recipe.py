@@ -4,6 +4,14 @@ from fastinstall.model.advisory import Advisory
 from fastinstall.model.immutable import immutable
 from fastinstall.model.kernels import Kernels, Tuning
 
+PROVIDERS = ("pillow", "pillow-simd", "pil")
+"""What the recipes that come with fastinstall replace: the distributions that provide PIL, for whoever has no recipe at
+hand, as readers of lock files, records and pins. Where there is a recipe, its `replaces` decides. A test holds the two
+together."""
+
+LIBRARIES = ("pillow.libs", "pillow_simd.libs")
+"""Directories in which auditwheel puts the libraries of their wheels."""
+
 
 @immutable
 class Source:
@@ -119,9 +127,15 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How speed is shown for this recipe: the name of a workload of `fastinstall.bench`."""
+    """How speed is shown for this recipe.
+
+    Attributes:
+        workload: the name of a workload of `fastinstall.bench`.
+        measured: a dated figure to choose by, of another machine than the reader's; empty where there is none.
+    """
 
     workload: str
+    measured: str = ""
 
 
 @immutable

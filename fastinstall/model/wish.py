@@ -6,6 +6,9 @@ from pathlib import PurePath
 from fastinstall.model.conda import Engine
 from fastinstall.model.immutable import immutable
 
+DIST_NAMES = ("pillow", "pillow-simd")
+"""What a build may be called, the usual name first."""
+
 
 class LinkMode(StrEnum):
     """Which native libraries the built core uses."""

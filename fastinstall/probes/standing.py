@@ -10,13 +10,14 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.system import foreign
 
-_STACK = re.compile(r"(?:PIL|pillow(?:[-_.]simd)?)(?:[-.].*)?|~.*", re.IGNORECASE)
+_STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
 """Top-level names of PIL and its distributions, and what pip moves aside."""
 
 _BYTECODE = (".pyc", ".pyo")
-_RECORD = re.compile(r"(?:pillow|pillow-simd|pil)-[^-]+-[^-]+\.json")
+_RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 _INSTALLER = "INSTALLER"
 
 Standing = dict[str, str]

@@ -120,7 +120,7 @@ def _over_conda(facts: Facts, recipe: Recipe) -> Iterator[str]:
                 f"{what} lies over conda's {listing(map(_told, records))}: files of both are mixed, and either "
                 "uninstaller deletes the other's; both make room for one package"
             )
-        elif installed.name == "pillow-simd":
+        elif installed.name in names and installed.name != recipe.source.chassis:
             yield (
                 f"{what} is unknown to conda, which puts Pillow over it wherever anything depends on Pillow; "
                 "it makes room for a package that conda knows"

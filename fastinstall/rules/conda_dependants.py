@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable
 
 from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Dependant, Facts
-from fastinstall.rules.conda_stack import PROVIDERS, is_ours
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.rules.conda_stack import is_ours
 
 PINS = "conda-meta/pinned"
 """Relative to the prefix: match specs that conda's solvers keep to."""

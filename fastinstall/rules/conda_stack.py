@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.recipe import PROVIDERS, NativeRequirement
 from fastinstall.model.steps import Build
 from fastinstall.model.wish import LinkMode
 from fastinstall.rules.levels import rank
@@ -24,8 +24,6 @@ GUARD_VERSION = "1"
 CHANNEL = "share/fastinstall/channel"
 """The channel inside an environment, relative to its prefix."""
 
-PROVIDERS = ("pillow", "pillow-simd", "pil")
-"""Names of the packages that provide PIL."""
 _NEVER = "<0.0.0a"
 _LABEL = "simd"
 _OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")

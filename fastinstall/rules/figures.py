@@ -1,4 +1,4 @@
-"""Measured figures that help to choose, as dated data: the one place that they are quoted from. Pure.
+"""Measured figures that help to choose, as dated data; those of a recipe stand in its file. Pure.
 
 They were measured on other images and another machine than the reader's, and whoever quotes them says so.
 """
@@ -46,9 +46,3 @@ LOADING = (
     ),
     Loading(kind="PNG of 800 pixels", format="PNG", below=float("inf"), build=1.3, copies=5.4, together=1.7),
 )
-
-GEOMEANS = {
-    "pillow-merged": "2.62 times as fast as stock Pillow 13.0.0 (geometric mean of 116 operations, 2026-11-21)",
-    "pillow-simd": "2.07 times as fast as stock Pillow 13.0.0 (geometric mean of 91 operations, 2026-11-21)",
-}
-"""By recipe. Source: docs/explanation/speed.md."""

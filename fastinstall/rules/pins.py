@@ -13,6 +13,7 @@ from fastinstall.errors import RefusedError
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.rules.conda_pins import pin_line
 from fastinstall.rules.conda_specs import name_of
 from fastinstall.rules.conda_stack import is_ours
@@ -31,7 +32,7 @@ NAME = "pillow"
 
 HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
 
-_OURS = re.compile(r"(?:pillow|pillow-simd|pil) \* [a-z]+_\*")
+_OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def pinned_text(existing: str, line: str = PIN) -> str:

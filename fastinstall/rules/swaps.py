@@ -9,8 +9,9 @@ from pathlib import PurePath
 
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.immutable import immutable
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.rules.conda_specs import bounds_of, name_of
-from fastinstall.rules.conda_stack import GUARD, PROVIDERS, is_ours
+from fastinstall.rules.conda_stack import GUARD, is_ours
 from fastinstall.rules.messages import listing, quote
 
 _SHOWN = 3

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from fastinstall.model.archive import Objection
+from fastinstall.model.recipe import LIBRARIES
 
 _UNLISTED = ("RECORD.jws", "RECORD.p7s")
 _ALGORITHMS = ("sha256", "sha384", "sha512")
 _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
 _METADATA = re.compile(r"[^/]+\.dist-info")
 _COLUMNS = 3
-_LIBRARIES = ("pillow.libs", "pillow_simd.libs")
-"""Where auditwheel puts the libraries of a Pillow."""
 
 
 def metadata_of(names: Iterable[str]) -> str:
@@ -89,7 +88,7 @@ def foreign_members(names: Iterable[str], metadata: str, package: str) -> Iterat
     own = {package, metadata}
     for name in names:
         top = name.partition("/")[0]
-        if "/" not in name or (top not in own and top.lower() not in _LIBRARIES):
+        if "/" not in name or (top not in own and top.lower() not in LIBRARIES):
             yield Objection(member=name, reason=f"is no part of {package}, and would lie beside it in site-packages")
         elif "__pycache__" in name.split("/") or name.endswith(".pyc"):
             yield Objection(member=name, reason="is bytecode, which would run in place of the source that is read")

@@ -11,8 +11,9 @@ from pathlib import PurePath
 from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.locks import LockEntry
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.rules.locks.kinds import is_explicit
-from fastinstall.rules.locks.names import PROVIDERS, archive, conda_archive, file_name, normalised
+from fastinstall.rules.locks.names import archive, conda_archive, file_name, normalised
 from fastinstall.rules.yaml_document import Kind, Node, read_yaml
 
 _SUBDIR = re.compile(r"/(linux-[\w-]+|osx-[\w-]+|win-[\w-]+|emscripten-[\w-]+|wasi-[\w-]+|zos-\w+|freebsd-\w+)/")

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.model.locks import LockEntry
+from fastinstall.model.recipe import PROVIDERS
 from fastinstall.rules.conda_specs import bounds_of, name_of
-from fastinstall.rules.locks.names import PROVIDERS
 from fastinstall.rules.locks.requirements import Include, Requirements, read_requirements
 from fastinstall.rules.yaml_document import Kind, Node, read_yaml
 

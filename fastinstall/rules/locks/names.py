@@ -5,9 +5,6 @@ Sources: the wheel's file name convention, local version labels (PEP 440), conda
 
 import re
 
-PROVIDERS = ("pillow", "pillow-simd", "pil")
-"""Names of what puts a PIL in place, normalised."""
-
 _LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
 _BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
 _ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")

@@ -12,7 +12,8 @@ from typing import Any
 from fastinstall.errors import DocumentError
 from fastinstall.model.locks import LockEntry
 from fastinstall.model.parsing import json_data
-from fastinstall.rules.locks.names import PROVIDERS, file_name, normalised
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.rules.locks.names import file_name, normalised
 from fastinstall.rules.locks.requirements import exact_version
 
 _META = "_meta"

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from fastinstall.model.immutable import immutable
 from fastinstall.model.locks import LockEntry
-from fastinstall.rules.locks.names import PROVIDERS, archive, file_name, normalised
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.rules.locks.names import archive, file_name, normalised
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _OPTION = re.compile(r"(--[a-z-]+|-[a-zA-Z])(?:[=\s]\s*|(?<=^-[a-zA-Z]))(.*)")

@@ -13,7 +13,8 @@ from fastinstall.errors import DocumentError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.locks import LockEntry, LockKind
 from fastinstall.model.parsing import toml_data
-from fastinstall.rules.locks.names import PROVIDERS, file_name, normalised
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.rules.locks.names import file_name, normalised
 
 _LIST = {LockKind.UV: "package", LockKind.POETRY: "package", LockKind.PDM: "package", LockKind.PYLOCK: "packages"}
 _VERSION = re.compile(r"\s*version\s*=")

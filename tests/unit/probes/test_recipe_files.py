@@ -4,6 +4,8 @@ import pytest
 
 from fastinstall.errors import DocumentError, UsageError
 from fastinstall.model.advisory import Severity
+from fastinstall.model.recipe import LIBRARIES, PROVIDERS
+from fastinstall.model.wish import DIST_NAMES
 from fastinstall.probes.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.catalogue import matrix_cases, operation_of
 from fastinstall.rules.advisories import applicable, count_by_severity
@@ -121,3 +123,10 @@ def test_a_single_file_is_read_wherever_it_lies(tmp_path: Path) -> None:
 def test_a_single_file_that_is_absent_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"absent\.toml: cannot be read: No such file"):
         load_recipe_file(tmp_path / "absent.toml")
+
+
+def test_what_the_recipes_replace_is_known_where_there_is_no_recipe() -> None:
+    replaced = {name for recipe in load_recipes((SHIPPED,)).values() for name in recipe.replaces}
+    assert set(PROVIDERS) == replaced
+    assert set(DIST_NAMES) <= replaced
+    assert set(LIBRARIES) == {f"{name.replace('-', '_')}.libs" for name in DIST_NAMES}
