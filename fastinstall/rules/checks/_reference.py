@@ -20,7 +20,7 @@ A finding has one of these statuses: `ok`, `hint` (nothing is wrong, but there i
 `warning` (it works, but worse than it should, or it may fail later), `error` (it does not work, or it is not what it
 is taken for); beside them `skipped` (there was nothing to judge), `unknown` (it could not be told; weighs as a
 warning) and `crashed` (the check itself failed; weighs as an error). Behind `verify:` stands a command that shows what
-a verdict rests on, without fastinstall.
+a verdict rests on, without fastinstall. Other distributions can bring [checks of their own](../how-to/extend.md).
 """
 _EXECUTES = "Imports PIL in a subprocess of the target's interpreter; `--quick` leaves that out."
 _READS = "Executes nothing of PIL's."
