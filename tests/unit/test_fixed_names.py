@@ -26,7 +26,7 @@ from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import ExitCode, FastinstallError
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.glance import EVENTS
-from fastinstall.model.codec import encode, kind_of
+from fastinstall.model.codec import digest, encode, kind_of
 from fastinstall.model.event import Event, Noted
 from fastinstall.model.schemas import SCHEMAS
 from fastinstall.model.steps import Step, Verify
@@ -124,6 +124,11 @@ def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
 def test_a_tag_stands_first_in_what_is_written() -> None:
     assert next(iter(encode(Noted(message="m")).items())) == ("kind", "noted")
     assert next(iter(encode(Verify(checks=(), reason="r")).items())) == ("kind", "verify")
+
+
+def test_a_digest_is_made_of_tags_and_fields_alone() -> None:
+    written = b'{"changed":false,"kind":"noted","message":"m","warning":true}'
+    assert digest(Noted(message="m", warning=True)) == hashlib.sha256(written).hexdigest()
 
 
 def test_a_journal_has_these_events() -> None:
