@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from fastinstall.model.bench import Advice, BenchReport, Bound, Verdict, WorkloadResult
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.images import Filesystem, Machine, Pipeline, Unmeasured, Workload
+from fastinstall.model.images import Pipeline, Unmeasured, Workload
 from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
@@ -20,6 +20,7 @@ from fastinstall.model.loading import (
     Timing,
     WorkerStart,
 )
+from fastinstall.model.measured_machine import Filesystem, Machine
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
 MACHINE = Machine(

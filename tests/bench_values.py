@@ -7,7 +7,7 @@ from typing import Any
 from builders import environment
 
 from fastinstall.model.bench import Advice, Verdict
-from fastinstall.model.images import Filesystem, Machine, Workload
+from fastinstall.model.images import Workload
 from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
@@ -22,6 +22,7 @@ from fastinstall.model.loading import (
     Timing,
     WorkerStart,
 )
+from fastinstall.model.measured_machine import Filesystem, Machine
 from fastinstall.rules.bench_advice import advice_for
 from fastinstall.rules.bench_advice_ways import Surroundings
 from fastinstall.rules.bottleneck import verdict_of

@@ -7,9 +7,9 @@ from fastinstall.bench.adapting import Adapter, all_adapters
 from fastinstall.bench.contestant import OWN_LOADER, Contestant, Library, Stack
 from fastinstall.bench.settings import SETTINGS, Setting, variables_of
 from fastinstall.bench.store_kinds import StoreKind, all_kinds
-from fastinstall.model.images import Machine
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Candidate, Kind
+from fastinstall.model.measured_machine import Machine
 from fastinstall.rules.messages import listing
 
 OFFICIAL_WHEEL = "official-wheel"

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastinstall.bench.loading import START_SECONDS, Loading, NotLoadedError
-from fastinstall.model.images import Machine
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Engine, LoadingRate, Outcome, WorkerStart
+from fastinstall.model.measured_machine import Machine
 
 _ENGINES = {"own": Engine.OWN, "torch": Engine.TORCH}
 _START = {WorkerStart.NONE: "none", WorkerStart.FORK: "fork", WorkerStart.SPAWN: "spawn"}

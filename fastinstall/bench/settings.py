@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from fastinstall.model.images import Machine
 from fastinstall.model.immutable import immutable
+from fastinstall.model.measured_machine import Machine
 
 _TUNABLES = "GLIBC_TUNABLES"
 _PRELOAD = "LD_PRELOAD"

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from fastinstall.cli.page import harmless
 from fastinstall.cli.render_bench_operations import ratio_of
 from fastinstall.model.bench import BenchReport, Verdict, WorkloadResult
-from fastinstall.model.images import Machine, Workload
+from fastinstall.model.images import Workload
 from fastinstall.model.loading import CandidateResult, Gain, LoadingRate, Timing
+from fastinstall.model.measured_machine import Machine
 from fastinstall.model.receipt import SpeedTable
 
 COLUMNS = (

@@ -26,8 +26,8 @@ from typing import Any
 
 from fastinstall.cli.bench_words import measured
 from fastinstall.model.bench import BenchReport, WorkloadResult
-from fastinstall.model.images import Machine
 from fastinstall.model.loading import CandidateResult, Kind, Stage
+from fastinstall.model.measured_machine import Machine
 
 _LIBRARIES = {
     "imagecodecs": "imagecodecs",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from fastinstall.model.bench import BenchReport
-from fastinstall.model.images import Filesystem, Machine, Pipeline, Unmeasured, Workload
+from fastinstall.model.images import Pipeline, Unmeasured, Workload
 from fastinstall.model.loading import (
     Candidate,
     CandidateResult,
@@ -14,6 +14,7 @@ from fastinstall.model.loading import (
     Outcome,
     WorkerStart,
 )
+from fastinstall.model.measured_machine import Filesystem, Machine
 
 _KILO = 1000
 _EXAMPLES = 3

@@ -4,9 +4,10 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.model.finding import Finding
-from fastinstall.model.images import Machine, Pipeline, Workload
+from fastinstall.model.images import Pipeline, Workload
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import CandidateResult, Gain
+from fastinstall.model.measured_machine import Machine
 from fastinstall.model.receipt import SpeedTable
 
 

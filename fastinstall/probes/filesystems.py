@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from fastinstall.model.images import Filesystem
 from fastinstall.model.immutable import immutable
+from fastinstall.model.measured_machine import Filesystem
 from fastinstall.system import foreign
 
 _NETWORK = frozenset(

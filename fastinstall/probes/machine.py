@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.model.cpu import Cpu
-from fastinstall.model.images import Machine
+from fastinstall.model.measured_machine import Machine
 from fastinstall.probes.cpu import control_groups
 from fastinstall.system import foreign
 

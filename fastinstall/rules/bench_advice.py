@@ -10,8 +10,9 @@ from dataclasses import replace
 from fastinstall.model.bench import Advice, Bound, Verdict
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Remedy
-from fastinstall.model.images import Machine, Workload
+from fastinstall.model.images import Workload
 from fastinstall.model.loading import CandidateResult, Gain, Outcome
+from fastinstall.model.measured_machine import Machine
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_evidence import evidence_of, flaws_of, rate_with
 from fastinstall.rules.bench_advice_pointers import pointers

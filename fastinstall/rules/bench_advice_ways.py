@@ -5,9 +5,10 @@ from dataclasses import field
 from pathlib import PurePath
 
 from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.images import Machine, Pipeline, Workload
+from fastinstall.model.images import Pipeline, Workload
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import CandidateResult, Kind
+from fastinstall.model.measured_machine import Machine
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.messages import quote
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fastinstall.model.bench import Bound, Verdict
-from fastinstall.model.images import Machine, Workload
+from fastinstall.model.images import Workload
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import CandidateResult, Engine, LoadingRate, Stage, Timing, WorkerStart
+from fastinstall.model.measured_machine import Machine
 from fastinstall.rules import bench_advice_words as words
 
 _GROUPS = {

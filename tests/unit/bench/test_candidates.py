@@ -6,8 +6,8 @@ from fastinstall.bench.candidates import Materials, contestants, only, together
 from fastinstall.bench.contestant import Contestant, Library, Stack
 from fastinstall.bench.settings import SETTINGS, Setting, preloads, variables_of
 from fastinstall.bench.store_kinds import all_kinds
-from fastinstall.model.images import Machine
 from fastinstall.model.loading import Kind
+from fastinstall.model.measured_machine import Machine
 
 MACHINE = Machine(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
 

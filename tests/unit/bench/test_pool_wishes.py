@@ -3,8 +3,8 @@
 import pytest
 
 from fastinstall.bench.pools import Load, PoolWish, batch_size, wishes_for
-from fastinstall.model.images import Machine
 from fastinstall.model.loading import WorkerStart
+from fastinstall.model.measured_machine import Machine
 
 ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
 

@@ -4,7 +4,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from fastinstall.model.images import Filesystem
+from fastinstall.model.measured_machine import Filesystem
 from fastinstall.probes.filesystems import filesystem_of, mount_of
 
 CLUSTER = """\
