@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fastinstall.api.bench_scene import Scene
+from fastinstall.api.bench_context import Scene
 from fastinstall.api.bench_workloads import Task, narrowed
 from fastinstall.bench.candidates import baseline_of
 from fastinstall.bench.contestant import Contestant

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastinstall.api.bench_scene import Scene
+from fastinstall.api.bench_context import Scene
 from fastinstall.bench.effort import sample_size
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.photos import WORKLOADS, generated

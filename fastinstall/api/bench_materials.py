@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from fastinstall.api.bench_scene import Scene
-from fastinstall.api.bench_stacks import Stacks
+from fastinstall.api.bench_context import Scene
 from fastinstall.bench.adapting import adapter_problems, all_adapters
 from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER, Materials, contestants, only
-from fastinstall.bench.contestant import Contestant, Library
+from fastinstall.bench.contestant import Contestant, Library, Stacks
 from fastinstall.bench.environments import Fetching, bring
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.presence import modules_there

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from fastinstall.actions.prove import unpacked
-from fastinstall.api.bench_scene import Scene
-from fastinstall.api.bench_stacks import Stacks
-from fastinstall.bench.contestant import Stack
+from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_scene import workshop_of
+from fastinstall.bench.contestant import Stack, Stacks
 from fastinstall.bench.measure import SHORT, Circumstances, Contender, Effort, measure
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Started
@@ -46,7 +46,7 @@ def against_official(scene: Scene, effort: Effort) -> SpeedTable:
     Raises:
         FailedError: there is no official wheel for this Python, or one of the two cannot be imported.
     """
-    workshop = scene.workshop(offline=False)
+    workshop = workshop_of(scene, offline=False)
     wheels = workshop.index.releases(workshop.recipe, scene.facts.interpreter).wheels
     if not wheels:
         raise FailedError("there is no official wheel for this Python to compare with")

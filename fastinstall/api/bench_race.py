@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from fastinstall.api.bench_context import Scene
 from fastinstall.api.bench_heat import RATED, Heat
-from fastinstall.api.bench_scene import Scene
 from fastinstall.api.bench_workloads import Task
 from fastinstall.bench.candidates import together
 from fastinstall.bench.contestant import Contestant

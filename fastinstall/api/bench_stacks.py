@@ -7,36 +7,23 @@ from pathlib import Path
 
 from fastinstall.actions.prove import unpacked
 from fastinstall.api.bench_cached import cached_build, stored_official
-from fastinstall.api.bench_scene import Scene
+from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_scene import holds_our_build, workshop_of
 from fastinstall.api.target import Target
-from fastinstall.bench.contestant import Stack
+from fastinstall.bench.contestant import Stack, Stacks
 from fastinstall.build.wheel import unpack_wheel
 from fastinstall.errors import FastinstallError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.event import Started
-from fastinstall.model.immutable import immutable
 from fastinstall.model.wish import Wish
 from fastinstall.system import files
 
 _NO_BUILD = "our build is not in the cache"
 
 
-@immutable
-class Stacks:
-    """What a PIL can be compared with.
-
-    Attributes:
-        official: the newest official wheel; None where that is what is in place.
-        ours: our build; None where that is what is in place.
-    """
-
-    official: Stack | None = None
-    ours: Stack | None = None
-
-
 def stacks_for(scene: Scene) -> Stacks:
     """Have both ready, as far as may be; what could not be had says why."""
-    return Stacks(official=_official(scene), ours=None if scene.is_ours else _ours(scene))
+    return Stacks(official=_official(scene), ours=None if holds_our_build(scene) else _ours(scene))
 
 
 def _official(scene: Scene) -> Stack | None:
@@ -51,18 +38,14 @@ def _official(scene: Scene) -> Stack | None:
             missing = "is not in the cache" if scene.wish.quick else "does not exist for this Python"
             return Stack(title=title, absent=f"{title} {missing}")
         title = f"pillow {wheel.version} (official wheel)"
-        stage = unpacked(wheel, scene.workshop(offline=scene.wish.quick))
+        stage = unpacked(wheel, workshop_of(scene, offline=scene.wish.quick))
     except FastinstallError as error:
         return Stack(title=title, absent=error.message)
     return None if _is_in_place(scene, stage) else Stack(title=title, directory=stage)
 
 
-def _fetched_before(scene: Scene) -> Artefact | None:
-    return stored_official(scene.session.own_cache(), scene.facts.interpreter)
-
-
 def _newest_official(scene: Scene) -> Artefact | None:
-    workshop = scene.workshop(offline=False)
+    workshop = workshop_of(scene, offline=False)
     found = workshop.index.releases_for((workshop.recipe,), scene.facts.interpreter)[workshop.recipe.name].wheels
     return found[0] if found else None
 
@@ -83,10 +66,6 @@ def _ours(scene: Scene) -> Stack | None:
     if _is_in_place(scene, stage):
         return None
     return Stack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
-
-
-def _built_before(scene: Scene) -> Path | None:
-    return cached_build(scene.session.own_cache(), scene.facts.interpreter)
 
 
 def _built(scene: Scene) -> Path:

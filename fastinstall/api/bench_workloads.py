@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
+from fastinstall.api.bench_context import Scene
 from fastinstall.api.bench_images import Sample, generated_sample, megapixels, own_sample
-from fastinstall.api.bench_scene import Scene
 from fastinstall.bench.photos import WORKLOADS
 from fastinstall.bench.runs import Course
 from fastinstall.bench.surveying import Judged

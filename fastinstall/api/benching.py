@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 
 from fastinstall import __version__
+from fastinstall.api.bench_context import Scene
 from fastinstall.api.bench_materials import Known, known_candidates, materials_for, opponents
 from fastinstall.api.bench_operations import against_official, compare_operations
 from fastinstall.api.bench_race import run_race
-from fastinstall.api.bench_scene import Scene, look_around
-from fastinstall.api.bench_stacks import Stacks, stacks_for
+from fastinstall.api.bench_scene import look_around
+from fastinstall.api.bench_stacks import stacks_for
 from fastinstall.api.bench_workloads import task_names, task_of
 from fastinstall.api.session import Session
 from fastinstall.bench.adapting import all_adapters
-from fastinstall.bench.contestant import Contestant
+from fastinstall.bench.contestant import Contestant, Stacks
 from fastinstall.bench.effort import least_seconds, share_of
 from fastinstall.bench.measure import Effort
 from fastinstall.bench.store_kinds import all_kinds

@@ -60,6 +60,19 @@ class Stack:
 
 
 @immutable
+class Stacks:
+    """What a PIL can be compared with.
+
+    Attributes:
+        official: the newest official wheel; None where that is what is in place.
+        ours: our build; None where that is what is in place.
+    """
+
+    official: Stack | None = None
+    ours: Stack | None = None
+
+
+@immutable
 class Library:
     """Packages that a way to decode needs, other than as they are installed.
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from fastinstall.bench.contestant import Contestant
-from fastinstall.bench.rounds import Pace
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Kind
 
@@ -24,6 +23,26 @@ _PROMISING: tuple[str, ...] = (
 """What helped most where it was measured (2026-11-22, three workloads); the others come behind, in their own order."""
 _SCALING = frozenset(("pillow-draft", "simplejpeg-scaled", "turbojpeg-scaled", "opencv-reduced"))
 """What gains by decoding at a part of the size."""
+
+
+@immutable
+class Pace:
+    """How long is measured.
+
+    Attributes:
+        rounds: how often the two take turns.
+        starts: processes of the other one, one after the other, each with as many rounds: where one happens to lie in
+            memory makes some percent.
+        seconds: of each turn, at least one pass over the images.
+        patience: seconds after which a turn counts as hung.
+        start_patience: seconds in which a process has to be ready.
+    """
+
+    rounds: int
+    seconds: float
+    starts: int = 1
+    patience: float = 120.0
+    start_patience: float = 60.0
 
 
 @immutable

@@ -3,30 +3,11 @@
 import statistics
 from collections.abc import Sequence
 
+from fastinstall.bench.effort import Pace
 from fastinstall.bench.loading import Loading, Measured, NotLoadedError
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Gain, Outcome, Stage, StageTime, Timing
-
-
-@immutable
-class Pace:
-    """How long is measured.
-
-    Attributes:
-        rounds: how often the two take turns.
-        starts: processes of the other one, one after the other, each with as many rounds: where one happens to lie in
-            memory makes some percent.
-        seconds: of each turn, at least one pass over the images.
-        patience: seconds after which a turn counts as hung.
-        start_patience: seconds in which a process has to be ready.
-    """
-
-    rounds: int
-    seconds: float
-    starts: int = 1
-    patience: float = 120.0
-    start_patience: float = 60.0
 
 
 @immutable

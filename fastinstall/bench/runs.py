@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.bench.contestant import OWN_LOADER, Contestant
+from fastinstall.bench.effort import Pace
 from fastinstall.bench.loading import Job, Loading, Measured, NotLoadedError, Picture, Store, loading
 from fastinstall.bench.rounds import (
-    Pace,
     Turns,
     drift,
     gain_of,

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.contestant import OWN_LOADER, Contestant
+from fastinstall.bench.effort import Pace
 from fastinstall.bench.presence import modules_there
-from fastinstall.bench.rounds import Pace
 from fastinstall.bench.runs import Course, race
 from fastinstall.errors import FailedError
 from fastinstall.model.images import Pipeline
