@@ -96,18 +96,21 @@ def _not_here(known: Known) -> Contestant:
 
 @immutable
 class _Need:
-    """What an adapter or a store needs: the modules, what brings them, and why that is not done (empty if it is)."""
+    """What an adapter or a store needs: modules, what brings them, of that sdists, and why it is not done (if so)."""
 
     title: str
     modules: tuple[str, ...]
     brings: tuple[str, ...]
+    sdists: tuple[str, ...] = ()
     by_hand: str = ""
 
 
 def _needs() -> dict[str, _Need]:
     """By name; what needs nothing but Pillow is left out."""
     adapters = {
-        each.name: _Need(title=each.title, modules=each.modules, brings=each.brings, by_hand=each.by_hand)
+        each.name: _Need(
+            title=each.title, modules=each.modules, brings=each.brings, sdists=each.sdists, by_hand=each.by_hand
+        )
         for each in all_adapters()
     }
     stores = {each.name: _Need(title=each.title, modules=each.modules, brings=each.brings) for each in all_kinds()}
@@ -147,6 +150,7 @@ def _fetched(scene: Scene, name: str, need: _Need) -> Library:
         variables=scene.session.variables,
         emit=scene.session.emit,
         offline=scene.wish.quick,
+        sdists=need.sdists,
     )
     try:
         return Library(directory=bring(name, need.brings, fetching))

@@ -1,4 +1,4 @@
-"""The adapters, as values: what each is called, needs and decodes. Nothing of a target is imported.
+"""The adapters, as values: what each says of itself. Nothing of a target is imported.
 
 They are the files of `adapters/`, and those that other distributions bring by the entry points `fastinstall.adapters`.
 """
@@ -18,6 +18,9 @@ from fastinstall.errors import UsageError
 from fastinstall.extensions import ADAPTERS, choose, installed
 from fastinstall.model.immutable import immutable
 
+USUAL_PRIORITY = 1000
+"""Of what says nothing of how much it helps."""
+
 
 @immutable
 class Adapter:
@@ -28,9 +31,13 @@ class Adapter:
         title: for people.
         modules: what has to be importable in the target.
         brings: requirements that bring them.
+        sdists: those of them that are published as source distributions alone, of pure Python.
         by_hand: why these are never brought to our cache; empty where they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
+        scales: whether it gains by decoding at a part of the size.
+        priority: the less, the earlier it is measured.
+        imread_benchmark: its name in the results of imread_benchmark; empty where its stages are others.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
         file: the module.
@@ -41,9 +48,13 @@ class Adapter:
     title: str
     modules: tuple[str, ...]
     brings: tuple[str, ...]
-    by_hand: str
+    sdists: tuple[str, ...] = ()
+    by_hand: str = ""
     formats: tuple[str, ...]
     aliased: bool
+    scales: bool = False
+    priority: int = USUAL_PRIORITY
+    imread_benchmark: str = ""
     code: str
     loader: str
     file: Path
@@ -108,9 +119,13 @@ def _adapter(module: ModuleType) -> Adapter:
         title=module.TITLE,
         modules=tuple(module.MODULES),
         brings=tuple(module.BRINGS),
+        sdists=tuple(getattr(module, "SDISTS", ())),
         by_hand=getattr(module, "BY_HAND", ""),
         formats=tuple(module.FORMATS),
         aliased=module.ALIASED,
+        scales=getattr(module, "SCALES", False),
+        priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
+        imread_benchmark=getattr(module, "IMREAD_BENCHMARK", ""),
         code=module.CODE,
         loader=module.LOADER,
         file=Path(str(module.__file__)),

@@ -98,16 +98,17 @@ def only(found: Sequence[Contestant], names: Sequence[str]) -> tuple[Contestant,
 def _stacks(materials: Materials) -> Iterator[Contestant]:
     adapter = OWN_LOADER if materials.own_loader else _PLAIN
     named = (
-        (FASTINSTALL, "fastinstall", materials.fastinstall),
-        (OFFICIAL_WHEEL, "official wheel", materials.official),
+        (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
+        (OFFICIAL_WHEEL, "official wheel", materials.official, 30),
     )
-    for name, label, stack in named:
+    for name, label, stack, priority in named:
         if stack is not None:
             yield Contestant(
                 candidate=Candidate(
                     name=name, title=stack.title, kind=Kind.STACK, adapter=adapter, stack=label, variables={}
                 ),
                 site=() if stack.directory is None else (stack.directory,),
+                priority=priority,
                 absent=stack.absent,
             )
 
@@ -130,6 +131,8 @@ def _decoders(materials: Materials) -> Iterator[Contestant]:
             site=() if library.directory is None else (library.directory,),
             formats=adapter.formats,
             uses_pillow=_PIL in adapter.modules,
+            scales=adapter.scales,
+            priority=adapter.priority,
             absent=library.absent,
         )
 
@@ -146,7 +149,7 @@ def _with_variables(setting: Setting, variables: dict[str, str], adapter: str) -
     candidate = Candidate(
         name=setting.name, title=setting.title, kind=Kind.SETTING, adapter=adapter, variables=variables
     )
-    return Contestant(candidate=candidate)
+    return Contestant(candidate=candidate, priority=setting.priority)
 
 
 def _stores(materials: Materials) -> Iterator[Contestant]:
@@ -165,5 +168,6 @@ def _stores(materials: Materials) -> Iterator[Contestant]:
             ),
             site=() if library.directory is None else (library.directory,),
             store=kind,
+            priority=kind.priority,
             absent=library.absent,
         )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fastinstall.bench.adapting import USUAL_PRIORITY
 from fastinstall.bench.store_kinds import StoreKind
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Candidate, Kind, Outcome
@@ -20,6 +21,8 @@ class Contestant:
         store: what its images lie in; None for their files.
         formats: what it decodes, by Pillow's names; empty for all.
         uses_pillow: whether PIL takes part in it, whichever.
+        scales: whether it gains by decoding at a part of the size.
+        priority: the less, the earlier it is measured.
         absent: why it cannot be measured, known before it is tried; empty if it can.
         absence: what that makes of it.
     """
@@ -29,6 +32,8 @@ class Contestant:
     store: StoreKind | None = None
     formats: tuple[str, ...] = ()
     uses_pillow: bool = True
+    scales: bool = False
+    priority: int = USUAL_PRIORITY
     absent: str = ""
     absence: Outcome = Outcome.MISSING
 

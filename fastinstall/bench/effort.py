@@ -15,14 +15,6 @@ _LEAST_SECONDS = 2.0
 _FIRST_PATIENCE = 60.0
 """Seconds for a first pass: the files may come from a network, and packages from a slow disk."""
 _WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 1.7, "png": 1.2})
-_PROMISING: tuple[str, ...] = (
-    *("pillow", "pillow-draft", "fastinstall", "official-wheel", "huge-pages", "resized", "pillow-no-copy"),
-    *("opencv-area", "simplejpeg", "opencv-reduced", "simplejpeg-scaled", "turbojpeg", "imagecodecs", "pyvips"),
-    *("kornia-rs", "opencv-linear"),
-)
-"""What helped most where it was measured (2026-11-22, three workloads); the others come behind, in their own order."""
-_SCALING = frozenset(("pillow-draft", "simplejpeg-scaled", "turbojpeg-scaled", "opencv-reduced"))
-"""What gains by decoding at a part of the size."""
 
 
 @immutable
@@ -156,6 +148,8 @@ def seconds_for(pace: Pace, pass_seconds: float, start_seconds: float) -> float:
 def by_promise(contestants: Sequence[Contestant], *, scalable: bool) -> tuple[Contestant, ...]:
     """The most promising ones first: what is not measured for want of time should be what helps least.
 
+    How early a candidate comes was chosen by what helped where it was measured (2026-11-22, three workloads).
+
     Args:
         contestants: all of them.
         scalable: whether the images are large enough to be decoded at half their size.
@@ -181,9 +175,8 @@ def least_seconds(name: str) -> float:
 
 
 def _rank(contestant: Contestant, *, scalable: bool) -> tuple[bool, int, int]:
-    name = contestant.name
-    promise = _PROMISING.index(name) if name in _PROMISING else len(_PROMISING)
-    return (name in _SCALING and not scalable, promise, _KINDS.get(contestant.candidate.kind, len(_KINDS)))
+    kind = _KINDS.get(contestant.candidate.kind, len(_KINDS))
+    return contestant.scales and not scalable, contestant.priority, kind
 
 
 _KINDS: Mapping[Kind, int] = MappingProxyType({Kind.STACK: 0, Kind.DECODER: 1, Kind.SETTING: 2, Kind.STORAGE: 3})

@@ -27,9 +27,6 @@ MOST_BYTES = 2 << 30
 FREE_BYTES = 1 << 30
 """That has to be free on the disk before anything is fetched."""
 _SECONDS = 300.0
-_NEVER = ("torch", "torchvision", "nvidia-")
-_SOURCE_ONLY = ("jpeg4py", "pyturbojpeg", "pyvips")
-"""Of pure Python, and published as source distributions alone, in the versions that are wanted."""
 
 
 @immutable
@@ -43,6 +40,7 @@ class Fetching:
         emit: hears whom this waits for.
         offline: whether the network must not be used.
         wheelhouse: a directory of wheels to use as well.
+        sdists: what may come as a source distribution, since it has no wheels and compiles nothing.
     """
 
     interpreter: Interpreter
@@ -51,6 +49,7 @@ class Fetching:
     emit: Emit = ignore
     offline: bool = False
     wheelhouse: Path | None = None
+    sdists: tuple[str, ...] = ()
 
 
 def bring(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
@@ -71,7 +70,7 @@ def bring(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
     place = _place(requirements, fetching)
     if place.is_dir():
         return place
-    _refuse_large(name, requirements, fetching)
+    _refuse_full_disk(name, fetching)
     if fetching.offline and fetching.wheelhouse is None:
         raise RefusedError(
             f"the packages of {name} are not in our cache, and this run is offline",
@@ -97,11 +96,6 @@ def brought(requirements: Sequence[str], fetching: Fetching) -> Path | None:
     return place if place.is_dir() else None
 
 
-def by_hand(requirements: Sequence[str], interpreter: Interpreter) -> str:
-    """The command that installs packages into the target, for a person to run."""
-    return f"{quote(interpreter.executable)} -m pip install {' '.join(map(quote, requirements))}"
-
-
 def _place(requirements: Sequence[str], fetching: Fetching) -> Path:
     interpreter = fetching.interpreter
     key = codec.digest(
@@ -114,11 +108,8 @@ def _place(requirements: Sequence[str], fetching: Fetching) -> Path:
     return fetching.cache / "libraries" / key
 
 
-def _refuse_large(name: str, requirements: Sequence[str], fetching: Fetching) -> None:
-    """Raise for what takes gigabytes, and where the disk or our share of it is full."""
-    command = by_hand(requirements, fetching.interpreter)
-    if any(each.lower().startswith(_NEVER) for each in requirements):
-        raise NotLoadedError(Outcome.MISSING, f"{name} is too large to be brought; it is installed by: {command}")
+def _refuse_full_disk(name: str, fetching: Fetching) -> None:
+    """Raise where the disk or our share of it is full."""
     fetching.cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(fetching.cache).free
     if free < FREE_BYTES:
@@ -149,7 +140,8 @@ def _words(fetching: Fetching) -> tuple[str, ...]:
     """What pip does: wheels alone, but for what has none and compiles nothing."""
     links = ("--find-links", str(fetching.wheelhouse)) if fetching.wheelhouse is not None else ()
     offline = ("--no-index",) if fetching.offline else ()
-    wheels = ("--only-binary", ":all:", "--no-binary", ",".join(_SOURCE_ONLY))
+    sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
+    wheels = ("--only-binary", ":all:", *sdists)
     return ("install", "--quiet", "--progress-bar", "off", "--no-compile", *wheels, *offline, *links)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from fastinstall.bench.adapting import USUAL_PRIORITY
 from fastinstall.model.immutable import immutable
 from fastinstall.model.measured_machine import Machine
 
@@ -30,6 +31,7 @@ class Setting:
         huge_pages: whether the kernel has to allow transparent huge pages.
         plain: variables that are set as they are.
         preload: a library that takes the place of glibc's allocator; empty for none.
+        priority: the less, the earlier it is measured.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Setting:
     huge_pages: bool = False
     plain: Mapping[str, str] = field(default_factory=dict)
     preload: str = ""
+    priority: int = USUAL_PRIORITY
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -48,6 +51,7 @@ SETTINGS: tuple[Setting, ...] = (
         tunable="glibc.malloc.hugetlb=1",
         libc_version="2.35",
         huge_pages=True,
+        priority=40,
     ),
     Setting(
         name="malloc-keep",

@@ -5,6 +5,7 @@ It is the code that the measured store was made by, with what it imports from it
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from fastinstall.model.images import Pipeline
 STORES: tuple[str, ...] = tuple(each.name for each in all_kinds())
 """Names of the stores that there are scripts for."""
 
-_ABOUT = ("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "DECODED", "SETTINGS")
+_ABOUT = (
+    *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "DECODED", "SETTINGS", "PRIORITY"),
+    "most_bytes",
+)
 """What a file says of itself to us, and to nobody else."""
 
 
@@ -77,13 +81,15 @@ def _about(tree: ast.Module) -> Iterator[ast.stmt]:
     for each in tree.body:
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in _ABOUT:
             yield each
+        if isinstance(each, ast.FunctionDef) and each.name in _ABOUT:
+            yield each
 
 
 def _without(text: str, statements: list[ast.stmt]) -> str:
     lines = text.splitlines()
     gone = {number for each in statements for number in range(each.lineno - 1, each.end_lineno or each.lineno)}
     kept = (line.partition("  # noqa")[0] for number, line in enumerate(lines) if number not in gone)
-    return "\n".join(kept).strip()
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()
 
 
 def _wanted(kind: StoreKind, pipeline: Pipeline) -> dict[str, object]:

@@ -1,10 +1,10 @@
 """How much room a store takes at most, told before it is made; and which images are stored where not all have room."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
+from fastinstall.bench.store_kinds import Sized, StoreKind
 from fastinstall.model.images import Pipeline
 from fastinstall.model.immutable import immutable
 
@@ -14,28 +14,6 @@ _BASE = 1 << 16
 """What an empty store takes."""
 _OVERHEAD = 3 * 4096
 """What is around an image: parts of pages (LMDB), a header and padding (tar), its entry in an index."""
-_LOSSY = 3.4
-"""Bytes of a pixel that no JPEG of quality 90 and no PNG exceeds: three, and what their headers take."""
-
-
-class Sized(Protocol):
-    """An image of which size and pixels are known."""
-
-    @property
-    def path(self) -> Path:
-        """Its file."""
-
-    @property
-    def width(self) -> int:
-        """In pixels."""
-
-    @property
-    def height(self) -> int:
-        """In pixels."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Of its file."""
 
 
 @immutable
@@ -77,16 +55,17 @@ def bounds_of(directory: Path) -> Bounds:
     return Bounds(most_bytes=min(MOST_BYTES, free // PART_OF_FREE), free_bytes=free)
 
 
-def estimated(kind: str, images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds) -> Estimate:
+def estimated(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds) -> Estimate:
     """What a store of this kind would take, and which images it can hold.
 
     Args:
-        kind: its name.
+        kind: which one.
         images: in the order of their indexes.
         pipeline: what is done to every image.
         bounds: that it has to keep.
     """
-    sizes = [_SIZES[kind](each, pipeline) + _OVERHEAD for each in images]
+    wanted = {"shorter": pipeline.shorter, "crop": pipeline.crop, "filter": pipeline.filter}
+    sizes = [kind.most_bytes(each, wanted) + _OVERHEAD for each in images]
     count = len(images)
     while count and _BASE + sum(sizes[index] for index in _spread(count, len(images))) > bounds.most_bytes:
         count -= 1
@@ -100,32 +79,3 @@ def estimated(kind: str, images: Sequence[Sized], pipeline: Pipeline, bounds: Bo
 
 def _spread(count: int, whole: int) -> tuple[int, ...]:
     return tuple(number * whole // count for number in range(count))
-
-
-def _as_it_is(image: Sized, _pipeline: Pipeline) -> int:
-    return image.size_bytes
-
-
-def _resized(image: Sized, pipeline: Pipeline) -> int:
-    scale = min(1.0, pipeline.shorter / max(1, min(image.width, image.height)))
-    kept = image.size_bytes if scale == 1.0 else 0
-    return max(kept, int(_LOSSY * (image.width * scale + 1) * (image.height * scale + 1)))
-
-
-def _bmp(image: Sized, _pipeline: Pipeline) -> int:
-    return (3 * image.width + 3) // 4 * 4 * image.height
-
-
-def _raw(_image: Sized, pipeline: Pipeline) -> int:
-    return 3 * pipeline.crop * pipeline.crop
-
-
-_SIZES: Mapping[str, Callable[[Sized, Pipeline], int]] = {
-    "resized": _resized,
-    "raw": _raw,
-    "bmp": _bmp,
-    "lmdb": _as_it_is,
-    "hdf5": _as_it_is,
-    "tfrecord": _as_it_is,
-    "webdataset": _as_it_is,
-}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.loading import NotLoadedError, Store, ended
-from fastinstall.bench.store_kinds import StoreKind, kind_named
-from fastinstall.bench.store_sizes import Bounds, Estimate, Sized, bounds_of, estimated
+from fastinstall.bench.store_kinds import Sized, StoreKind, kind_named
+from fastinstall.bench.store_sizes import Bounds, Estimate, bounds_of, estimated
 from fastinstall.errors import UsageError
 from fastinstall.model.event import Emit, Noted, ignore
 from fastinstall.model.images import Pipeline
@@ -138,7 +138,7 @@ def make_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> MadeSt
 def _with_room(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds) -> Estimate:
     if "crop" in kind.settings and not pipeline.crop:
         raise NotLoadedError(Outcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
-    estimate = estimated(kind.name, images, pipeline, bounds)
+    estimate = estimated(kind, images, pipeline, bounds)
     if not estimate.indexes:
         needed, granted = in_words(estimate.all_bytes), in_words(bounds.most_bytes)
         reason = f"{len(images)} images would take up to {needed}, and a temporary store may take {granted}"

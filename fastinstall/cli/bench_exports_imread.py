@@ -24,19 +24,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fastinstall.bench.adapting import all_adapters
 from fastinstall.cli.bench_words import measured
 from fastinstall.model.bench import BenchReport, WorkloadResult
 from fastinstall.model.loading import CandidateResult, Kind, Stage
 from fastinstall.model.measured_machine import Machine
 
-_LIBRARIES = {
-    "imagecodecs": "imagecodecs",
-    "jpeg4py": "jpeg4py",
-    "kornia-rs": "kornia",
-    "simplejpeg": "simplejpeg",
-    "turbojpeg": "turbojpeg",
-}
-"""Names of candidates whose stage `decode` gives the array, to their names over there."""
 _PILLOW = "pillow"
 _LACKS = "the copy of the whole picture into an array: read images_per_second as an upper bound"
 
@@ -56,8 +49,9 @@ def imread_benchmark_files(report: BenchReport, directory: Path) -> dict[Path, s
 
 def _comparable(result: WorkloadResult) -> Iterator[tuple[str, CandidateResult]]:
     """Results that mean the same over there, with the library's name; images that cannot be loaded make them differ."""
+    names = {each.name: each.imread_benchmark for each in all_adapters()}
     for each in measured((result.baseline, *result.candidates)):
-        library = _LIBRARIES.get(each.candidate.name, "")
+        library = names.get(each.candidate.name, "")
         if each.candidate.kind is Kind.BASELINE and each.candidate.adapter == _PILLOW:
             library = _PILLOW
         if library and not each.left_out and _milliseconds(each, _stages_of(library)):

@@ -10,6 +10,10 @@ and runs on Python 3.8 or later. It has:
 - `IN_FILES`: whether each image has a file of its own, so that any loader can read it;
 - `DECODED`: whether it gives arrays, so that nothing is left to do;
 - `SETTINGS`: which of "shorter", "crop" and "filter" decide what it holds;
+- `PRIORITY`: its place among all candidates where time is short, the least first; among stores, what takes most room
+  comes last;
+- `most_bytes(image, wanted)`, unless images stay as they are: how many bytes an image takes at most, told before it is
+  made from `image.width`, `image.height` and `image.size_bytes`; it is not part of the script;
 - `make(images, out, wanted)`: puts images into the directory `out`, and goes on where it was interrupted; gives
   (name, bytes, trouble) for each, trouble empty unless it was left out;
 - `Reader(path)`: `len()`, `read(index)`, `name(index)`, `path(index)` where it has files, `paths` (what it lies in),

@@ -24,6 +24,11 @@ BRINGS = ("pillow",)
 IN_FILES = True
 DECODED = False
 SETTINGS = ()
+PRIORITY = 1060
+
+
+def most_bytes(image: Any, _wanted: Dict[str, Any]) -> int:
+    return int((3 * image.width + 3) // 4 * 4 * image.height)
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:

@@ -37,6 +37,7 @@ BRINGS = ("h5py",)
 IN_FILES = False
 DECODED = False
 SETTINGS = ()
+PRIORITY = 1030
 
 FILE = "images.h5"
 

@@ -37,6 +37,7 @@ BRINGS = ("lmdb",)
 IN_FILES = False
 DECODED = False
 SETTINGS = ()
+PRIORITY = 1020
 
 FILE = "data.mdb"
 PAGE = 4096  # bytes

@@ -37,9 +37,14 @@ BRINGS = ("numpy",)
 IN_FILES = False
 DECODED = True
 SETTINGS = ("shorter", "crop", "filter")
+PRIORITY = 1010
 
 FILE = "images.npy"
 HEADER = 128  # bytes; source: numpy.lib.format, "Format Version 1.0"
+
+
+def most_bytes(_image: Any, wanted: Dict[str, Any]) -> int:
+    return int(3 * wanted["crop"] * wanted["crop"])
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:

@@ -29,9 +29,17 @@ BRINGS = ("pillow",)
 IN_FILES = True
 DECODED = False
 SETTINGS = ("shorter", "filter")
+PRIORITY = 50
 
 JPEG = (".jpg", ".jpeg", ".jpe", ".jfif")
 ORIENTATION = 0x0112
+
+
+def most_bytes(image: Any, wanted: Dict[str, Any]) -> int:
+    scale = min(1.0, wanted["shorter"] / max(1, min(image.width, image.height)))
+    pixel = 3.4  # bytes that no JPEG of quality 90 and no PNG exceeds: three, and what their headers take
+    kept = image.size_bytes if scale == 1.0 else 0
+    return max(kept, int(pixel * (image.width * scale + 1) * (image.height * scale + 1)))
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:

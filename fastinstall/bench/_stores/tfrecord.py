@@ -38,6 +38,7 @@ BRINGS = ()
 IN_FILES = False
 DECODED = False
 SETTINGS = ()
+PRIORITY = 1040
 
 LANE = 256  # bytes; lanes are checked beside each other
 FEW = 4096  # bytes, for which that is not worth it

@@ -45,6 +45,7 @@ BRINGS = ()
 IN_FILES = False
 DECODED = False
 SETTINGS = ()
+PRIORITY = 1050
 
 END = bytes(2 * tarfile.BLOCKSIZE)
 

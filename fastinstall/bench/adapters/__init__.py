@@ -9,6 +9,10 @@ name begins with an underscore is no adapter: others share it. An adapter has:
 - `FORMATS`: what it decodes, by Pillow's names; empty for whatever Pillow opens;
 - `ALIASED`: whether its resize skips pixels, so that the picture is not the same;
 - `CODE`: the line of code that uses it;
+- what has a default: `SDISTS`: those of its requirements that are published as source distributions alone, and compile
+  nothing; `SCALES`: whether it gains by decoding at a part of the size, and so by large images alone; `PRIORITY`: its
+  place among all candidates where time is short, the least first; `IMREAD_BENCHMARK`: its name in imread_benchmark, if
+  its first stage gives the whole picture as an array of RGB;
 - `LOADER`: a module for the user's own code with a function `load(path)`, that does the same as the stages, by the
   names `SHORTER`, `CROP` (0 for none) and `FILTER`, which are assigned in front of it;
 - `stages(wanted)`: imports its modules and gives (stage, function) in order: the first function takes the bytes of a

@@ -13,6 +13,8 @@ MODULES = ("numpy", "imagecodecs", "PIL")
 BRINGS = ("imagecodecs", "numpy")
 FORMATS = ("JPEG", "PNG", "WEBP")
 ALIASED = False
+PRIORITY = 120
+IMREAD_BENCHMARK = "imagecodecs"
 CODE = "Image.fromarray(imagecodecs.jpeg8_decode(data))  # png_decode, webp_decode"
 LOADER = (
     """

@@ -11,8 +11,10 @@ NAME = "jpeg4py"
 TITLE = "jpeg4py, resized by Pillow"
 MODULES = ("numpy", "jpeg4py", "PIL")
 BRINGS = ("jpeg4py", "numpy")
+SDISTS = ("jpeg4py",)
 FORMATS = ("JPEG",)
 ALIASED = False
+IMREAD_BENCHMARK = "jpeg4py"
 CODE = "Image.fromarray(jpeg4py.JPEG(path).decode())"
 LOADER = (
     """

@@ -13,6 +13,7 @@ MODULES = ("numpy", "cv2")
 BRINGS = ("opencv-python-headless", "numpy")
 FORMATS = _opencv.FORMATS
 ALIASED = True
+PRIORITY = 150
 CODE = "cv2.resize(cv2.imread(path), size)"
 LOADER = (
     """

@@ -17,6 +17,8 @@ MODULES = ("numpy", "cv2", "PIL")
 BRINGS = ("opencv-python-headless", "numpy")
 FORMATS = ("JPEG",)
 ALIASED = False
+SCALES = True
+PRIORITY = 90
 CODE = "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_4)  # 2, 4 or 8: while the shorter side stays large enough"
 LOADER = (
     """

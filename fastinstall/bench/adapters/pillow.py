@@ -14,6 +14,7 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ()
 ALIASED = False
+PRIORITY = 0
 CODE = 'Image.open(path).convert("RGB").resize(size, Image.Resampling.BILINEAR)'
 FINISHED = """
 

@@ -14,6 +14,8 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ("JPEG",)
 ALIASED = False
+SCALES = True
+PRIORITY = 10
 CODE = 'image.draft("RGB", (shorter, shorter))  # right after Image.open(path)'
 LOADER = (
     """

@@ -13,6 +13,7 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ()
 ALIASED = False
+PRIORITY = 60
 CODE = 'image = image if image.mode == "RGB" else image.convert("RGB")'
 LOADER = (
     """

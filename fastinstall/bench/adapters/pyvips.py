@@ -17,8 +17,10 @@ NAME = "pyvips"
 TITLE = "libvips, thumbnail"
 MODULES = ("numpy", "pyvips")
 BRINGS = ("pyvips[binary]>=2.2.3", "numpy")
+SDISTS = ("pyvips",)
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF")
 ALIASED = False
+PRIORITY = 130
 CODE = "pyvips.Image.thumbnail(path, width, height=height, no_rotate=True).numpy()"
 LOADER = """
 import os

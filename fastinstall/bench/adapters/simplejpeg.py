@@ -13,6 +13,8 @@ MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
 ALIASED = False
+PRIORITY = 80
+IMREAD_BENCHMARK = "simplejpeg"
 CODE = "Image.fromarray(simplejpeg.decode_jpeg(data))"
 LOADER = (
     """

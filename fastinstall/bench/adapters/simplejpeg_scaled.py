@@ -13,6 +13,8 @@ MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
 ALIASED = False
+SCALES = True
+PRIORITY = 100
 CODE = "simplejpeg.decode_jpeg(data, min_height=shorter, min_width=shorter, min_factor=2)"
 LOADER = (
     """

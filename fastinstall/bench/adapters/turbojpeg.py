@@ -15,8 +15,11 @@ NAME = "turbojpeg"
 TITLE = "PyTurboJPEG, resized by Pillow"
 MODULES = ("numpy", "turbojpeg", "PIL")
 BRINGS = ("PyTurboJPEG<2", "numpy")
+SDISTS = ("pyturbojpeg",)
 FORMATS = ("JPEG",)
 ALIASED = False
+PRIORITY = 110
+IMREAD_BENCHMARK = "turbojpeg"
 CODE = "Image.fromarray(TurboJPEG().decode(data, pixel_format=TJPF_RGB))"
 LOADER = (
     """

@@ -8,8 +8,10 @@ NAME = "turbojpeg-scaled"
 TITLE = "PyTurboJPEG, scaled decoding, resized by Pillow"
 MODULES = ("numpy", "turbojpeg", "PIL")
 BRINGS = turbojpeg.BRINGS
+SDISTS = turbojpeg.SDISTS
 FORMATS = ("JPEG",)
 ALIASED = False
+SCALES = True
 CODE = "TurboJPEG().decode(data, pixel_format=TJPF_RGB, scaling_factor=(1, 4))  # 2, 4 or 8"
 LOADER = (
     """

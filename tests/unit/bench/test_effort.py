@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from fastinstall.bench.adapting import USUAL_PRIORITY
 from fastinstall.bench.contestant import Contestant
 from fastinstall.bench.effort import (
     FULL,
@@ -17,8 +18,9 @@ from fastinstall.bench.effort import (
 from fastinstall.model.loading import Candidate, Kind
 
 
-def contestant(name: str, kind: Kind) -> Contestant:
-    return Contestant(candidate=Candidate(name=name, title=name, kind=kind, variables={}))
+def contestant(name: str, kind: Kind, priority: int = USUAL_PRIORITY, *, scales: bool = False) -> Contestant:
+    candidate = Candidate(name=name, title=name, kind=kind, variables={})
+    return Contestant(candidate=candidate, priority=priority, scales=scales)
 
 
 @pytest.mark.parametrize("effort", [QUICK, FULL])
@@ -60,9 +62,9 @@ def test_what_a_candidate_takes_grows_with_rounds_and_with_the_pass() -> None:
 FIVE = (
     contestant("lmdb", Kind.STORAGE),
     contestant("rare-decoder", Kind.DECODER),
-    contestant("huge-pages", Kind.SETTING),
-    contestant("fastinstall", Kind.STACK),
-    contestant("pillow-draft", Kind.DECODER),
+    contestant("huge-pages", Kind.SETTING, 40),
+    contestant("fastinstall", Kind.STACK, 20),
+    contestant("pillow-draft", Kind.DECODER, 10, scales=True),
 )
 
 

@@ -6,26 +6,13 @@ import pytest
 from builders import healthy_facts
 
 from fastinstall.bench import environments
-from fastinstall.bench.adapting import all_adapters
 from fastinstall.bench.environments import Fetching, bring
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.model.loading import Outcome
 
 
 @pytest.fixture
 def fetching(tmp_path: Path) -> Fetching:
     return Fetching(interpreter=healthy_facts().interpreter, cache=tmp_path / "cache", variables={})
-
-
-@pytest.mark.parametrize("name", [each.name for each in all_adapters() if each.by_hand])
-def test_what_takes_gigabytes_is_answered_with_the_command_that_installs_it(name: str, fetching: Fetching) -> None:
-    adapter = next(each for each in all_adapters() if each.name == name)
-    with pytest.raises(
-        NotLoadedError, match=rf"{name} is too large to be brought.*/bin/python -m pip install "
-    ) as caught:
-        bring(name, adapter.brings, fetching)
-    assert caught.value.outcome is Outcome.MISSING
-    assert not fetching.cache.exists()
 
 
 def test_a_disk_that_is_nearly_full_is_left_alone(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,14 +41,14 @@ LARGE = Bounds(most_bytes=1 << 40)
     ],
 )
 def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: int, most: int) -> None:
-    found = estimated(kind, [PHOTO], Pipeline(), LARGE)
+    found = estimated(kind_named(kind), [PHOTO], Pipeline(), LARGE)
     assert found.indexes == (0,)
     assert least < found.most_bytes < most
     assert found.all_bytes == found.most_bytes
 
 
 def test_images_are_taken_evenly_until_the_room_ends() -> None:
-    found = estimated("bmp", [PHOTO] * 10, Pipeline(), Bounds(most_bytes=110_000_000))
+    found = estimated(kind_named("bmp"), [PHOTO] * 10, Pipeline(), Bounds(most_bytes=110_000_000))
     assert found.indexes == (0, 3, 6)
     assert found.most_bytes <= 110_000_000
     assert found.all_bytes >= 360_000_000
@@ -57,13 +57,13 @@ def test_images_are_taken_evenly_until_the_room_ends() -> None:
 def test_a_bound_between_small_and_large_images_is_kept() -> None:
     small = Image(width=10, height=10, size_bytes=1000)
     for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
-        found = estimated("lmdb", [PHOTO, small, PHOTO, small], Pipeline(), Bounds(most_bytes=most))
+        found = estimated(kind_named("lmdb"), [PHOTO, small, PHOTO, small], Pipeline(), Bounds(most_bytes=most))
         assert not found.indexes or found.most_bytes <= most
 
 
 def test_only_kinds_with_room_fit() -> None:
     bounds = Bounds(most_bytes=1_000_000)
-    fitting = [each.name for each in all_kinds() if estimated(each.name, [PHOTO], Pipeline(), bounds).indexes]
+    fitting = [each.name for each in all_kinds() if estimated(each, [PHOTO], Pipeline(), bounds).indexes]
     assert fitting == ["resized", "raw"]
 
 
