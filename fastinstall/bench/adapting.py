@@ -12,14 +12,11 @@ from pathlib import Path
 from types import ModuleType
 
 from fastinstall.bench import adapters
-from fastinstall.bench.settings import SETTINGS
+from fastinstall.bench.settings import SETTINGS, USUAL_PRIORITY
 from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import UsageError
 from fastinstall.extensions import ADAPTERS, choose, installed
 from fastinstall.model.immutable import immutable
-
-USUAL_PRIORITY = 1000
-"""Of what says nothing of how much it helps."""
 
 
 @immutable

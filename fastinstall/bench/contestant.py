@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fastinstall.bench.adapting import USUAL_PRIORITY
+from fastinstall.bench.settings import USUAL_PRIORITY
 from fastinstall.bench.store_kinds import StoreKind
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Candidate, Kind, Outcome

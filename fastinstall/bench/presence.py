@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastinstall.system import process
 
-_SECONDS = 60.0
+_LOOK_SECONDS = 60.0
 _PROGRAM = """
 import importlib.util, json, sys
 
@@ -32,7 +32,7 @@ def modules_there(names: Iterable[str], python: Path, variables: Mapping[str, st
     """
     words = (python, "-I", "-B", "-c", _PROGRAM, json.dumps(sorted(set(names))))
     try:
-        done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_SECONDS)
+        done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_LOOK_SECONDS)
     except process.CommandError:
         return frozenset()
     return frozenset(json.loads(done.stdout))

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from fastinstall.bench.adapting import USUAL_PRIORITY
 from fastinstall.model.immutable import immutable
 from fastinstall.model.measured_machine import Machine
+
+USUAL_PRIORITY = 1000
+"""Of a candidate that says nothing of how much it helps: the less, the earlier one is measured."""
 
 _TUNABLES = "GLIBC_TUNABLES"
 _PRELOAD = "LD_PRELOAD"

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from fastinstall.bench import _stores
-from fastinstall.bench.adapting import USUAL_PRIORITY
+from fastinstall.bench.settings import USUAL_PRIORITY
 from fastinstall.errors import UsageError
 from fastinstall.model.immutable import immutable
 
@@ -74,7 +74,7 @@ class StoreKind:
 @cache
 def all_kinds() -> tuple[StoreKind, ...]:
     """Every kind there is, in the order in which they are measured."""
-    return tuple(sorted(map(_kind, _modules()), key=lambda each: (each.priority, each.name)))
+    return tuple(sorted(map(_kind, _store_modules()), key=lambda each: (each.priority, each.name)))
 
 
 def kind_named(name: str) -> StoreKind:
@@ -90,7 +90,7 @@ def kind_named(name: str) -> StoreKind:
     raise UsageError(f"there is no store called {name!r}", hint=f"there are: {known}")
 
 
-def _modules() -> Iterator[ModuleType]:
+def _store_modules() -> Iterator[ModuleType]:
     """The files of stores; those without a name are shared by others."""
     for each in pkgutil.iter_modules(_stores.__path__):
         module = importlib.import_module(f"{_stores.__name__}.{each.name}")

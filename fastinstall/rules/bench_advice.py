@@ -18,11 +18,8 @@ from fastinstall.rules.bench_advice_evidence import evidence_of, flaws_of, rate_
 from fastinstall.rules.bench_advice_pointers import pointers
 from fastinstall.rules.bench_advice_ways import Ground, Surroundings, ways_of
 from fastinstall.rules.bench_advice_workers import advice_on_workers
-from fastinstall.rules.checks._voice import Voice
 
-_WORTHWHILE = 1.05
 _BEYOND_NOISE = 1.02
-_SAY = Voice("data-loading")
 
 
 def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, and where it was measured)
@@ -64,7 +61,7 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
 
 def is_worthwhile(gain: Gain) -> bool:
     """Whether a gain is more than noise, and more than the trouble."""
-    return gain.ratio >= _WORTHWHILE and gain.low > _BEYOND_NOISE
+    return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE
 
 
 def _worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[CandidateResult, Gain]]:
@@ -88,7 +85,7 @@ def _advice(result: CandidateResult, gain: Gain, ground: Ground) -> Advice:
     return Advice(
         candidate=result.candidate.name,
         gain=gain,
-        finding=_SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, ground)), remedy=remedy),
+        finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, ground)), remedy=remedy),
         code="\n".join(way.code for way in ways if way.code),
     )
 
@@ -114,7 +111,7 @@ def _recommended(advice: Advice, result: CandidateResult, verdict: Verdict) -> A
 def _fast_enough(measured: Sequence[CandidateResult], verdict: Verdict) -> Advice:
     reached, target = words.rate(verdict.reached_rate), words.rate(verdict.target_rate or 0.0)
     message = f"leave it alone: {reached} images/s are loaded, and {target} are wanted"
-    return Advice(candidate="", gain=None, finding=_SAY.ok(message, evidence=_best_of(measured)))
+    return Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
 
 
 def _left_alone(measured: Sequence[CandidateResult], ground: Ground) -> Iterator[Advice]:
@@ -124,12 +121,12 @@ def _left_alone(measured: Sequence[CandidateResult], ground: Ground) -> Iterator
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "
     message = f"leave it alone: {others}{_at_most(alike)}"
-    yield Advice(candidate="", gain=None, finding=_SAY.ok(message, evidence=_best_of(alike)))
+    yield Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(alike)))
 
 
 def _at_most(measured: Sequence[CandidateResult]) -> str:
     highest = max((each.gain.ratio for each in measured if each.gain is not None), default=0.0)
-    if highest >= _WORTHWHILE:
+    if highest >= words.WORTHWHILE:
         return "no gain is more than the noise of the measurement"
     return f"you would gain {words.percent(highest - 1)} at most" if highest > 1 else "nothing else is faster"
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from fastinstall.model.bench import Advice, Bound, Verdict
 from fastinstall.model.finding import Remedy
 from fastinstall.model.loading import Engine, Stage, WorkerStart
+from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_ways import Ground
 from fastinstall.rules.bench_advice_workers import slow_starts
-from fastinstall.rules.checks._voice import Voice
 
-_SAY = Voice("data-loading")
 _PER_LOADER = (
     (
         "pin_memory=True copies batches to the GPU while it computes; with non_blocking=True on the GPU's side",
@@ -88,5 +87,5 @@ def _persistent(ground: Ground) -> Iterator[Advice]:
 
 def _pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> Advice:
     """The evidence is of what was measured; that it helps was not."""
-    finding = _SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
+    finding = words.SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
     return Advice(candidate="", gain=None, finding=finding, code=code)

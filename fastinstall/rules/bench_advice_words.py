@@ -1,7 +1,14 @@
 """The words of verdicts and advice on loading images: rates, shares, gains, and how far a picture is from another."""
 
 from fastinstall.model.loading import CandidateResult, Gain, LoadingRate
+from fastinstall.rules.checks._voice import Voice
 from fastinstall.rules.holdings import in_words
+
+WORTHWHILE = 1.05
+"""The least gain that is worth any trouble."""
+
+SAY = Voice("data-loading")
+"""Makes the findings of advice."""
 
 _PRECISE = 100
 """Below it a rate has a decimal."""

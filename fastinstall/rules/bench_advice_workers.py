@@ -8,10 +8,7 @@ from fastinstall.model.loading import Gain, LoadingRate
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_ways import Ground
 from fastinstall.rules.bottleneck import reads_from_disk
-from fastinstall.rules.checks._voice import Voice
 
-_SAY = Voice("data-loading")
-_WORTHWHILE = 1.05
 _AS_GOOD = 0.95
 _SLOW_START = 1.0
 """Seconds to the first batch that are worth a word: they come again with every epoch."""
@@ -20,13 +17,13 @@ _SLOW_START = 1.0
 def advice_on_workers(ground: Ground) -> Iterator[Advice]:
     """The number of workers that pays, against loading in the process itself; nothing where none does."""
     alone, best = _alone(ground), fewest_that_pay(ground)
-    if best is None or not alone or best.images_per_second < alone * _WORTHWHILE:
+    if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
         return
     ratio = best.images_per_second / alone
     gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
     message = f"num_workers={best.workers}, compared with num_workers=0{_no_more(best, ground)}"
     remedy = Remedy(text="give your DataLoader this number of workers; each has the memory of one process more")
-    finding = _SAY.hint(message, evidence=tuple(_rates(ground)), remedy=remedy)
+    finding = words.SAY.hint(message, evidence=tuple(_rates(ground)), remedy=remedy)
     yield Advice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
 
 

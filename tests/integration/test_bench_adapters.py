@@ -33,11 +33,19 @@ BOUNDS = {
     "kornia-rs": 0.4,
     "opencv-linear": 0.7,
 }
-"""Mean differences from Pillow on these pictures, in levels of 0 to 255.
+FAR = 1.0
+"""Mean differences from Pillow on these pictures, in levels of 0 to 255; the last of what is not named.
 
 On 2026-11-22 they were, at most: 0.67 for scaled decoding; 0.63 for OpenCV's reduced decoding and 0.23 without it; 0.38
 for libvips; 0.006 for torchvision; and with aliasing, which smooth pictures like these show little, 0.23 and 0.46.
 """
+
+COMPARED = [
+    each.name
+    for each in all_adapters()
+    if not each.name.startswith("pillow") and not any(needed.startswith("nvidia-") for needed in each.brings)
+]
+"""All that are not Pillow itself, and that a test can have: no GPU is needed."""
 
 PIPELINES = (
     Pipeline(),
@@ -77,7 +85,7 @@ def loaded(images: tuple[Path, ...], pipeline: Pipeline, adapter: str, loader: s
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with these packages")
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda pipeline: pipeline.filter)
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", COMPARED)
 def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
     name: str, pipeline: Pipeline, images: tuple[Path, ...], tmp_path: Path
 ) -> None:
@@ -98,13 +106,8 @@ def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
     with loaded(own, pipeline, "pillow") as pillow, loaded(own, pipeline, name, f"{code}:load") as printed:
         apart = difference(pillow.pictures(indexes), found)
         assert apart.same_shape
-        assert apart.mean <= BOUNDS[name]
+        assert apart.mean <= BOUNDS.get(name, FAR)
         assert printed.pictures(indexes) == found
-
-
-def test_every_adapter_is_compared_or_needs_what_no_test_has() -> None:
-    others = {each.name for each in all_adapters()} - set(BOUNDS)
-    assert {each for each in others if not each.startswith("pillow")} == {"dali", "nvimagecodec"}
 
 
 def test_all_adapters_can_be_imported_where_there_is_no_package_at_all() -> None:

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from fastinstall.bench.adapting import USUAL_PRIORITY
 from fastinstall.bench.contestant import Contestant
 from fastinstall.bench.effort import (
     FULL,
@@ -15,6 +14,7 @@ from fastinstall.bench.effort import (
     seconds_for,
     share_of,
 )
+from fastinstall.bench.settings import USUAL_PRIORITY
 from fastinstall.model.loading import Candidate, Kind
 
 
