@@ -1,6 +1,7 @@
 """A candidate as code for somebody's own project: a module with `load(path)`, or a script that makes a store."""
 
 from fastinstall.bench.adapting import Adapter, all_adapters
+from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import UsageError
 from fastinstall.model.images import Pipeline
 from fastinstall.rules.messages import quote
@@ -22,11 +23,12 @@ def code_of(name: str, pipeline: Pipeline) -> str:
     adapter = next((each for each in all_adapters() if each.name == name), None)
     if adapter is not None:
         return _loader(adapter, pipeline)
-    from fastinstall.bench.store_scripts import STORES, script_of  # noqa: PLC0415 (only where a store is asked for)
+    from fastinstall.bench.store_scripts import script_of  # noqa: PLC0415 (only where a store is asked for)
 
-    if name in STORES:
+    stores = [each.name for each in all_kinds()]
+    if name in stores:
         return script_of(name, pipeline)
-    known = ", ".join((*(each.name for each in all_adapters()), *STORES))
+    known = ", ".join((*(each.name for each in all_adapters()), *stores))
     raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {known}")
 
 

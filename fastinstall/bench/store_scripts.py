@@ -9,11 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.bench.store_kinds import StoreKind, all_kinds, kind_named
+from fastinstall.bench.store_kinds import StoreKind, kind_named
 from fastinstall.model.images import Pipeline
-
-STORES: tuple[str, ...] = tuple(each.name for each in all_kinds())
-"""Names of the stores that there are scripts for."""
 
 _ABOUT = (
     *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "DECODED", "SETTINGS", "PRIORITY"),

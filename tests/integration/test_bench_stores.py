@@ -22,8 +22,8 @@ from fastinstall.bench import _storage, stores
 from fastinstall.bench.adapters import pillow
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, Store, loading
 from fastinstall.bench.pools import Load, PoolWish, rates
-from fastinstall.bench.store_kinds import kind_named
-from fastinstall.bench.store_scripts import STORES, script_of
+from fastinstall.bench.store_kinds import all_kinds, kind_named
+from fastinstall.bench.store_scripts import script_of
 from fastinstall.bench.store_sizes import Bounds
 from fastinstall.bench.stores import MadeStore, Maker, make_store, store_at, temporary_store
 from fastinstall.bench.surveying import Judged
@@ -74,7 +74,7 @@ def measured_copies(images: tuple[Judged, ...], tmp_path_factory: pytest.TempPat
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What printed scripts have made, each in a directory of its kind's name, and the scripts beside them."""
     place = tmp_path_factory.mktemp("prepared")
-    for kind in (each for each in STORES if each not in OF_PACKAGES):
+    for kind in (each.name for each in all_kinds() if each.name not in OF_PACKAGES):
         done = _prepared(place, kind, photos, place / kind)
         assert done.stdout == f"6 images in {place / kind}, 0 left out\n", done.stderr
     return place

@@ -9,7 +9,7 @@ import pytest
 
 from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.store_kinds import all_kinds, kind_named
-from fastinstall.bench.store_scripts import STORES, script_of
+from fastinstall.bench.store_scripts import script_of
 from fastinstall.bench.store_sizes import Bounds, bounds_of, estimated
 from fastinstall.bench.stores import store_at
 from fastinstall.errors import UsageError
@@ -78,7 +78,7 @@ def test_a_store_that_there_is_not_is_refused() -> None:
     assert "webdataset" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", [each.name for each in all_kinds()])
 def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
     kind, text = kind_named(name), script_of(name, Pipeline(shorter=300, crop=280, filter="lanczos"))
     tree = ast.parse(text)

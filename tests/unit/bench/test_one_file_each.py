@@ -1,0 +1,129 @@
+"""Another decoder and another store are one file each: nothing else has to name them."""
+
+import ast
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fastinstall.api.bench_materials import known_candidates
+from fastinstall.bench import _stores, adapters, adapting, store_kinds
+from fastinstall.bench._stores import preparing
+from fastinstall.bench.adapting import adapter_named
+from fastinstall.bench.candidates import Materials, contestants
+from fastinstall.bench.effort import by_promise
+from fastinstall.bench.printed import code_of
+from fastinstall.bench.store_kinds import kind_named
+from fastinstall.bench.store_sizes import Bounds, estimated
+from fastinstall.bench.surveying import Judged
+from fastinstall.model.images import Pipeline
+from fastinstall.model.measured_machine import Machine
+
+DECODER = '''"""Acme's decoder."""
+
+from . import pillow
+
+NAME = "acme-raw"
+TITLE = "Acme, by Pillow"
+MODULES = ("PIL", "acme")
+BRINGS = ("acme>=2", "pillow")
+SDISTS = ("acme",)
+FORMATS = ("JPEG",)
+ALIASED = False
+SCALES = True
+PRIORITY = 5
+IMREAD_BENCHMARK = "acme"
+CODE = "acme.decode(data)"
+LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
+versions = pillow.versions
+stages = pillow.finish
+'''
+STORE = '''"""Your images in a shelf.
+
+    python prepare.py IMAGES OUT
+"""
+
+from .preparing import Source
+
+NAME = "shelf"
+TITLE = "a shelf"
+CAVEAT = "it has one door"
+MODULES = ("shelf",)
+BRINGS = ("shelf",)
+IN_FILES = False
+DECODED = False
+SETTINGS = ("shorter",)
+PRIORITY = 45
+
+
+def most_bytes(image, wanted):
+    return image.width * wanted["shorter"]
+
+
+def make(images, out, wanted):
+    yield from ()
+
+
+class Reader:
+    """What was put in."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Directories that are searched as those of the package are."""
+    for package, name, text in ((adapters, "acme_raw", DECODER), (_stores, "shelf", STORE)):
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / f"{name}.py").write_text(text, encoding="utf-8")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(directory)])
+    shutil.copy(Path(str(preparing.__file__)), tmp_path / "shelf")
+    forget()
+    yield
+    monkeypatch.undo()
+    forget()
+
+
+def forget() -> None:
+    """Have adapters and stores read again."""
+    for module in (adapting, store_kinds):
+        for each in vars(module).values():
+            getattr(each, "cache_clear", bool)()
+    for name in ("adapters.acme_raw", "_stores.shelf"):
+        sys.modules.pop(f"fastinstall.bench.{name}", None)
+
+
+def test_they_are_listed_with_what_they_need() -> None:
+    known = {each.name: each for each in known_candidates()}
+    assert known["acme-raw"].requirements == ("acme>=2", "pillow")
+    assert known["shelf"].title == "a shelf"
+
+
+def test_they_are_compared_when_their_turn_comes() -> None:
+    there = contestants(Materials(machine=Machine(cpu="a CPU", cores=2), variables={}))
+    found = [each.name for each in by_promise(there, scalable=True)]
+    assert found[0] == "acme-raw"
+    assert found.index("pillow-draft") < found.index("shelf")
+    assert found.index("shelf") < found.index("resized")
+    assert by_promise(there, scalable=False)[-1].scales
+
+
+def test_they_are_printed_as_code() -> None:
+    loader, script = code_of("acme-raw", Pipeline()), code_of("shelf", Pipeline(shorter=300))
+    assert "python -m pip install 'acme>=2' pillow numpy" in loader
+    assert "most_bytes" not in script
+    assert 'WANTED = {"kind": "shelf", "shorter": 300}' in script
+    ast.parse(script)
+
+
+def test_the_room_that_a_store_takes_is_told_before() -> None:
+    photo = Judged(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
+    found = estimated(kind_named("shelf"), [photo], Pipeline(shorter=300), Bounds(most_bytes=1 << 30))
+    assert 300_000 < found.most_bytes < 400_000
+
+
+def test_results_of_a_decoder_go_to_those_who_compare_decoders() -> None:
+    assert adapter_named("acme-raw").imread_benchmark == "acme"
+    assert adapter_named("acme-raw").sdists == ("acme",)
