@@ -15,7 +15,7 @@ from fastinstall.model.measured_machine import Machine
 
 
 @immutable
-class Scene:
+class BenchContext:
     """Where and for what it is measured.
 
     Attributes:
@@ -57,13 +57,13 @@ class Scene:
         kept = self.effort.operations_seconds if self.wish.operations else 0.0
         return self.effort.seconds - kept - self.elapsed()
 
-    def from_now(self) -> "Scene":
+    def from_now(self) -> "BenchContext":
         """The same with the whole time left, as builds and downloads are not part of it; in quick mode all is."""
         if self.wish.quick:
             return self
         return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + self.elapsed()))
 
-    def with_time_for(self, workloads: int) -> "Scene":
+    def with_time_for(self, workloads: int) -> "BenchContext":
         """The same with as much time for each of several workloads; in quick mode they share what there is."""
         if self.wish.quick:
             return self

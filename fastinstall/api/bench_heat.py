@@ -4,15 +4,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_workloads import Task, narrowed
 from fastinstall.bench.candidates import baseline_of
-from fastinstall.bench.contestant import Contestant
-from fastinstall.bench.effort import pace_of, seconds_for
+from fastinstall.bench.contestant import CandidateRun
+from fastinstall.bench.effort import schedule_for, seconds_for
 from fastinstall.bench.loading import Job, NotLoadedError, loading
 from fastinstall.bench.pools import Load, PoolWish, rates, wishes_for
 from fastinstall.bench.rounds import timing_of
-from fastinstall.bench.runs import Race, unmeasured
+from fastinstall.bench.runs import Comparison, unmeasured
 from fastinstall.bench.store_kinds import StoreKind
 from fastinstall.bench.stores import Maker, temporary_store
 from fastinstall.model.event import Started
@@ -25,34 +25,34 @@ _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
 
-class Heat:
-    """A race that goes on, and the time that it has."""
+class WorkloadComparison:
+    """A comparison that goes on, and the time that it has."""
 
-    def __init__(self, scene: Scene, task: Task, run: Race, end: float) -> None:
-        self.scene = scene
+    def __init__(self, context: BenchContext, task: Task, run: Comparison, end: float) -> None:
+        self.context = context
         self.task = task
         self.run = run
         self.end = end
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
-        self.wishes = wishes_for(scene.machine, quick=scene.wish.quick, workers=scene.wish.workers)
+        self.wishes = wishes_for(context.machine, quick=context.wish.quick, workers=context.wish.workers)
 
-    def settled(self) -> Workload:
+    def choose_workload(self) -> Workload:
         """The images that take part: all that the baseline can load, and that there is time for."""
-        effort, wished = self.scene.effort, self.scene.wish.samples
+        effort, wished = self.context.effort, self.context.wish.samples
         most = _UNBOUNDED if wished else effort.pass_seconds
-        first = self.run.settle(most, effort.least_sample)
+        first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
-        self.run.pace = pace_of(effort, self.pass_seconds)
+        self.run.schedule = schedule_for(effort, self.pass_seconds)
         return narrowed(self.task, self.run.indexes, first.failed)
 
     def baseline(self) -> CandidateResult:
         """The environment as it is, in one process."""
-        scene, run = self.scene, self.run
-        scene.session.emit(Started(stage="measure", message=f"{self.title}: {len(run.indexes)} images"))
+        context, run = self.context, self.run
+        context.session.emit(Started(stage="measure", message=f"{self.title}: {len(run.indexes)} images"))
         timing = timing_of(run.measure())
         return CandidateResult(
-            candidate=baseline_of(self.title, is_own_loader=bool(scene.wish.loader)),
+            candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
             outcome=Outcome.MEASURED,
             versions=run.loading.ready.versions,
             timing=replace(timing, cold_read_ms=self._cold_read_ms()),
@@ -61,60 +61,60 @@ class Heat:
     @property
     def title(self) -> str:
         """The baseline, for people."""
-        return f"your loader, {self.scene.wish.loader}" if self.scene.wish.loader else self.scene.label
+        return f"your loader, {self.context.wish.loader}" if self.context.wish.loader else self.context.label
 
     def baseline_rates(self, baseline: CandidateResult) -> tuple[LoadingRate, ...]:
         """With workers: all numbers of them, however they start, and with a cold page cache."""
-        return self._rates(self.run.course.baseline_job(), self.wishes, baseline)
+        return self._rates(self.run.template.baseline_job(), self.wishes, baseline)
 
-    def rates_of(self, contestant: Contestant, result: CandidateResult) -> tuple[LoadingRate, ...]:
+    def rates_of(self, candidate_run: CandidateRun, result: CandidateResult) -> tuple[LoadingRate, ...]:
         """With workers that were forked, as most are."""
         warm = [each for each in self.wishes if not each.cold and each.start is not WorkerStart.SPAWN]
-        return self._rates(self.run.course.job_of(contestant), warm, result)
+        return self._rates(self.run.template.job_of(candidate_run), warm, result)
 
     def _rates(self, job: Job, wishes: Sequence[PoolWish], result: CandidateResult) -> tuple[LoadingRate, ...]:
-        """In a process of their own, once the race is over: workers take memory, and may hang."""
-        title, emit = result.candidate.title, self.scene.session.emit
+        """In a process of their own, once the comparison is over: workers take memory, and may hang."""
+        title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
-        load = Load(seconds=self.scene.effort.rate_seconds, ms=ms, images=self.run.indexes)
+        load = Load(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
-            with loading(job, self.run.pace.start_patience) as own:
-                return rates(own, wishes, load, self.scene.remark)
+            with loading(job, self.run.schedule.start_patience) as own:
+                return rates(own, wishes, load, self.context.remark)
         except NotLoadedError as error:
-            self.scene.remark(f"{title}: not measured with workers: {error.reason}")
+            self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return ()
 
-    def against(self, contestant: Contestant) -> CandidateResult:
+    def measure_candidate(self, candidate_run: CandidateRun) -> CandidateResult:
         """Hold a candidate against the baseline; its store, if it has one, is there only meanwhile.
 
         Raises:
             FailedError: the baseline died or hung.
         """
-        if contestant.absent or not self.run.able(contestant):
-            return self.run.against(contestant)
-        self.scene.session.emit(Started(stage="measure", message=contestant.candidate.title))
-        if contestant.store is None:
-            return self.run.against(contestant)
-        return self._stored(contestant, contestant.store)
+        if candidate_run.absent or not self.run.able(candidate_run):
+            return self.run.measure_candidate(candidate_run)
+        self.context.session.emit(Started(stage="measure", message=candidate_run.candidate.title))
+        if candidate_run.store is None:
+            return self.run.measure_candidate(candidate_run)
+        return self._stored(candidate_run, candidate_run.store)
 
-    def _stored(self, contestant: Contestant, kind: StoreKind) -> CandidateResult:
-        course = self.run.course
+    def _stored(self, candidate_run: CandidateRun, kind: StoreKind) -> CandidateResult:
+        template = self.run.template
         maker = Maker(
-            python=course.python,
-            variables=course.variables,
-            directory=self.scene.space,
-            pipeline=course.pipeline,
-            site=contestant.site,
-            processes=self.scene.machine.usable_cpus,
-            emit=self.scene.session.emit,
+            python=template.python,
+            variables=template.variables,
+            directory=self.context.space,
+            pipeline=template.pipeline,
+            site=candidate_run.site,
+            processes=self.context.machine.usable_cpus,
+            emit=self.context.session.emit,
         )
         try:
             with temporary_store(kind, self.task.images, maker) as made:
-                result = self.run.against(contestant, made)
+                result = self.run.measure_candidate(candidate_run, made)
                 return replace(result, stored_bytes=made.bytes, stored_ratio=round(made.ratio, 3))
         except NotLoadedError as error:
-            return unmeasured(contestant.candidate, error.outcome, error.reason)
+            return unmeasured(candidate_run.candidate, error.outcome, error.reason)
 
     def has_time(self, measured: int | None = None) -> bool:
         """Whether another candidate fits; those that were named always do, and some while the run has time at all.
@@ -122,17 +122,17 @@ class Heat:
         Args:
             measured: how many there are already; None where it is no matter.
         """
-        if self.scene.wish.candidates:
+        if self.context.wish.candidates:
             return True
-        needed = seconds_for(self.run.pace, self.pass_seconds, self.start_seconds)
-        few = measured is not None and measured < self.scene.effort.least_candidates
-        left = self.scene.left() if few else self.end - time.monotonic()
+        needed = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
+        few = measured is not None and measured < self.context.effort.least_candidates
+        left = self.context.left() if few else self.end - time.monotonic()
         return needed + self._rates_seconds() < left
 
     def _rates_seconds(self) -> float:
         """What is kept for workers."""
-        loaders = 1 if self.scene.wish.quick else 1 + RATED
-        each = self.scene.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
+        loaders = 1 if self.context.wish.quick else 1 + RATED
+        each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
         return loaders * (2 * self.start_seconds + len(self.wishes) * each)
 
     def _cold_read_ms(self) -> float | None:
@@ -141,7 +141,7 @@ class Heat:
         Raises:
             FailedError: the baseline died or hung.
         """
-        if self.pass_seconds > 2 * self.scene.effort.pass_seconds:
+        if self.pass_seconds > 2 * self.context.effort.pass_seconds:
             return None
         cold = self.run.cold()
         read = cold.stages.get("read")

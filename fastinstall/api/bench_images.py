@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_context import BenchContext
 from fastinstall.bench.effort import sample_size
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.photos import WORKLOADS, generated
@@ -43,46 +43,46 @@ class Sample:
     is_generated: bool = False
 
 
-def generated_sample(scene: Scene, name: str) -> Sample:
+def generated_sample(context: BenchContext, name: str) -> Sample:
     """Photos of a generated workload, in the temporary directory.
 
     Raises:
         FailedError: none could be made, or they cannot be looked at.
     """
-    directory = scene.space / name
+    directory = context.space / name
     directory.mkdir(exist_ok=True)
-    scene.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
+    context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
     try:
-        count = scene.wish.samples or (_QUICK_PHOTOS.get(name) if scene.wish.quick else None)
-        paths = generated(name, directory, scene.python, scene.session.variables, count)
+        count = context.wish.samples or (_QUICK_PHOTOS.get(name) if context.wish.quick else None)
+        paths = generated(name, directory, context.python, context.session.variables, count)
     except NotLoadedError as error:
         raise FailedError(f"no photos can be generated: {error.reason}", hint="fastinstall doctor") from error
-    found = tuple(each for each in _judged(scene, paths) if not each.reason)
-    chosen = found[: sample_size(scene.effort, [megapixels(each) for each in found], scene.wish.samples)]
+    found = tuple(each for each in _judged(context, paths) if not each.reason)
+    chosen = found[: sample_size(context.effort, [megapixels(each) for each in found], context.wish.samples)]
     return Sample(
         name=WORKLOADS[name], directory=directory, files=len(paths), chosen=chosen, refused=(), is_generated=True
     )
 
 
-def own_sample(scene: Scene) -> Sample:
+def own_sample(context: BenchContext) -> Sample:
     """Images below the places that were named.
 
     Raises:
         UndeterminedError: there is none, or none that can be measured.
         FailedError: they cannot be looked at.
     """
-    places = [Path(each) for each in scene.wish.paths]
-    scene.session.emit(Started(stage="search", message=f"looking for images in {_names(places)}"))
+    places = [Path(each) for each in context.wish.paths]
+    context.session.emit(Started(stage="search", message=f"looking for images in {_names(places)}"))
     found = find_images(places)
     if not found.images:
         raise UndeterminedError(
             f"no images in {_names(places)}: {_counted(found)}", hint="fastinstall bench DIR, with images in DIR"
         )
     if not found.complete:
-        scene.remark(f"the search for images ended early, after {len(found.images)} of them")
+        context.remark(f"the search for images ended early, after {len(found.images)} of them")
     if found.unreadable:
-        scene.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
-    chosen, refused = _chosen(scene, spread(found.images))
+        context.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
+    chosen, refused = _chosen(context, spread(found.images))
     if not chosen:
         raise UndeterminedError(
             f"none of the images in {_names(places)} can be measured: {_reasons(refused)}",
@@ -97,25 +97,25 @@ def own_sample(scene: Scene) -> Sample:
     )
 
 
-def _chosen(scene: Scene, ordered: Sequence[Path]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+def _chosen(context: BenchContext, ordered: Sequence[Path]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
     """Enough of them to measure, and those that were refused on the way; a bounded number is looked at."""
-    step = scene.wish.samples or scene.effort.sample
+    step = context.wish.samples or context.effort.sample
     bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
     good: list[Judged] = []
     refused: list[Judged] = []
     size = 0
     for start in range(0, bound, step):
-        for each in _judged(scene, ordered[start : min(start + step, bound)]):
+        for each in _judged(context, ordered[start : min(start + step, bound)]):
             (refused if each.reason else good).append(each)
-        size = sample_size(scene.effort, [megapixels(each) for each in good], scene.wish.samples)
+        size = sample_size(context.effort, [megapixels(each) for each in good], context.wish.samples)
         if len(good) >= step or size < len(good):
             break
     return tuple(good[:size]), tuple(refused)
 
 
-def _judged(scene: Scene, paths: Sequence[Path]) -> tuple[Judged, ...]:
+def _judged(context: BenchContext, paths: Sequence[Path]) -> tuple[Judged, ...]:
     try:
-        return judged(paths, scene.python, scene.session.variables)
+        return judged(paths, context.python, context.session.variables)
     except NotLoadedError as error:
         raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from fastinstall.api.bench_context import Scene
 from fastinstall.bench.adapting import adapter_problems, all_adapters
-from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER, Materials, contestants, only
-from fastinstall.bench.contestant import Contestant, Library, Stacks
+from fastinstall.api.bench_context import BenchContext
+from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER, Materials, make_candidate_runs, only
+from fastinstall.bench.contestant import CandidateRun, Library, Stacks
 from fastinstall.bench.environments import Fetching, bring
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.presence import modules_there
@@ -52,46 +52,46 @@ def known_candidates() -> tuple[Known, ...]:
     return (*stacks, *decoders, *settings, *stores, joined)
 
 
-def materials_for(scene: Scene, stacks: Stacks) -> Materials:
+def materials_for(context: BenchContext, stacks: Stacks) -> Materials:
     """Everything that candidates are made from; packages that were asked for are fetched now.
 
     Raises:
         UsageError: packages were asked for of what is no candidate.
     """
     for problem in adapter_problems():
-        scene.remark(problem)
+        context.remark(problem)
     return Materials(
-        machine=scene.machine,
-        variables=scene.session.variables,
-        own_loader=bool(scene.wish.loader),
+        machine=context.machine,
+        variables=context.session.variables,
+        own_loader=bool(context.wish.loader),
         official=stacks.official,
         fastinstall=stacks.ours,
-        libraries=dict(_libraries(scene)),
+        libraries=dict(_libraries(context)),
         settings=(*SETTINGS, *preloads()),
     )
 
 
-def opponents(scene: Scene, materials: Materials) -> tuple[Contestant, ...]:
+def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[CandidateRun, ...]:
     """Whom the baseline is held against.
 
     Raises:
         UsageError: a name was asked for that is no candidate's.
     """
     known = {each.name: each for each in known_candidates()}
-    names = scene.wish.candidates
+    names = context.wish.candidates
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
-    found = only(contestants(materials), names)
+    found = only(make_candidate_runs(materials), names)
     there = {TOGETHER, *(each.name for each in found)}
     return (*found, *(_not_here(known[name]) for name in names if name not in there))
 
 
-def _not_here(known: Known) -> Contestant:
+def _not_here(known: Known) -> CandidateRun:
     """What was asked for, and is no candidate on this machine."""
     reason = "it is what is in place" if known.kind is Kind.STACK else "it is set already, or not known to this system"
     candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
-    return Contestant(candidate=candidate, absent=reason, absence=Outcome.UNSUITED)
+    return CandidateRun(candidate=candidate, absent=reason, absence=Outcome.UNSUITED)
 
 
 @immutable
@@ -117,21 +117,21 @@ def _needs() -> dict[str, _Need]:
     return {name: need for name, need in {**adapters, **stores}.items() if set(need.modules) - {"PIL"}}
 
 
-def _libraries(scene: Scene) -> Iterator[tuple[str, Library]]:
+def _libraries(context: BenchContext) -> Iterator[tuple[str, Library]]:
     needs = _needs()
-    wanted = _brought(scene, needs)
+    wanted = _brought(context, needs)
     names = [module for each in needs.values() for module in each.modules]
-    there = modules_there(names, scene.python, scene.session.variables)
+    there = modules_there(names, context.python, context.session.variables)
     for name, need in needs.items():
         lacking = [module for module in need.modules if module not in there]
         if name in wanted:
-            yield name, _fetched(scene, name, need)
+            yield name, _fetched(context, name, need)
         elif lacking:
             yield name, Library(absent=_absent(name, need, lacking[0]))
 
 
-def _brought(scene: Scene, needs: Mapping[str, _Need]) -> frozenset[str]:
-    asked = scene.wish.bring
+def _brought(context: BenchContext, needs: Mapping[str, _Need]) -> frozenset[str]:
+    asked = context.wish.bring
     if asked == (_ALL,):
         return frozenset(name for name, need in needs.items() if not need.by_hand)
     for name in asked:
@@ -141,15 +141,15 @@ def _brought(scene: Scene, needs: Mapping[str, _Need]) -> frozenset[str]:
     return frozenset(asked)
 
 
-def _fetched(scene: Scene, name: str, need: _Need) -> Library:
+def _fetched(context: BenchContext, name: str, need: _Need) -> Library:
     if need.by_hand:
         return Library(absent=need.by_hand)
     fetching = Fetching(
-        interpreter=scene.facts.interpreter,
-        cache=scene.session.own_cache(),
-        variables=scene.session.variables,
-        emit=scene.session.emit,
-        offline=scene.wish.quick,
+        interpreter=context.facts.interpreter,
+        cache=context.session.own_cache(),
+        variables=context.session.variables,
+        emit=context.session.emit,
+        offline=context.wish.quick,
         sdists=need.sdists,
     )
     try:

@@ -4,13 +4,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.api.bench_context import Scene
-from fastinstall.api.bench_heat import RATED, Heat
+from fastinstall.api.bench_context import BenchContext
+from fastinstall.api.bench_heat import RATED, WorkloadComparison
 from fastinstall.api.bench_workloads import Task
 from fastinstall.bench.candidates import together
-from fastinstall.bench.contestant import Contestant
-from fastinstall.bench.effort import by_promise, pace_of
-from fastinstall.bench.runs import race
+from fastinstall.bench.contestant import CandidateRun
+from fastinstall.bench.effort import by_promise, schedule_for
+from fastinstall.bench.runs import start_comparison
 from fastinstall.model.event import Progressed
 from fastinstall.model.images import Workload
 from fastinstall.model.immutable import immutable
@@ -23,7 +23,7 @@ _PARTS = (Kind.STACK, Kind.DECODER, Kind.SETTING)
 
 
 @immutable
-class Raced:
+class ComparedCandidates:
     """What a workload came to.
 
     Attributes:
@@ -37,78 +37,82 @@ class Raced:
     candidates: tuple[CandidateResult, ...]
 
 
-def run_race(scene: Scene, task: Task, contestants: Sequence[Contestant], seconds: float) -> Raced:
+def compare_candidates(
+    context: BenchContext, task: Task, candidate_runs: Sequence[CandidateRun], seconds: float
+) -> ComparedCandidates:
     """Measure the baseline and every candidate in turn with it, as far as the time goes; then some with workers.
 
     Args:
-        scene: where it is measured.
+        context: where it is measured.
         task: the images.
-        contestants: what the baseline is compared with.
+        candidate_runs: what the baseline is compared with.
         seconds: that all of it should take.
 
     Raises:
         FailedError: the baseline cannot be started, died or hung.
     """
     started = time.monotonic()
-    with race(task.course, pace_of(scene.effort)) as run:
-        heat = Heat(scene, task, run, started + seconds)
-        heat.start_seconds = time.monotonic() - started
-        workload = heat.settled()
-        baseline = heat.baseline()
-        scalable = min(workload.width, workload.height) >= 2 * scene.wish.pipeline.shorter
-        results = list(_results(heat, by_promise(contestants, scalable=scalable)))
-        joined = _joined(heat, contestants, results)
-        results += map(heat.against, joined)
-    return Raced(
+    with start_comparison(task.template, schedule_for(context.effort)) as run:
+        comparison = WorkloadComparison(context, task, run, started + seconds)
+        comparison.start_seconds = time.monotonic() - started
+        workload = comparison.choose_workload()
+        baseline = comparison.baseline()
+        scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
+        results = list(_results(comparison, by_promise(candidate_runs, scalable=scalable)))
+        joined = _joined(comparison, candidate_runs, results)
+        results += map(comparison.measure_candidate, joined)
+    return ComparedCandidates(
         workload=workload,
-        baseline=replace(baseline, rates=heat.baseline_rates(baseline)),
-        candidates=tuple(_with_rates(heat, sorted(results, key=_ratio, reverse=True), (*contestants, *joined))),
+        baseline=replace(baseline, rates=comparison.baseline_rates(baseline)),
+        candidates=tuple(
+            _with_rates(comparison, sorted(results, key=_ratio, reverse=True), (*candidate_runs, *joined))
+        ),
     )
 
 
-def _results(heat: Heat, contestants: Sequence[Contestant]) -> Iterator[CandidateResult]:
+def _results(comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun]) -> Iterator[CandidateResult]:
     """Each candidate that there is time for; those that were named are all measured."""
     dropped: list[str] = []
     measured = 0
-    for number, contestant in enumerate(contestants):
-        heat.scene.session.emit(Progressed(stage="candidates", done=number, total=len(contestants)))
-        if not (contestant.absent or heat.has_time(measured)):
-            dropped.append(contestant.name)
+    for number, candidate_run in enumerate(candidate_runs):
+        comparison.context.session.emit(Progressed(stage="candidates", done=number, total=len(candidate_runs)))
+        if not (candidate_run.absent or comparison.has_time(measured)):
+            dropped.append(candidate_run.name)
             continue
-        result = heat.against(contestant)
+        result = comparison.measure_candidate(candidate_run)
         measured += result.outcome is Outcome.MEASURED
         yield result
     if dropped:
-        name = heat.task.workload.name
-        heat.scene.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
+        name = comparison.task.workload.name
+        comparison.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
 
 
 def _joined(
-    heat: Heat, contestants: Sequence[Contestant], results: Sequence[CandidateResult]
-) -> tuple[Contestant, ...]:
+    comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
+) -> tuple[CandidateRun, ...]:
     """The best stack, decoder and setting that each help and leave the pictures as they are, at the same time."""
-    parts = [part for kind in _PARTS if (part := _best(kind, contestants, results)) is not None]
-    if len(parts) < 2 or (heat.scene.wish.quick and not heat.has_time()):  # noqa: PLR2004 (one alone is measured)
+    parts = [part for kind in _PARTS if (part := _best(kind, candidate_runs, results)) is not None]
+    if len(parts) < 2 or (comparison.context.wish.quick and not comparison.has_time()):  # noqa: PLR2004 (one alone is measured)
         return ()
     return (together(parts),)
 
 
 def _with_rates(
-    heat: Heat, results: Sequence[CandidateResult], contestants: Sequence[Contestant]
+    comparison: WorkloadComparison, results: Sequence[CandidateResult], candidate_runs: Sequence[CandidateRun]
 ) -> Iterator[CandidateResult]:
     """The same, the best few and those that were named with workers too.
 
     A rate of fewer images than the baseline's could not be laid beside it.
     """
-    wish = heat.scene.wish
-    by_name = {each.name: each for each in contestants}
+    wish = comparison.context.wish
+    by_name = {each.name: each for each in candidate_runs}
     able = [each.candidate.name for each in results if _can_be_rated(each)]
     few = [each.candidate.name for each in results if _can_be_rated(each) and not unlike(each)][:RATED]
     wanted = able if wish.workers else [*wish.candidates, *(() if wish.quick else few)]
     for result in results:
         name = result.candidate.name
         if name in able and name in wanted:
-            yield replace(result, rates=heat.rates_of(by_name[name], result))
+            yield replace(result, rates=comparison.rates_of(by_name[name], result))
         else:
             yield result
 
@@ -117,9 +121,11 @@ def _can_be_rated(result: CandidateResult) -> bool:
     return result.outcome is Outcome.MEASURED and not result.left_out and result.candidate.storage == "files"
 
 
-def _best(kind: Kind, contestants: Sequence[Contestant], results: Sequence[CandidateResult]) -> Contestant | None:
+def _best(
+    kind: Kind, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
+) -> CandidateRun | None:
     """The one of a kind that helps most, if its pictures are the baseline's and it can be joined with others."""
-    by_name = {each.name: each for each in contestants}
+    by_name = {each.name: each for each in candidate_runs}
     able = [
         each
         for each in results

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
-from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.observing import facts_of, receipt_if_readable, recipe_named
 from fastinstall.api.planning import index_for, settings_of
 from fastinstall.api.session import Session
@@ -17,7 +17,9 @@ from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import ObservationRequest
 
 
-def look_around(session: Session, environment: Environment, wish: BenchWish, space: Path, remarks: list[str]) -> Scene:
+def observe_context(
+    session: Session, environment: Environment, wish: BenchWish, space: Path, remarks: list[str]
+) -> BenchContext:
     """Observe target and machine.
 
     Args:
@@ -43,7 +45,7 @@ def look_around(session: Session, environment: Environment, wish: BenchWish, spa
             session.emit(Noted(message=line))
 
     libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
-    return Scene(
+    return BenchContext(
         session=session,
         environment=environment,
         wish=wish,
@@ -57,27 +59,27 @@ def look_around(session: Session, environment: Environment, wish: BenchWish, spa
     )
 
 
-def workshop_of(scene: Scene, *, offline: bool) -> Workshop:
+def workshop_of(context: BenchContext, *, offline: bool) -> Workshop:
     """Tools to fetch an official wheel with.
 
     Args:
-        scene: where it is measured.
+        context: where it is measured.
         offline: from our cache alone.
     """
     wish = Wish(offline=offline)
-    session = scene.session
+    session = context.session
     return Workshop(
         recipe=recipe_named(session, wish.recipe),
-        index=index_for(session, wish, settings_of(session, scene.python)),
+        index=index_for(session, wish, settings_of(session, context.python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
         now=session.now(),
-        cpu=scene.facts.cpu,
+        cpu=context.facts.cpu,
     )
 
 
-def holds_our_build(scene: Scene) -> bool:
+def holds_our_build(context: BenchContext) -> bool:
     """Whether the PIL in place is a build of ours, by the receipt of its setup."""
-    receipt = receipt_if_readable(scene.environment)
-    return receipt is not None and receipt.core.sha256 == scene.core.sha256
+    receipt = receipt_if_readable(context.environment)
+    return receipt is not None and receipt.core.sha256 == context.core.sha256

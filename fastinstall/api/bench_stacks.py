@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastinstall.actions.prove import unpacked
 from fastinstall.api.bench_cached import cached_build, stored_official
-from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_scene import holds_our_build, workshop_of
 from fastinstall.api.target import Target
 from fastinstall.bench.contestant import Stack, Stacks
@@ -21,61 +21,61 @@ from fastinstall.system import files
 _NO_BUILD = "our build is not in the cache"
 
 
-def stacks_for(scene: Scene) -> Stacks:
+def stacks_for(context: BenchContext) -> Stacks:
     """Have both ready, as far as may be; what could not be had says why."""
-    return Stacks(official=_official(scene), ours=None if holds_our_build(scene) else _ours(scene))
+    return Stacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
 
 
-def _official(scene: Scene) -> Stack | None:
+def _official(context: BenchContext) -> Stack | None:
     title = "the newest official wheel"
     try:
         wheel = (
-            stored_official(scene.session.own_cache(), scene.facts.interpreter)
-            if scene.wish.quick
-            else _newest_official(scene)
+            stored_official(context.session.own_cache(), context.facts.interpreter)
+            if context.wish.quick
+            else _newest_official(context)
         )
         if wheel is None:
-            missing = "is not in the cache" if scene.wish.quick else "does not exist for this Python"
+            missing = "is not in the cache" if context.wish.quick else "does not exist for this Python"
             return Stack(title=title, absent=f"{title} {missing}")
         title = f"pillow {wheel.version} (official wheel)"
-        stage = unpacked(wheel, workshop_of(scene, offline=scene.wish.quick))
+        stage = unpacked(wheel, workshop_of(context, offline=context.wish.quick))
     except FastinstallError as error:
         return Stack(title=title, absent=error.message)
-    return None if _is_in_place(scene, stage) else Stack(title=title, directory=stage)
+    return None if _is_in_place(context, stage) else Stack(title=title, directory=stage)
 
 
-def _newest_official(scene: Scene) -> Artefact | None:
-    workshop = workshop_of(scene, offline=False)
-    found = workshop.index.releases_for((workshop.recipe,), scene.facts.interpreter)[workshop.recipe.name].wheels
+def _newest_official(context: BenchContext) -> Artefact | None:
+    workshop = workshop_of(context, offline=False)
+    found = workshop.index.releases_for((workshop.recipe,), context.facts.interpreter)[workshop.recipe.name].wheels
     return found[0] if found else None
 
 
-def _ours(scene: Scene) -> Stack | None:
+def _ours(context: BenchContext) -> Stack | None:
     title = "fastinstall's build, not installed yet"
     try:
         wheel = (
-            cached_build(scene.session.own_cache(), scene.facts.interpreter)
-            if scene.wish.quick or not scene.wish.build
-            else _built(scene)
+            cached_build(context.session.own_cache(), context.facts.interpreter)
+            if context.wish.quick or not context.wish.build
+            else _built(context)
         )
         if wheel is None:
             return Stack(title=title, absent=_NO_BUILD)
-        stage = _stage(wheel, scene.session.own_cache())
+        stage = _stage(wheel, context.session.own_cache())
     except FastinstallError as error:
         return Stack(title=title, absent=error.message)
-    if _is_in_place(scene, stage):
+    if _is_in_place(context, stage):
         return None
     return Stack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
 
 
-def _built(scene: Scene) -> Path:
+def _built(context: BenchContext) -> Path:
     """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
     from fastinstall.api.building import build_into  # noqa: PLC0415 (only where it may be built)
 
     message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
-    scene.session.emit(Started(stage="build", message=message))
-    target = Target(prefix=Path(scene.environment.prefix), python=scene.python)
-    return build_into(scene.session, target, Wish(), scene.space / "wheel").result.wheel
+    context.session.emit(Started(stage="build", message=message))
+    target = Target(prefix=Path(context.environment.prefix), python=context.python)
+    return build_into(context.session, target, Wish(), context.space / "wheel").result.wheel
 
 
 def _stage(wheel: Path, cache: Path) -> Path:
@@ -91,6 +91,6 @@ def _stage(wheel: Path, cache: Path) -> Path:
     return target
 
 
-def _is_in_place(scene: Scene, stage: Path) -> bool:
-    core = stage / "PIL" / Path(scene.core.path).name
-    return core.is_file() and files.sha256(core) == scene.core.sha256
+def _is_in_place(context: BenchContext, stage: Path) -> bool:
+    core = stage / "PIL" / Path(context.core.path).name
+    return core.is_file() and files.sha256(core) == context.core.sha256

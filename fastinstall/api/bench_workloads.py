@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from fastinstall.api.bench_context import Scene
+from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_images import Sample, generated_sample, megapixels, own_sample
 from fastinstall.bench.photos import WORKLOADS
-from fastinstall.bench.runs import Course
+from fastinstall.bench.runs import JobTemplate
 from fastinstall.bench.surveying import Judged
 from fastinstall.errors import UsageError
 from fastinstall.model.images import Unmeasured, Workload
@@ -24,12 +24,12 @@ class Task:
 
     Attributes:
         workload: as it is reported.
-        course: what every process loads.
+        template: what every process loads.
         images: what is known of each, in the order of their indexes.
     """
 
     workload: Workload
-    course: Course
+    template: JobTemplate
     images: tuple[Judged, ...]
 
 
@@ -42,43 +42,43 @@ class _Figures(TypedDict):
     height: int
 
 
-def task_names(scene: Scene) -> tuple[str, ...]:
+def task_names(context: BenchContext) -> tuple[str, ...]:
     """What there is to measure: names of generated workloads, or an empty one for the user's own images.
 
     Raises:
         UsageError: no workload has that name.
     """
-    if scene.wish.paths:
+    if context.wish.paths:
         return ("",)
-    for name in scene.wish.workloads:
+    for name in context.wish.workloads:
         if name not in WORKLOADS:
             raise UsageError(f"no workload is called {name!r}", hint=f"there are: {', '.join(WORKLOADS)}")
-    return scene.wish.workloads or tuple(WORKLOADS)
+    return context.wish.workloads or tuple(WORKLOADS)
 
 
-def task_of(scene: Scene, name: str) -> Task:
+def task_of(context: BenchContext, name: str) -> Task:
     """The images of a workload, chosen and judged.
 
     Args:
-        scene: where it is measured.
+        context: where it is measured.
         name: of a generated workload; empty for the user's own images.
 
     Raises:
         UndeterminedError: there is no image, or none that can be measured.
         FailedError: no photos could be generated, or the images cannot be judged.
     """
-    sample = generated_sample(scene, name) if name else own_sample(scene)
+    sample = generated_sample(context, name) if name else own_sample(context)
     images = sample.chosen
-    course = Course(
-        python=scene.python,
+    template = JobTemplate(
+        python=context.python,
         images=tuple(each.path for each in images),
         formats=tuple(each.format for each in images),
-        pipeline=scene.wish.pipeline,
-        variables=scene.session.variables,
-        loader=scene.wish.loader,
-        tensor=not scene.wish.quick,
+        pipeline=context.wish.pipeline,
+        variables=context.session.variables,
+        loader=context.wish.loader,
+        tensor=not context.wish.quick,
     )
-    return Task(workload=_workload(sample), course=course, images=images)
+    return Task(workload=_workload(sample), template=template, images=images)
 
 
 def narrowed(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
@@ -90,7 +90,7 @@ def narrowed(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> W
         failed: what was wrong with those that the baseline could not load, by index.
     """
     chosen = tuple(task.images[index] for index in indexes)
-    whose = "your loader fails: " if task.course.loader else ""
+    whose = "your loader fails: " if task.template.loader else ""
     refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
     unmeasured = (*task.workload.unmeasured, *_unmeasured(refused))
     return replace(task.workload, unmeasured=unmeasured, **_figures(chosen))

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from fastinstall import __version__
-from fastinstall.api.bench_context import Scene
-from fastinstall.api.bench_materials import Known, known_candidates, materials_for, opponents
+from fastinstall.api.bench_context import BenchContext
+from fastinstall.api.bench_materials import Known, choose_candidate_runs, known_candidates, materials_for
 from fastinstall.api.bench_operations import against_official, compare_operations
-from fastinstall.api.bench_race import run_race
-from fastinstall.api.bench_scene import look_around
+from fastinstall.api.bench_race import compare_candidates
+from fastinstall.api.bench_scene import observe_context
 from fastinstall.api.bench_stacks import stacks_for
 from fastinstall.api.bench_workloads import task_names, task_of
 from fastinstall.api.session import Session
 from fastinstall.bench.adapting import all_adapters
-from fastinstall.bench.contestant import Contestant, Stacks
+from fastinstall.bench.contestant import CandidateRun, Stacks
 from fastinstall.bench.effort import least_seconds, share_of
 from fastinstall.bench.measure import Effort
 from fastinstall.bench.store_kinds import all_kinds
@@ -43,19 +43,19 @@ def bench(session: Session, environment: Environment, wish: BenchWish) -> BenchR
     """
     remarks: list[str] = []
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        scene = look_around(session, environment, wish, space, remarks)
-        stacks = stacks_for(scene)
-        scene = scene.from_now()
-        workloads = tuple(_workloads(scene, stacks)) if wish.loading else ()
-        operations = compare_operations(scene, stacks) if wish.operations else None
+        context = observe_context(session, environment, wish, space, remarks)
+        stacks = stacks_for(context)
+        context = context.from_now()
+        workloads = tuple(_workloads(context, stacks)) if wish.loading else ()
+        operations = compare_operations(context, stacks) if wish.operations else None
         return BenchReport(
             prefix=environment.prefix,
-            python=scene.facts.interpreter.version,
-            machine=scene.machine,
+            python=context.facts.interpreter.version,
+            machine=context.machine,
             measured_at=session.now().isoformat(timespec="seconds"),
             tool_version=__version__,
             effort="quick" if wish.quick else "full",
-            seconds=round(scene.elapsed(), 2),
+            seconds=round(context.elapsed(), 2),
             workloads=workloads,
             operations=operations,
             remarks=tuple(remarks),
@@ -70,8 +70,8 @@ def operations_of(session: Session, environment: Environment, effort: Effort) ->
         FailedError: no official wheel to compare with.
     """
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        scene = look_around(session, environment, BenchWish(loading=False), space, [])
-        return against_official(scene, effort)
+        context = observe_context(session, environment, BenchWish(loading=False), space, [])
+        return against_official(context, effort)
 
 
 def candidate_names(_session: Session) -> tuple[Known, ...]:
@@ -79,67 +79,71 @@ def candidate_names(_session: Session) -> tuple[Known, ...]:
     return known_candidates()
 
 
-def _workloads(scene: Scene, stacks: Stacks) -> Iterator[WorkloadResult]:
-    names = task_names(scene)
-    scene = scene.with_time_for(len(names))
-    contestants = opponents(scene, materials_for(scene, stacks))
-    target_rate = _target_rate(scene)
+def _workloads(context: BenchContext, stacks: Stacks) -> Iterator[WorkloadResult]:
+    names = task_names(context)
+    context = context.with_time_for(len(names))
+    candidate_runs = choose_candidate_runs(context, materials_for(context, stacks))
+    target_rate = _target_rate(context)
     left_out: list[str] = []
     for number, name in enumerate(names):
         least = least_seconds(name)
-        if number and scene.wish.quick and scene.left() < least:
+        if number and context.wish.quick and context.left() < least:
             left_out.append(name)
             continue
-        seconds = max(least, share_of(scene.left(), name, names[number + 1 :]))
-        yield _workload(scene, name, contestants, target_rate, seconds)
+        seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
+        yield _workload(context, name, candidate_runs, target_rate, seconds)
     if left_out:
         command = f"fastinstall bench --quick --workload {','.join(left_out)}"
-        scene.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
+        context.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
 
 
 def _workload(
-    scene: Scene, name: str, contestants: tuple[Contestant, ...], target_rate: float | None, seconds: float
+    context: BenchContext,
+    name: str,
+    candidate_runs: tuple[CandidateRun, ...],
+    target_rate: float | None,
+    seconds: float,
 ) -> WorkloadResult:
-    until = scene.elapsed() + seconds
-    task = task_of(scene, name)
-    raced = run_race(scene, task, contestants, until - scene.elapsed())
-    verdict = verdict_of(raced.baseline, raced.workload, scene.machine, target_rate)
+    until = context.elapsed() + seconds
+    task = task_of(context, name)
+    compared = compare_candidates(context, task, candidate_runs, until - context.elapsed())
+    verdict = verdict_of(compared.baseline, compared.workload, context.machine, target_rate)
     advice = advice_for(
-        raced.baseline,
-        raced.candidates,
+        compared.baseline,
+        compared.candidates,
         verdict,
-        raced.workload,
-        scene.machine,
-        scene.environment,
-        _surroundings(scene),
+        compared.workload,
+        context.machine,
+        context.environment,
+        _surroundings(context),
     )
     return WorkloadResult(
-        workload=raced.workload,
-        pipeline=scene.wish.pipeline,
-        baseline=raced.baseline,
-        candidates=raced.candidates,
+        workload=compared.workload,
+        pipeline=context.wish.pipeline,
+        baseline=compared.baseline,
+        candidates=compared.candidates,
         verdict=verdict,
         advice=advice,
     )
 
 
-def _surroundings(scene: Scene) -> Surroundings:
+def _surroundings(context: BenchContext) -> Surroundings:
     return Surroundings(
-        pipeline=scene.wish.pipeline,
+        pipeline=context.wish.pipeline,
         codes={each.name: each.code for each in all_adapters()} | {each.name: each.code for each in all_kinds()},
         requirements={each.name: each.brings for each in all_adapters()}
         | {each.name: each.brings for each in all_kinds()},
         caveats={each.name: each.caveat for each in all_kinds()},
         finished=frozenset(each.name for each in all_kinds() if each.decoded),
-        pillow=requirement("pillow", dependants_of(scene.facts)),
-        has_pip=any(each.name == "pip" for each in scene.facts.distributions),
-        has_gpu=scene.facts.gpu is not None and scene.facts.gpu.usable,
+        pillow=requirement("pillow", dependants_of(context.facts)),
+        has_pip=any(each.name == "pip" for each in context.facts.distributions),
+        has_gpu=context.facts.gpu is not None and context.facts.gpu.usable,
     )
 
 
-def _target_rate(scene: Scene) -> float | None:
-    if not scene.wish.step:
-        return scene.wish.target_rate
+def _target_rate(context: BenchContext) -> float | None:
+    if not context.wish.step:
+        return context.wish.target_rate
     from fastinstall.bench.steps import rate_of_step  # noqa: PLC0415 (only with --step)
 
-    return rate_of_step(scene.python, scene.wish.step, scene.session.variables)
+    return rate_of_step(context.python, context.wish.step, context.session.variables)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from fastinstall.bench.adapting import Adapter, all_adapters
-from fastinstall.bench.contestant import OWN_LOADER, Contestant, Library, Stack
+from fastinstall.bench.contestant import OWN_LOADER, CandidateRun, Library, Stack
 from fastinstall.bench.settings import SETTINGS, Setting, variables_of
 from fastinstall.bench.store_kinds import StoreKind, all_kinds
 from fastinstall.model.immutable import immutable
@@ -46,7 +46,7 @@ class Materials:
     stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
 
 
-def contestants(materials: Materials) -> tuple[Contestant, ...]:
+def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
     """Everything that can be compared on this machine, in the order of what it promises."""
     found = (*_stacks(materials), *_decoders(materials), *_settings(materials), *_stores(materials))
     return tuple(found)
@@ -58,7 +58,7 @@ def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     return Candidate(name="baseline", title=title, kind=Kind.BASELINE, adapter=adapter, variables={})
 
 
-def together(parts: Sequence[Contestant]) -> Contestant:
+def together(parts: Sequence[CandidateRun]) -> CandidateRun:
     """Several that each help, at the same time: the last stack, the last decoder, all variables.
 
     Args:
@@ -68,7 +68,7 @@ def together(parts: Sequence[Contestant]) -> Contestant:
     decoder = next((each for each in parts if each.candidate.kind is Kind.DECODER), None)
     stack = next((each for each in parts if each.candidate.kind is Kind.STACK), None)
     plain = parts[0].candidate.adapter if decoder is None else decoder.candidate.adapter
-    return Contestant(
+    return CandidateRun(
         candidate=Candidate(
             name=TOGETHER,
             title=listing(each.name for each in parts) + " together",
@@ -82,7 +82,7 @@ def together(parts: Sequence[Contestant]) -> Contestant:
     )
 
 
-def only(found: Sequence[Contestant], names: Sequence[str]) -> tuple[Contestant, ...]:
+def only(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
     """Those with these names, all of them where none is named; what helps together needs all that could take part.
 
     Args:
@@ -95,7 +95,7 @@ def only(found: Sequence[Contestant], names: Sequence[str]) -> tuple[Contestant,
     return tuple(each for each in found if each.name in names or (joined and each.can_be_joined))
 
 
-def _stacks(materials: Materials) -> Iterator[Contestant]:
+def _stacks(materials: Materials) -> Iterator[CandidateRun]:
     adapter = OWN_LOADER if materials.own_loader else _PLAIN
     named = (
         (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
@@ -103,7 +103,7 @@ def _stacks(materials: Materials) -> Iterator[Contestant]:
     )
     for name, label, stack, priority in named:
         if stack is not None:
-            yield Contestant(
+            yield CandidateRun(
                 candidate=Candidate(
                     name=name, title=stack.title, kind=Kind.STACK, adapter=adapter, stack=label, variables={}
                 ),
@@ -113,12 +113,12 @@ def _stacks(materials: Materials) -> Iterator[Contestant]:
             )
 
 
-def _decoders(materials: Materials) -> Iterator[Contestant]:
+def _decoders(materials: Materials) -> Iterator[CandidateRun]:
     for adapter in materials.adapters:
         if adapter.name == _PLAIN and not materials.own_loader:
             continue
         library = materials.libraries.get(adapter.name, Library())
-        yield Contestant(
+        yield CandidateRun(
             candidate=Candidate(
                 name=adapter.name,
                 title=adapter.title,
@@ -137,7 +137,7 @@ def _decoders(materials: Materials) -> Iterator[Contestant]:
         )
 
 
-def _settings(materials: Materials) -> Iterator[Contestant]:
+def _settings(materials: Materials) -> Iterator[CandidateRun]:
     adapter = OWN_LOADER if materials.own_loader else _PLAIN
     for setting in materials.settings:
         found = variables_of(setting, materials.machine, materials.variables)
@@ -145,18 +145,18 @@ def _settings(materials: Materials) -> Iterator[Contestant]:
             yield _with_variables(setting, found, adapter)
 
 
-def _with_variables(setting: Setting, variables: dict[str, str], adapter: str) -> Contestant:
+def _with_variables(setting: Setting, variables: dict[str, str], adapter: str) -> CandidateRun:
     candidate = Candidate(
         name=setting.name, title=setting.title, kind=Kind.SETTING, adapter=adapter, variables=variables
     )
-    return Contestant(candidate=candidate, priority=setting.priority)
+    return CandidateRun(candidate=candidate, priority=setting.priority)
 
 
-def _stores(materials: Materials) -> Iterator[Contestant]:
+def _stores(materials: Materials) -> Iterator[CandidateRun]:
     for kind in materials.stores:
         library = materials.libraries.get(kind.name, Library())
         own = materials.own_loader and kind.in_files
-        yield Contestant(
+        yield CandidateRun(
             candidate=Candidate(
                 name=kind.name,
                 title=kind.title,

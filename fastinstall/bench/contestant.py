@@ -12,7 +12,7 @@ OWN_LOADER = "own loader"
 
 
 @immutable
-class Contestant:
+class CandidateRun:
     """A candidate, and what starts it.
 
     Attributes:

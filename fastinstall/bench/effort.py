@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from fastinstall.bench.contestant import Contestant
+from fastinstall.bench.contestant import CandidateRun
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Kind
 
@@ -18,7 +18,7 @@ _WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 1.7, "png": 1.2})
 
 
 @immutable
-class Pace:
+class Schedule:
     """How long is measured.
 
     Attributes:
@@ -114,7 +114,7 @@ def sample_size(effort: Effort, megapixels: Sequence[float], wished: int | None)
     return min(effort.sample, len(megapixels))
 
 
-def pace_of(effort: Effort, pass_seconds: float | None = None) -> Pace:
+def schedule_for(effort: Effort, pass_seconds: float | None = None) -> Schedule:
     """How baseline and candidates take turns.
 
     Args:
@@ -122,9 +122,9 @@ def pace_of(effort: Effort, pass_seconds: float | None = None) -> Pace:
         pass_seconds: that the baseline needs for all images; None while that is not known.
     """
     if pass_seconds is None:
-        return Pace(rounds=effort.rounds, seconds=0.0, patience=_FIRST_PATIENCE, start_patience=_FIRST_PATIENCE)
+        return Schedule(rounds=effort.rounds, seconds=0.0, patience=_FIRST_PATIENCE, start_patience=_FIRST_PATIENCE)
     patience = max(effort.patience, 30 * (pass_seconds + effort.turn_seconds))
-    return Pace(
+    return Schedule(
         rounds=effort.rounds,
         starts=effort.starts,
         seconds=effort.turn_seconds,
@@ -133,28 +133,28 @@ def pace_of(effort: Effort, pass_seconds: float | None = None) -> Pace:
     )
 
 
-def seconds_for(pace: Pace, pass_seconds: float, start_seconds: float) -> float:
+def seconds_for(schedule: Schedule, pass_seconds: float, start_seconds: float) -> float:
     """What a candidate will take that is as fast as the baseline.
 
     Args:
-        pace: how they take turns.
+        schedule: how they take turns.
         pass_seconds: of the baseline, for all images.
         start_seconds: until a process is ready.
     """
-    turn = max(pace.seconds + pass_seconds / 2, pass_seconds)
-    return pace.starts * (start_seconds + pass_seconds + 2 * pace.rounds * turn)
+    turn = max(schedule.seconds + pass_seconds / 2, pass_seconds)
+    return schedule.starts * (start_seconds + pass_seconds + 2 * schedule.rounds * turn)
 
 
-def by_promise(contestants: Sequence[Contestant], *, scalable: bool) -> tuple[Contestant, ...]:
+def by_promise(candidate_runs: Sequence[CandidateRun], *, scalable: bool) -> tuple[CandidateRun, ...]:
     """The most promising ones first: what is not measured for want of time should be what helps least.
 
     How early a candidate comes was chosen by what helped where it was measured (2026-11-22, three workloads).
 
     Args:
-        contestants: all of them.
+        candidate_runs: all of them.
         scalable: whether the images are large enough to be decoded at half their size.
     """
-    return tuple(sorted(contestants, key=lambda each: _rank(each, scalable=scalable)))
+    return tuple(sorted(candidate_runs, key=lambda each: _rank(each, scalable=scalable)))
 
 
 def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
@@ -174,9 +174,9 @@ def least_seconds(name: str) -> float:
     return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
 
 
-def _rank(contestant: Contestant, *, scalable: bool) -> tuple[bool, int, int]:
-    kind = _KINDS.get(contestant.candidate.kind, len(_KINDS))
-    return contestant.scales and not scalable, contestant.priority, kind
+def _rank(candidate_run: CandidateRun, *, scalable: bool) -> tuple[bool, int, int]:
+    kind = _KINDS.get(candidate_run.candidate.kind, len(_KINDS))
+    return candidate_run.scales and not scalable, candidate_run.priority, kind
 
 
 _KINDS: Mapping[Kind, int] = MappingProxyType({Kind.STACK: 0, Kind.DECODER: 1, Kind.SETTING: 2, Kind.STORAGE: 3})

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from fastinstall.bench.effort import Pace
+from fastinstall.bench.effort import Schedule
 from fastinstall.bench.loading import Loading, Measured, NotLoadedError
 from fastinstall.errors import FailedError
 from fastinstall.model.immutable import immutable
@@ -29,37 +29,37 @@ class Turns:
         return Turns(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
 
 
-def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], pace: Pace) -> Turns:
+def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], schedule: Schedule) -> Turns:
     """Measure two processes in turn. The first pass of the other one warms it up, and shows what it can load.
 
     Args:
         baseline: which loads every image.
         other: which may not.
         indexes: of the images that the other one is asked for.
-        pace: how long.
+        schedule: how long.
 
     Raises:
         NotLoadedError: the other one died, hung, or can load none of them.
         FailedError: the baseline died or hung.
     """
-    first = other.measure(0.0, indexes=indexes, timeout=pace.patience)
+    first = other.measure(0.0, indexes=indexes, timeout=schedule.patience)
     common = [each for each in indexes if str(each) not in first.failed]
     ours: list[Measured] = []
     theirs: list[Measured] = []
-    for _ in range(pace.rounds):
-        ours.append(measure_baseline(baseline, common, pace))
-        theirs.append(_sound(other.measure(pace.seconds, indexes=common, timeout=pace.patience)))
+    for _ in range(schedule.rounds):
+        ours.append(measure_baseline(baseline, common, schedule))
+        theirs.append(_sound(other.measure(schedule.seconds, indexes=common, timeout=schedule.patience)))
     return Turns(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
 
 
-def measure_baseline(baseline: Loading, indexes: Sequence[int], pace: Pace) -> Measured:
+def measure_baseline(baseline: Loading, indexes: Sequence[int], schedule: Schedule) -> Measured:
     """One turn of the baseline.
 
     Raises:
         FailedError: it died, hung, or can load them no longer.
     """
     try:
-        return _sound(baseline.measure(pace.seconds, indexes=indexes, timeout=pace.patience))
+        return _sound(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
     except NotLoadedError as error:
         raise lost_baseline(error) from error
 

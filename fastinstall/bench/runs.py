@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastinstall.bench.contestant import OWN_LOADER, Contestant
-from fastinstall.bench.effort import Pace
+from fastinstall.bench.contestant import OWN_LOADER, CandidateRun
+from fastinstall.bench.effort import Schedule
 from fastinstall.bench.loading import Job, Loading, Measured, NotLoadedError, Picture, Store, loading
 from fastinstall.bench.rounds import (
     Turns,
@@ -26,7 +26,7 @@ _COMPARED_BYTES = 12_000_000
 
 
 @immutable
-class Course:
+class JobTemplate:
     """What every process of a workload loads, and how it is started.
 
     Attributes:
@@ -58,19 +58,19 @@ class Course:
             variables=self.variables,
         )
 
-    def job_of(self, contestant: Contestant, store: Store | None = None) -> Job:
+    def job_of(self, candidate_run: CandidateRun, store: Store | None = None) -> Job:
         """What a candidate runs."""
-        own = contestant.candidate.adapter == OWN_LOADER
+        own = candidate_run.candidate.adapter == OWN_LOADER
         return Job(
             python=self.python,
             images=self.images,
-            adapter="pillow" if own else contestant.candidate.adapter,
-            site=contestant.site,
+            adapter="pillow" if own else candidate_run.candidate.adapter,
+            site=candidate_run.site,
             loader=self.loader if own else "",
             store=store,
             pipeline=self.pipeline,
             tensor=self.tensor,
-            variables={**self.variables, **contestant.candidate.variables},
+            variables={**self.variables, **candidate_run.candidate.variables},
         )
 
     def suitable(self, formats: Sequence[str]) -> tuple[int, ...]:
@@ -78,18 +78,18 @@ class Course:
         return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
 
 
-class Race:
+class Comparison:
     """The baseline, alive, and what it came to."""
 
-    def __init__(self, course: Course, baseline: Loading, pace: Pace) -> None:
-        self.course = course
+    def __init__(self, template: JobTemplate, baseline: Loading, schedule: Schedule) -> None:
+        self.template = template
         self.loading = baseline
-        self.pace = pace
-        self.indexes = tuple(range(len(course.images)))
+        self.schedule = schedule
+        self.indexes = tuple(range(len(template.images)))
         self._alone: tuple[Measured, ...] = ()
         self._reference: dict[int, Picture] = {}
 
-    def settle(self, most_seconds: float, least: int) -> Measured:
+    def choose_images(self, most_seconds: float, least: int) -> Measured:
         """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
 
         Args:
@@ -100,7 +100,7 @@ class Race:
             FailedError: it died or hung, or could load none.
         """
         try:
-            first = self.loading.measure(0.0, timeout=self.pace.patience)
+            first = self.loading.measure(0.0, timeout=self.schedule.patience)
         except NotLoadedError as error:
             raise lost_baseline(error) from error
         good = [index for index in self.indexes if str(index) not in first.failed]
@@ -111,13 +111,13 @@ class Race:
         """The baseline alone, round by round.
 
         Args:
-            rounds: how many; None for as many as the pace says.
+            rounds: how many; None for as many as the schedule says.
 
         Raises:
             FailedError: it died, hung, or can load them no longer.
         """
-        count = rounds or self.pace.rounds
-        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.pace) for _ in range(count))
+        count = rounds or self.schedule.rounds
+        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in range(count))
         return self._alone
 
     def cold(self) -> Measured:
@@ -127,42 +127,44 @@ class Race:
             FailedError: it died, hung, or can load them no longer.
         """
         try:
-            return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.pace.patience)
+            return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.schedule.patience)
         except NotLoadedError as error:
             raise lost_baseline(error) from error
 
-    def able(self, contestant: Contestant, made: MadeStore | None = None) -> tuple[int, ...]:
+    def able(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
         """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
-        able = set(self.course.suitable(contestant.formats))
+        able = set(self.template.suitable(candidate_run.formats))
         if made is not None:
             able &= set(made.indexes)
         return tuple(index for index in self.indexes if index in able)
 
-    def against(self, contestant: Contestant, made: MadeStore | None = None) -> CandidateResult:
+    def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
         """Hold a candidate against the baseline; whatever becomes of it is its outcome.
 
         Args:
-            contestant: whom.
+            candidate_run: whom.
             made: what its images lie in, where it has a store.
 
         Raises:
             FailedError: the baseline died or hung.
         """
-        if contestant.absent:
-            return unmeasured(contestant.candidate, contestant.absence, contestant.absent)
-        indexes = self.able(contestant, made)
+        if candidate_run.absent:
+            return unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
+        indexes = self.able(candidate_run, made)
         if not indexes:
-            return unmeasured(contestant.candidate, Outcome.UNSUITED, f"it reads {', '.join(contestant.formats)} only")
-        job = self.course.job_of(contestant, made.store if made else None)
+            return unmeasured(
+                candidate_run.candidate, Outcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
+            )
+        job = self.template.job_of(candidate_run, made.store if made else None)
         try:
-            with loading(job, self.pace.start_patience) as other:
-                turns = take_turns(self.loading, other, indexes, self.pace)
+            with loading(job, self.schedule.start_patience) as other:
+                turns = take_turns(self.loading, other, indexes, self.schedule)
                 difference, versions = self._difference(other, turns.indexes), other.ready.versions
             turns = self._again(job, turns)
         except NotLoadedError as error:
-            return unmeasured(contestant.candidate, error.outcome, error.reason)
+            return unmeasured(candidate_run.candidate, error.outcome, error.reason)
         return CandidateResult(
-            candidate=contestant.candidate,
+            candidate=candidate_run.candidate,
             outcome=Outcome.MEASURED,
             versions=versions,
             timing=timing_of(turns.other, drift(turns, self._alone)),
@@ -173,9 +175,9 @@ class Race:
 
     def _again(self, job: Job, turns: Turns) -> Turns:
         """More turns, with other processes of the same candidate."""
-        for _ in range(self.pace.starts - 1):
-            with loading(job, self.pace.start_patience) as other:
-                turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.pace))
+        for _ in range(self.schedule.starts - 1):
+            with loading(job, self.schedule.start_patience) as other:
+                turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
         return turns
 
     def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
@@ -184,7 +186,7 @@ class Race:
         wanted = self._few(indexes)
         if not wanted:
             return None
-        theirs = other.pictures(tuple(wanted), self.pace.patience)
+        theirs = other.pictures(tuple(wanted), self.schedule.patience)
         return difference(tuple(wanted.values()), theirs)
 
     def _few(self, indexes: Sequence[int]) -> dict[int, Picture]:
@@ -202,7 +204,7 @@ class Race:
     def _picture(self, index: int) -> Picture | None:
         if index not in self._reference:
             try:
-                self._reference[index] = self.loading.pictures([index], self.pace.patience)[0]
+                self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
             except NotLoadedError as error:
                 if error.outcome is Outcome.FAILED:
                     return None  # it is alive, and what it gives is no array
@@ -211,7 +213,7 @@ class Race:
 
 
 @contextmanager
-def race(course: Course, pace: Pace) -> Iterator[Race]:
+def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[Comparison]:
     """Start the baseline; it is killed when the block ends.
 
     Raises:
@@ -219,9 +221,9 @@ def race(course: Course, pace: Pace) -> Iterator[Race]:
     """
     started = False
     try:
-        with loading(course.baseline_job(), pace.start_patience) as baseline:
+        with loading(template.baseline_job(), schedule.start_patience) as baseline:
             started = True
-            yield Race(course, baseline, pace)
+            yield Comparison(template, baseline, schedule)
     except NotLoadedError as error:
         if started:
             raise

@@ -16,7 +16,7 @@ from fastinstall.model.measured_machine import Machine
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_evidence import evidence_of, flaws_of, rate_with
 from fastinstall.rules.bench_advice_pointers import pointers
-from fastinstall.rules.bench_advice_ways import Ground, Surroundings, ways_of
+from fastinstall.rules.bench_advice_ways import AdviceContext, Surroundings, ways_of
 from fastinstall.rules.bench_advice_workers import advice_on_workers
 
 _BEYOND_NOISE = 1.02
@@ -42,20 +42,20 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
         environment: that the advice is for.
         surroundings: what else has to be known to word it.
     """
-    ground = Ground(
+    context = AdviceContext(
         baseline=baseline, workload=workload, machine=machine, environment=environment, surroundings=surroundings
     )
     if baseline.timing is None:
         return ()
     measured = [each for each in candidates if each.outcome is Outcome.MEASURED and each.gain is not None]
     if verdict.bound is Bound.FAST_ENOUGH:
-        return (_fast_enough(measured, verdict), *pointers(ground, verdict))
-    gains = [_advice(each, gain, ground) for each, gain in _worthwhile(measured)]
-    ranked = sorted((*gains, *advice_on_workers(ground)), key=_ratio, reverse=True)
+        return (_fast_enough(measured, verdict), *pointers(context, verdict))
+    gains = [_advice(each, gain, context) for each, gain in _worthwhile(measured)]
+    ranked = sorted((*gains, *advice_on_workers(context)), key=_ratio, reverse=True)
     return (
-        *_left_alone(measured, ground),
-        *_with_recommendation(ranked, measured, verdict, ground),
-        *pointers(ground, verdict),
+        *_left_alone(measured, context),
+        *_with_recommendation(ranked, measured, verdict, context),
+        *pointers(context, verdict),
     )
 
 
@@ -74,27 +74,27 @@ def _ratio(advice: Advice) -> float:
     return advice.gain.ratio if advice.gain is not None else 0.0
 
 
-def _advice(result: CandidateResult, gain: Gain, ground: Ground) -> Advice:
+def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Advice:
     """The gain stands beside the message, and is not said in it."""
-    ways = ways_of(result, ground)
+    ways = ways_of(result, context)
     remedy = Remedy(
         text="; then ".join(way.text for way in ways) or result.candidate.title,
         command=" && ".join(way.command for way in ways) or None,
     )
-    message = "; ".join((result.candidate.title, *flaws_of(result, ground)))
+    message = "; ".join((result.candidate.title, *flaws_of(result, context)))
     return Advice(
         candidate=result.candidate.name,
         gain=gain,
-        finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, ground)), remedy=remedy),
+        finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, context)), remedy=remedy),
         code="\n".join(way.code for way in ways if way.code),
     )
 
 
 def _with_recommendation(
-    ranked: Sequence[Advice], measured: Sequence[CandidateResult], verdict: Verdict, ground: Ground
+    ranked: Sequence[Advice], measured: Sequence[CandidateResult], verdict: Verdict, context: AdviceContext
 ) -> Iterator[Advice]:
     """Mark the first candidate without a flaw; say where it is all that is needed."""
-    flawless = {each.candidate.name: each for each in measured if not flaws_of(each, ground)}
+    flawless = {each.candidate.name: each for each in measured if not flaws_of(each, context)}
     best = next((each for each in ranked if each.candidate in flawless), None)
     for each in ranked:
         yield each if each is not best else _recommended(each, flawless[each.candidate], verdict)
@@ -114,9 +114,9 @@ def _fast_enough(measured: Sequence[CandidateResult], verdict: Verdict) -> Advic
     return Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
 
 
-def _left_alone(measured: Sequence[CandidateResult], ground: Ground) -> Iterator[Advice]:
+def _left_alone(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[Advice]:
     """Where nothing helps that leaves the pictures as they are."""
-    alike = [each for each in measured if not flaws_of(each, ground)]
+    alike = [each for each in measured if not flaws_of(each, context)]
     if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "

@@ -10,7 +10,7 @@ from fastinstall.model.bench import Advice, Bound, Verdict
 from fastinstall.model.finding import Remedy
 from fastinstall.model.loading import Engine, Stage, WorkerStart
 from fastinstall.rules import bench_advice_words as words
-from fastinstall.rules.bench_advice_ways import Ground
+from fastinstall.rules.bench_advice_ways import AdviceContext
 from fastinstall.rules.bench_advice_workers import slow_starts
 
 _PER_LOADER = (
@@ -44,19 +44,19 @@ _PER_TRAINING = (
 )
 
 
-def pointers(ground: Ground, verdict: Verdict) -> Iterator[Advice]:
+def pointers(context: AdviceContext, verdict: Verdict) -> Iterator[Advice]:
     """Everything that is worth a look here."""
-    yield from _persistent(ground)
-    if has_torch(ground) and ground.surroundings.has_gpu:
+    yield from _persistent(context)
+    if has_torch(context) and context.surroundings.has_gpu:
         for message, code, page in (*_per_loader(verdict), *_per_training(verdict)):
             yield _pointer(message, code, page)
 
 
-def has_torch(ground: Ground) -> bool:
+def has_torch(context: AdviceContext) -> bool:
     """Whether torch took part in the measurement."""
-    timing = ground.baseline.timing
+    timing = context.baseline.timing
     makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
-    return makes_tensors or any(rate.engine is Engine.TORCH for rate in ground.baseline.rates)
+    return makes_tensors or any(rate.engine is Engine.TORCH for rate in context.baseline.rates)
 
 
 def _per_loader(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
@@ -69,8 +69,8 @@ def _per_training(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
     return () if waits else _PER_TRAINING
 
 
-def _persistent(ground: Ground) -> Iterator[Advice]:
-    slow = slow_starts(ground)
+def _persistent(context: AdviceContext) -> Iterator[Advice]:
+    slow = slow_starts(context)
     if not slow:
         return
     started = tuple(f"{rate.start}: {rate.first_batch_seconds:.1f} s to the first batch" for rate in slow)
@@ -79,7 +79,7 @@ def _persistent(ground: Ground) -> Iterator[Advice]:
     message = f"the first batch of {workers} takes {first.first_batch_seconds:.1f} s, in every epoch"
     text = "keep them from epoch to epoch; they keep their memory too"
     yield _pointer(message, "persistent_workers=True", text, started)
-    quick = {rate.start for rate in ground.baseline.rates} - {rate.start for rate in slow}
+    quick = {rate.start for rate in context.baseline.rates} - {rate.start for rate in slow}
     if WorkerStart.FORK in quick:
         text = "only where neither CUDA nor threads were started before them"
         yield _pointer("workers that are forked start sooner here", 'multiprocessing_context="fork"', text)

@@ -39,7 +39,7 @@ class Surroundings:
 
 
 @immutable
-class Ground:
+class AdviceContext:
     """What advice rests on.
 
     Attributes:
@@ -72,18 +72,18 @@ class Way:
     code: str = ""
 
 
-def ways_of(result: CandidateResult, ground: Ground) -> tuple[Way, ...]:
+def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[Way, ...]:
     """Everything that has to be done to load like this candidate, in that order."""
-    return (*_stack(result, ground), *_decoder(result, ground), *_store(result, ground), *_variables(result))
+    return (*_stack(result, context), *_decoder(result, context), *_store(result, context), *_variables(result))
 
 
-def disk_need(result: CandidateResult, ground: Ground) -> float:
+def disk_need(result: CandidateResult, context: AdviceContext) -> float:
     """Bytes that a store takes for every file that was found; 0 for files."""
-    return (result.stored_ratio or 0.0) * ground.workload.files * ground.workload.mean_bytes
+    return (result.stored_ratio or 0.0) * context.workload.files * context.workload.mean_bytes
 
 
-def _stack(result: CandidateResult, ground: Ground) -> Iterator[Way]:
-    stack, place = result.candidate.stack, ground.environment
+def _stack(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
+    stack, place = result.candidate.stack, context.environment
     if stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in an environment of its own: this one is the operating system's"
         yield Way(text=text, command="fastinstall setup --new-env ./fast-env")
@@ -91,39 +91,39 @@ def _stack(result: CandidateResult, ground: Ground) -> Iterator[Way]:
         text = "set up the fastinstall build here; `fastinstall rollback` takes it out again"
         yield Way(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
     elif stack == "official wheel":
-        yield Way(text="install the newest official Pillow", command=_newest_pillow(ground))
+        yield Way(text="install the newest official Pillow", command=_newest_pillow(context))
 
 
-def _newest_pillow(ground: Ground) -> str:
-    wanted = ground.surroundings.pillow
-    if ground.environment.kind is EnvironmentKind.CONDA:
+def _newest_pillow(context: AdviceContext) -> str:
+    wanted = context.surroundings.pillow
+    if context.environment.kind is EnvironmentKind.CONDA:
         verb = "update" if wanted == "pillow" else "install"
-        return f"conda {verb} --prefix {quote(ground.environment.prefix)} {quote(wanted)}"
-    return _installed(ground, "--upgrade", wanted)
+        return f"conda {verb} --prefix {quote(context.environment.prefix)} {quote(wanted)}"
+    return _installed(context, "--upgrade", wanted)
 
 
-def _installed(ground: Ground, *words: str) -> str:
-    python, named = quote(ground.environment.python), " ".join(map(quote, words))
-    if ground.surroundings.has_pip:
+def _installed(context: AdviceContext, *words: str) -> str:
+    python, named = quote(context.environment.python), " ".join(map(quote, words))
+    if context.surroundings.has_pip:
         return f"{python} -m pip install {named}"
     return f"uv pip install --python {python} {named}"
 
 
-def _decoder(result: CandidateResult, ground: Ground) -> Iterator[Way]:
+def _decoder(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
     name = result.candidate.adapter
-    if name == ground.baseline.candidate.adapter or result.candidate.kind is Kind.STORAGE:
+    if name == context.baseline.candidate.adapter or result.candidate.kind is Kind.STORAGE:
         return
-    yield from _requirements(result, name, ground)
-    printed = f"fastinstall bench{_options(ground.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
+    yield from _requirements(result, name, context)
+    printed = f"fastinstall bench{_options(context.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
     text = "call `load(path)` of the printed loader.py in your own loader"
-    yield Way(text=text, command=printed, code=ground.surroundings.codes.get(name, ""))
+    yield Way(text=text, command=printed, code=context.surroundings.codes.get(name, ""))
 
 
-def _requirements(result: CandidateResult, name: str, ground: Ground) -> Iterator[Way]:
-    needed = ground.surroundings.requirements.get(name, ())
+def _requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[Way]:
+    needed = context.surroundings.requirements.get(name, ())
     if result.candidate.stack == "its own" and needed:
         text = f"install {' and '.join(needed)}, which was fetched for this measurement only"
-        yield Way(text=text, command=_installed(ground, *needed))
+        yield Way(text=text, command=_installed(context, *needed))
 
 
 def _options(pipeline: Pipeline) -> str:
@@ -134,27 +134,27 @@ def _options(pipeline: Pipeline) -> str:
     return "".join((*flags, f" --filter {pipeline.filter}" if pipeline.filter != usual.filter else ""))
 
 
-def _store(result: CandidateResult, ground: Ground) -> Iterator[Way]:
-    name, pipeline = result.candidate.storage, ground.surroundings.pipeline
+def _store(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
+    name, pipeline = result.candidate.storage, context.surroundings.pipeline
     if name == "files":
         return
-    yield from _requirements(result, name, ground)
+    yield from _requirements(result, name, context)
     printed = f"fastinstall bench{_options(pipeline)} --print-code {quote(name)} > prepare.py"
-    directory, python = ground.workload.directory, quote(ground.environment.python)
-    where = "DIR OUT" if ground.workload.generated else f"{quote(directory)} {quote(_beside(directory, name))}"
-    caveat = ground.surroundings.caveats.get(name, "keep the originals")
-    text = f"prepare the images once and read what was prepared; {caveat}{_space(result, ground)}"
-    code = ground.surroundings.codes.get(name, "")
+    directory, python = context.workload.directory, quote(context.environment.python)
+    where = "DIR OUT" if context.workload.generated else f"{quote(directory)} {quote(_beside(directory, name))}"
+    caveat = context.surroundings.caveats.get(name, "keep the originals")
+    text = f"prepare the images once and read what was prepared; {caveat}{_space(result, context)}"
+    code = context.surroundings.codes.get(name, "")
     yield Way(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
 
 
-def _space(result: CandidateResult, ground: Ground) -> str:
+def _space(result: CandidateResult, context: AdviceContext) -> str:
     if result.stored_ratio is None:
         return ""
     of_files = f"{result.stored_ratio:.1f} times what the files take"
-    if ground.workload.generated:
+    if context.workload.generated:
         return f"; it takes {of_files}"
-    return f"; it takes {words.size(disk_need(result, ground))} for all {ground.workload.files:,} files, {of_files}"
+    return f"; it takes {words.size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
 
 
 def _beside(directory: PurePath, name: str) -> str:

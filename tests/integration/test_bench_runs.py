@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fastinstall.bench.contestant import OWN_LOADER, Contestant
-from fastinstall.bench.effort import Pace
+from fastinstall.bench.contestant import OWN_LOADER, CandidateRun
+from fastinstall.bench.effort import Schedule
 from fastinstall.bench.presence import modules_there
-from fastinstall.bench.runs import Course, race
+from fastinstall.bench.runs import JobTemplate, start_comparison
 from fastinstall.errors import FailedError
 from fastinstall.model.images import Pipeline
 from fastinstall.model.loading import Candidate, Kind, Outcome
 
 VARIABLES = {"PATH": os.environ["PATH"]}
-PACE = Pace(rounds=1, starts=2, seconds=0.0, patience=20.0, start_patience=20.0)
+PACE = Schedule(rounds=1, starts=2, seconds=0.0, patience=20.0, start_patience=20.0)
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+def template(tmp_path_factory: pytest.TempPathFactory) -> JobTemplate:
     """Two JPEGs and a PNG."""
     directory = tmp_path_factory.mktemp("images")
     photo = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9).resize((640, 480), Image.Resampling.BICUBIC)
     paths = tuple(directory / name for name in ("a.jpg", "b.jpg", "c.png"))
     for path in paths:
         photo.save(path)
-    return Course(
+    return JobTemplate(
         python=Path(sys.executable),
         images=paths,
         formats=("JPEG", "JPEG", "PNG"),
@@ -38,23 +38,23 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     )
 
 
-def contestant(name: str, *, site: tuple[Path, ...] = (), formats: tuple[str, ...] = ()) -> Contestant:
+def candidate_run(name: str, *, site: tuple[Path, ...] = (), formats: tuple[str, ...] = ()) -> CandidateRun:
     candidate = Candidate(name=name, title=name, kind=Kind.DECODER, adapter=name, variables={})
-    return Contestant(candidate=candidate, site=site, formats=formats)
+    return CandidateRun(candidate=candidate, site=site, formats=formats)
 
 
-def pil_that(directory: Path, does: str) -> Contestant:
+def pil_that(directory: Path, does: str) -> CandidateRun:
     """Pillow, but for what happens when it opens an image."""
     (directory / "PIL").mkdir(parents=True)
     (directory / "PIL/__init__.py").write_text("__version__ = '0'\n")
     (directory / "PIL/Image.py").write_text(f"import os, time\n\ndef open(stream):\n    {does}\n")
-    return contestant("pillow", site=(directory,))
+    return candidate_run("pillow", site=(directory,))
 
 
-def test_a_candidate_is_held_against_the_baseline(course: Course) -> None:
-    with race(course, PACE) as run:
-        run.settle(1.0, 3)
-        result = run.against(contestant("pillow-no-copy"))
+def test_a_candidate_is_held_against_the_baseline(template: JobTemplate) -> None:
+    with start_comparison(template, PACE) as run:
+        run.choose_images(1.0, 3)
+        result = run.measure_candidate(candidate_run("pillow-no-copy"))
     assert result.outcome is Outcome.MEASURED
     assert result.gain is not None
     assert result.gain.rounds == PACE.rounds * PACE.starts
@@ -66,11 +66,11 @@ def test_a_candidate_is_held_against_the_baseline(course: Course) -> None:
     assert (result.difference.highest, result.difference.images) == (0, 3)
 
 
-def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(course: Course) -> None:
-    with race(course, PACE) as run:
-        run.settle(1.0, 3)
-        jpeg = run.against(contestant("pillow-draft", formats=("JPEG",)))
-        nothing = run.against(contestant("pillow", formats=("WEBP",)))
+def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(template: JobTemplate) -> None:
+    with start_comparison(template, PACE) as run:
+        run.choose_images(1.0, 3)
+        jpeg = run.measure_candidate(candidate_run("pillow-draft", formats=("JPEG",)))
+        nothing = run.measure_candidate(candidate_run("pillow", formats=("WEBP",)))
     assert (jpeg.outcome, jpeg.left_out) == (Outcome.MEASURED, 1)
     assert jpeg.difference is not None
     assert jpeg.difference.images == 2
@@ -78,29 +78,29 @@ def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(course
     assert "WEBP" in nothing.reason
 
 
-def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(course: Course, tmp_path: Path) -> None:
+def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(template: JobTemplate, tmp_path: Path) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text("def load(path):\n    return open(path, 'rb').read(100)\n")
     (tmp_path / "odd.jpg").write_bytes(b"no image")
-    images = (*course.images, tmp_path / "odd.jpg")
-    own = replace(course, images=images, formats=(*course.formats, "JPEG"), loader=f"{loader}:load")
-    with race(own, PACE) as run:
-        run.settle(1.0, 4)
-        result = run.against(contestant("pillow"))
+    images = (*template.images, tmp_path / "odd.jpg")
+    own = replace(template, images=images, formats=(*template.formats, "JPEG"), loader=f"{loader}:load")
+    with start_comparison(own, PACE) as run:
+        run.choose_images(1.0, 4)
+        result = run.measure_candidate(candidate_run("pillow"))
     assert (result.outcome, result.left_out) == (Outcome.MEASURED, 1)
     assert result.difference is not None
     assert not result.difference.same_shape
 
 
 def test_a_candidate_that_crashes_or_hangs_has_an_outcome_and_the_baseline_goes_on(
-    course: Course, tmp_path: Path
+    template: JobTemplate, tmp_path: Path
 ) -> None:
-    with race(course, replace(PACE, patience=0.7)) as run:
-        run.settle(1.0, 3)
-        crashed = run.against(pil_that(tmp_path / "crashes", "os.abort()"))
-        hung = run.against(pil_that(tmp_path / "hangs", "time.sleep(60)"))
-        failed = run.against(pil_that(tmp_path / "fails", "raise ValueError('a bad day')"))
-        after = run.against(contestant("pillow-no-copy"))
+    with start_comparison(template, replace(PACE, patience=0.7)) as run:
+        run.choose_images(1.0, 3)
+        crashed = run.measure_candidate(pil_that(tmp_path / "crashes", "os.abort()"))
+        hung = run.measure_candidate(pil_that(tmp_path / "hangs", "time.sleep(60)"))
+        failed = run.measure_candidate(pil_that(tmp_path / "fails", "raise ValueError('a bad day')"))
+        after = run.measure_candidate(candidate_run("pillow-no-copy"))
     assert (crashed.outcome, crashed.gain) == (Outcome.CRASHED, None)
     assert "SIGABRT" in crashed.reason
     assert (hung.outcome, hung.gain) == (Outcome.HUNG, None)
@@ -109,10 +109,12 @@ def test_a_candidate_that_crashes_or_hangs_has_an_outcome_and_the_baseline_goes_
     assert after.outcome is Outcome.MEASURED
 
 
-def test_what_is_missing_is_told_with_its_reason(course: Course) -> None:
-    with race(course, PACE) as run:
-        result = run.against(replace(contestant("opencv-area"), absent="cv2 is not installed"))
-        already = run.against(replace(contestant("x"), absent="it is set already", absence=Outcome.UNSUITED))
+def test_what_is_missing_is_told_with_its_reason(template: JobTemplate) -> None:
+    with start_comparison(template, PACE) as run:
+        result = run.measure_candidate(replace(candidate_run("opencv-area"), absent="cv2 is not installed"))
+        already = run.measure_candidate(
+            replace(candidate_run("x"), absent="it is set already", absence=Outcome.UNSUITED)
+        )
     assert (result.outcome, result.reason) == (Outcome.MISSING, "cv2 is not installed")
     assert (already.outcome, already.reason) == (Outcome.UNSUITED, "it is set already")
 
@@ -121,29 +123,29 @@ def test_what_is_missing_is_told_with_its_reason(course: Course) -> None:
     ("does", "became"), [("os.abort()", "crashed: killed by SIGABRT"), ("time.sleep(60)", "hung"), ("1/0", "failed")]
 )
 def test_without_a_baseline_there_is_nothing_to_compare_with(
-    course: Course, tmp_path: Path, does: str, became: str
+    template: JobTemplate, tmp_path: Path, does: str, became: str
 ) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text(f"import os, time\n\ndef load(path):\n    {does}\n")
-    own = replace(course, loader=f"{loader}:load")
-    with pytest.raises(FailedError, match=became), race(own, replace(PACE, patience=0.5)) as run:
-        run.settle(1.0, 3)
+    own = replace(template, loader=f"{loader}:load")
+    with pytest.raises(FailedError, match=became), start_comparison(own, replace(PACE, patience=0.5)) as run:
+        run.choose_images(1.0, 3)
 
 
-def test_images_that_the_baseline_fails_on_take_no_part(course: Course, tmp_path: Path) -> None:
+def test_images_that_the_baseline_fails_on_take_no_part(template: JobTemplate, tmp_path: Path) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text("def load(path):\n    assert not path.endswith('b.jpg')\n    return open(path, 'rb').read()\n")
-    with race(replace(course, loader=f"{loader}:load"), PACE) as run:
-        first = run.settle(1.0, 3)
+    with start_comparison(replace(template, loader=f"{loader}:load"), PACE) as run:
+        first = run.choose_images(1.0, 3)
         assert list(first.failed) == ["1"]
         assert run.indexes == (0, 2)
-        same = Contestant(candidate=replace(contestant("own").candidate, adapter=OWN_LOADER))
-        assert run.against(same).left_out == 0
+        same = CandidateRun(candidate=replace(candidate_run("own").candidate, adapter=OWN_LOADER))
+        assert run.measure_candidate(same).left_out == 0
 
 
-def test_no_more_images_are_measured_than_there_is_time_for(course: Course) -> None:
-    with race(course, PACE) as run:
-        run.settle(0.0, 2)
+def test_no_more_images_are_measured_than_there_is_time_for(template: JobTemplate) -> None:
+    with start_comparison(template, PACE) as run:
+        run.choose_images(0.0, 2)
     assert run.indexes == (0, 1)
 
 

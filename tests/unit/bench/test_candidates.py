@@ -2,8 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.bench.adapting import Adapter
-from fastinstall.bench.candidates import Materials, contestants, only, together
-from fastinstall.bench.contestant import Contestant, Library, Stack
+from fastinstall.bench.candidates import Materials, make_candidate_runs, only, together
+from fastinstall.bench.contestant import CandidateRun, Library, Stack
 from fastinstall.bench.settings import SETTINGS, Setting, preloads, variables_of
 from fastinstall.bench.store_kinds import kind_named
 from fastinstall.model.loading import Kind
@@ -37,8 +37,8 @@ MATERIALS = Materials(
 )
 
 
-def named(materials: Materials = MATERIALS) -> dict[str, Contestant]:
-    return {each.name: each for each in contestants(materials)}
+def named(materials: Materials = MATERIALS) -> dict[str, CandidateRun]:
+    return {each.name: each for each in make_candidate_runs(materials)}
 
 
 def test_each_kind_of_candidate_is_there() -> None:
@@ -80,12 +80,15 @@ def test_what_was_brought_stands_in_front_of_the_path() -> None:
 
 
 def test_names_restrict_the_candidates() -> None:
-    assert [each.name for each in only(contestants(MATERIALS), ["huge-pages", "fast"])] == ["fast", "huge-pages"]
-    assert len(only(contestants(MATERIALS), [])) == len(named())
+    assert [each.name for each in only(make_candidate_runs(MATERIALS), ["huge-pages", "fast"])] == [
+        "fast",
+        "huge-pages",
+    ]
+    assert len(only(make_candidate_runs(MATERIALS), [])) == len(named())
 
 
 def test_what_helps_together_needs_all_that_can_be_joined() -> None:
-    found = {each.name for each in only(contestants(MATERIALS), ["together"])}
+    found = {each.name for each in only(make_candidate_runs(MATERIALS), ["together"])}
     assert found == {"fastinstall", "official-wheel", "pillow-draft", "huge-pages", "malloc-keep"}
 
 

@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from fastinstall.bench.contestant import Contestant
+from fastinstall.bench.contestant import CandidateRun
 from fastinstall.bench.effort import (
     FULL,
     QUICK,
     Effort,
     by_promise,
     least_seconds,
-    pace_of,
     sample_size,
+    schedule_for,
     seconds_for,
     share_of,
 )
@@ -18,9 +18,9 @@ from fastinstall.bench.settings import USUAL_PRIORITY
 from fastinstall.model.loading import Candidate, Kind
 
 
-def contestant(name: str, kind: Kind, priority: int = USUAL_PRIORITY, *, scales: bool = False) -> Contestant:
+def candidate_run(name: str, kind: Kind, priority: int = USUAL_PRIORITY, *, scales: bool = False) -> CandidateRun:
     candidate = Candidate(name=name, title=name, kind=kind, variables={})
-    return Contestant(candidate=candidate, priority=priority, scales=scales)
+    return CandidateRun(candidate=candidate, priority=priority, scales=scales)
 
 
 @pytest.mark.parametrize("effort", [QUICK, FULL])
@@ -43,28 +43,28 @@ def test_one_huge_photo_is_measured_all_the_same() -> None:
 
 
 def test_a_candidate_is_given_up_after_a_time_that_fits_the_baseline() -> None:
-    assert pace_of(QUICK, 0.05).patience == QUICK.patience
-    slow = pace_of(QUICK, 1.0)
+    assert schedule_for(QUICK, 0.05).patience == QUICK.patience
+    slow = schedule_for(QUICK, 1.0)
     assert QUICK.patience < slow.patience <= 4 * QUICK.patience
-    assert pace_of(QUICK, 1000.0).patience == 4 * QUICK.patience
+    assert schedule_for(QUICK, 1000.0).patience == 4 * QUICK.patience
 
 
 def test_the_first_pass_is_waited_for_as_its_files_may_come_from_afar() -> None:
-    assert pace_of(QUICK).patience >= 60
+    assert schedule_for(QUICK).patience >= 60
 
 
 def test_what_a_candidate_takes_grows_with_rounds_and_with_the_pass() -> None:
-    pace = pace_of(QUICK, 0.1)
-    assert seconds_for(pace, 0.2, 0.1) > seconds_for(pace, 0.1, 0.1)
-    assert seconds_for(replace(pace, rounds=6), 0.1, 0.1) > seconds_for(pace, 0.1, 0.1)
+    schedule = schedule_for(QUICK, 0.1)
+    assert seconds_for(schedule, 0.2, 0.1) > seconds_for(schedule, 0.1, 0.1)
+    assert seconds_for(replace(schedule, rounds=6), 0.1, 0.1) > seconds_for(schedule, 0.1, 0.1)
 
 
 FIVE = (
-    contestant("lmdb", Kind.STORAGE),
-    contestant("rare-decoder", Kind.DECODER),
-    contestant("huge-pages", Kind.SETTING, 40),
-    contestant("fastinstall", Kind.STACK, 20),
-    contestant("pillow-draft", Kind.DECODER, 10, scales=True),
+    candidate_run("lmdb", Kind.STORAGE),
+    candidate_run("rare-decoder", Kind.DECODER),
+    candidate_run("huge-pages", Kind.SETTING, 40),
+    candidate_run("fastinstall", Kind.STACK, 20),
+    candidate_run("pillow-draft", Kind.DECODER, 10, scales=True),
 )
 
 

@@ -12,7 +12,7 @@ from fastinstall.api.bench_materials import known_candidates
 from fastinstall.bench import _stores, adapters, adapting, store_kinds
 from fastinstall.bench._stores import preparing
 from fastinstall.bench.adapting import adapter_named
-from fastinstall.bench.candidates import Materials, contestants
+from fastinstall.bench.candidates import Materials, make_candidate_runs
 from fastinstall.bench.effort import by_promise
 from fastinstall.bench.printed import code_of
 from fastinstall.bench.store_kinds import kind_named
@@ -102,7 +102,7 @@ def test_they_are_listed_with_what_they_need() -> None:
 
 
 def test_they_are_compared_when_their_turn_comes() -> None:
-    there = contestants(Materials(machine=Machine(cpu="a CPU", cores=2), variables={}))
+    there = make_candidate_runs(Materials(machine=Machine(cpu="a CPU", cores=2), variables={}))
     found = [each.name for each in by_promise(there, scalable=True)]
     assert found[0] == "acme-raw"
     assert found.index("pillow-draft") < found.index("shelf")

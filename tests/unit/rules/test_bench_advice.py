@@ -14,7 +14,7 @@ from fastinstall.model.finding import Status
 from fastinstall.model.images import Pipeline
 from fastinstall.model.loading import Engine, Gain, Kind, Outcome, Stage, WorkerStart
 from fastinstall.rules.bench_advice import is_worthwhile
-from fastinstall.rules.bench_advice_ways import Ground, Surroundings, ways_of
+from fastinstall.rules.bench_advice_ways import AdviceContext, Surroundings, ways_of
 
 PYTHON = "/srv/images/env/bin/python"
 BUILD = {"kind": Kind.STACK, "stack": "fastinstall"}
@@ -138,7 +138,7 @@ def test_the_build_is_set_up_in_the_environment() -> None:
 def test_the_operating_system_s_python_is_left_alone() -> None:
     place = replace(environment(), kind=EnvironmentKind.SYSTEM)
     base = baseline()
-    ground = Ground(baseline=base, workload=WORKLOAD, machine=MACHINE, environment=place)
+    ground = AdviceContext(baseline=base, workload=WORKLOAD, machine=MACHINE, environment=place)
     (way,) = ways_of(result("fastinstall", 1.9, **BUILD), ground)
     assert way.command == "fastinstall setup --new-env ./fast-env"
 
