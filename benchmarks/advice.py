@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.photos import WORKLOADS, generated
+from fastinstall.bench.photos import WORKLOADS, generate_photos
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 WITHIN = 0.15
@@ -119,7 +119,7 @@ def photos(lab: Lab, names: list[str]) -> list[Path]:
     """Directories with generated photos."""
     for name in names:
         (lab.place / "photos" / name).mkdir(parents=True)
-        generated(name, lab.place / "photos" / name, lab.pristine / "bin/python", os.environ)
+        generate_photos(name, lab.place / "photos" / name, lab.pristine / "bin/python", os.environ)
     return [lab.place / "photos" / name for name in names]
 
 
@@ -218,7 +218,7 @@ def left_alone(lab: Lab) -> str:
     prefix, images = lab.environment("settled"), lab.place / "settled-photos"
     images.mkdir()
     in_shell(shlex.join(("fastinstall", "setup", "--prefix", str(prefix))), lab.place)
-    generated("500px", images, prefix / "bin/python", os.environ)
+    generate_photos("500px", images, prefix / "bin/python", os.environ)
     result = bench(lab, prefix, images)
     lines = [f"500px, the fastinstall build in place: {result['verdict']['bound']}, {result['verdict']['sentence']}"]
     for each in result["advice"]:

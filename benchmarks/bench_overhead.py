@@ -29,8 +29,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench import _loading
-from fastinstall.bench.loading import Job, Loading, loading
-from fastinstall.bench.photos import generated
+from fastinstall.bench.loading import Job, Loading, start_loading
+from fastinstall.bench.photos import generate_photos
 from fastinstall.model.immutable import immutable
 from fastinstall.system import process
 
@@ -140,7 +140,7 @@ def main() -> None:
     print("| photo | compared with | ms without | ms with | ratio, median | ratio, best |", "|---" * 6 + "|", sep="\n")
     with tempfile.TemporaryDirectory() as directory:
         for title, name in KINDS.items():
-            image = generated(name, Path(directory), options.python, os.environ, count=1)[0]
+            image = generate_photos(name, Path(directory), options.python, os.environ, count=1)[0]
             if options.tjbench:
                 print(against_tool(title, image, options).row, flush=True)
             print(against_loop(title, image, options).row, flush=True)
@@ -152,7 +152,7 @@ def against_tool(title: str, image: Path, options: argparse.Namespace) -> Pair:
     loader = image.with_name("decoder.py")
     loader.write_text(DECODER)
     job = Job(python=options.python, images=(image,), loader=str(loader), tensor=False, variables=os.environ)
-    with loading(job) as talk:
+    with start_loading(job) as talk:
         plain, ours = in_turn(lambda: tjbench(options.tjbench, image, options.seconds), talk, options)
     return Pair(title="tjbench", image=title, plain=plain, ours=ours)
 

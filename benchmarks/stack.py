@@ -12,10 +12,10 @@ import importlib.util
 import os
 from pathlib import Path
 
-from fastinstall.api.benching import operations_of
+from fastinstall.api.benching import measure_operations
 from fastinstall.api.session import open_session
 from fastinstall.api.target import Target, find
-from fastinstall.bench.measure import Effort
+from fastinstall.bench.measure import TimingEffort
 from fastinstall.cli.page import Page
 from fastinstall.cli.render import speed_text
 from fastinstall.model.codec import document, dump
@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     session = open_session(os.environ)
-    effort = Effort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
-    table = operations_of(session, find(session, Target(prefix=arguments.prefix)), effort)
+    effort = TimingEffort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
+    table = measure_operations(session, find(session, Target(prefix=arguments.prefix)), effort)
     print(speed_text(table, Page()))
     report_goals(table)
     if arguments.json:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
-from fastinstall.bench.measure import Circumstances, Contender, Effort, measure
+from fastinstall.bench.measure import Circumstances, Contender, TimingEffort, measure
 from fastinstall.errors import DocumentError, FailedError
 from fastinstall.model.codec import document, dump, open_document
 from fastinstall.model.event import Noted, Started
@@ -38,7 +38,7 @@ def measured(before: Contender, after: Contender, identity: str, facts: Facts, w
     measured_at = workshop.now.isoformat(timespec="seconds")
     circumstances = Circumstances(cpu=cpu, measured_at=measured_at, variables=workshop.variables, emit=workshop.emit)
     try:
-        table = measure(before, after, Effort(), circumstances)
+        table = measure(before, after, TimingEffort(), circumstances)
     except FailedError as error:
         workshop.emit(Noted(message=f"not timed: {error.message}", warning=True))
         return None

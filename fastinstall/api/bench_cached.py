@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 
-def stored_official(cache: Path, interpreter: Interpreter) -> Artefact | None:
+def find_official_wheel(cache: Path, interpreter: Interpreter) -> Artefact | None:
     """The newest official wheel of Pillow that was ever fetched and fits.
 
     Args:
@@ -40,7 +40,7 @@ def stored_official(cache: Path, interpreter: Interpreter) -> Artefact | None:
     return Artefact(name="pillow", version=str(version), filename=path.name, url=path.as_uri(), sha256=digest)
 
 
-def cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
+def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
     """The newest wheel of the usual recipe that was built for this Python before; of several, that with most levels.
 
     Args:

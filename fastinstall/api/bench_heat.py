@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fastinstall.api.bench_context import BenchContext
-from fastinstall.api.bench_workloads import Task, narrowed
+from fastinstall.api.bench_workloads import Task, narrow_workload
 from fastinstall.bench.candidates import baseline_of
 from fastinstall.bench.contestant import CandidateRun
 from fastinstall.bench.effort import schedule_for, seconds_for
-from fastinstall.bench.loading import Job, NotLoadedError, loading
-from fastinstall.bench.pools import Load, PoolWish, rates, wishes_for
-from fastinstall.bench.rounds import timing_of
-from fastinstall.bench.runs import Comparison, unmeasured
+from fastinstall.bench.loading import Job, NotLoadedError, start_loading
+from fastinstall.bench.pools import Load, PoolWish, choose_pool_wishes, measure_rates
+from fastinstall.bench.rounds import compute_timing
+from fastinstall.bench.runs import Comparison, make_unmeasured
 from fastinstall.bench.store_kinds import StoreKind
 from fastinstall.bench.stores import Maker, temporary_store
 from fastinstall.model.event import Started
@@ -35,7 +35,7 @@ class WorkloadComparison:
         self.end = end
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
-        self.wishes = wishes_for(context.machine, quick=context.wish.quick, workers=context.wish.workers)
+        self.wishes = choose_pool_wishes(context.machine, quick=context.wish.quick, workers=context.wish.workers)
 
     def choose_workload(self) -> Workload:
         """The images that take part: all that the baseline can load, and that there is time for."""
@@ -44,13 +44,13 @@ class WorkloadComparison:
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
         self.run.schedule = schedule_for(effort, self.pass_seconds)
-        return narrowed(self.task, self.run.indexes, first.failed)
+        return narrow_workload(self.task, self.run.indexes, first.failed)
 
     def baseline(self) -> CandidateResult:
         """The environment as it is, in one process."""
         context, run = self.context, self.run
         context.session.emit(Started(stage="measure", message=f"{self.title}: {len(run.indexes)} images"))
-        timing = timing_of(run.measure())
+        timing = compute_timing(run.measure())
         return CandidateResult(
             candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
             outcome=Outcome.MEASURED,
@@ -79,8 +79,8 @@ class WorkloadComparison:
         ms = result.timing.ms if result.timing else None
         load = Load(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
-            with loading(job, self.run.schedule.start_patience) as own:
-                return rates(own, wishes, load, self.context.remark)
+            with start_loading(job, self.run.schedule.start_patience) as own:
+                return measure_rates(own, wishes, load, self.context.remark)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return ()
@@ -114,7 +114,7 @@ class WorkloadComparison:
                 result = self.run.measure_candidate(candidate_run, made)
                 return replace(result, stored_bytes=made.bytes, stored_ratio=round(made.ratio, 3))
         except NotLoadedError as error:
-            return unmeasured(candidate_run.candidate, error.outcome, error.reason)
+            return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
 
     def has_time(self, measured: int | None = None) -> bool:
         """Whether another candidate fits; those that were named always do, and some while the run has time at all.

@@ -8,9 +8,9 @@ from pathlib import Path
 from fastinstall.api.bench_context import BenchContext
 from fastinstall.bench.effort import sample_size
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.photos import WORKLOADS, generated
-from fastinstall.bench.sampling import Found, find_images, spread
-from fastinstall.bench.surveying import Judged, judged
+from fastinstall.bench.photos import WORKLOADS, generate_photos
+from fastinstall.bench.sampling import Found, find_images, spread_evenly
+from fastinstall.bench.surveying import Judged, judge_images
 from fastinstall.errors import FailedError, UndeterminedError
 from fastinstall.model.event import Started
 from fastinstall.model.immutable import immutable
@@ -43,7 +43,7 @@ class Sample:
     is_generated: bool = False
 
 
-def generated_sample(context: BenchContext, name: str) -> Sample:
+def generate_sample(context: BenchContext, name: str) -> Sample:
     """Photos of a generated workload, in the temporary directory.
 
     Raises:
@@ -54,7 +54,7 @@ def generated_sample(context: BenchContext, name: str) -> Sample:
     context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
     try:
         count = context.wish.samples or (_QUICK_PHOTOS.get(name) if context.wish.quick else None)
-        paths = generated(name, directory, context.python, context.session.variables, count)
+        paths = generate_photos(name, directory, context.python, context.session.variables, count)
     except NotLoadedError as error:
         raise FailedError(f"no photos can be generated: {error.reason}", hint="fastinstall doctor") from error
     found = tuple(each for each in _judged(context, paths) if not each.reason)
@@ -64,7 +64,7 @@ def generated_sample(context: BenchContext, name: str) -> Sample:
     )
 
 
-def own_sample(context: BenchContext) -> Sample:
+def choose_sample(context: BenchContext) -> Sample:
     """Images below the places that were named.
 
     Raises:
@@ -82,7 +82,7 @@ def own_sample(context: BenchContext) -> Sample:
         context.remark(f"the search for images ended early, after {len(found.images)} of them")
     if found.unreadable:
         context.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
-    chosen, refused = _chosen(context, spread(found.images))
+    chosen, refused = _chosen(context, spread_evenly(found.images))
     if not chosen:
         raise UndeterminedError(
             f"none of the images in {_names(places)} can be measured: {_reasons(refused)}",
@@ -115,7 +115,7 @@ def _chosen(context: BenchContext, ordered: Sequence[Path]) -> tuple[tuple[Judge
 
 def _judged(context: BenchContext, paths: Sequence[Path]) -> tuple[Judged, ...]:
     try:
-        return judged(paths, context.python, context.session.variables)
+        return judge_images(paths, context.python, context.session.variables)
     except NotLoadedError as error:
         raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
 

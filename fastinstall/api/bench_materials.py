@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 
-from fastinstall.bench.adapting import adapter_problems, all_adapters
 from fastinstall.api.bench_context import BenchContext
-from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER, Materials, make_candidate_runs, only
+from fastinstall.bench.adapting import adapter_problems, all_adapters
+from fastinstall.bench.candidates import (
+    FASTINSTALL,
+    OFFICIAL_WHEEL,
+    TOGETHER,
+    Materials,
+    make_candidate_runs,
+    select_candidate_runs,
+)
 from fastinstall.bench.contestant import CandidateRun, Library, Stacks
-from fastinstall.bench.environments import Fetching, bring
+from fastinstall.bench.environments import Fetching, fetch_packages
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.presence import modules_there
-from fastinstall.bench.settings import SETTINGS, preloads
+from fastinstall.bench.presence import find_modules
+from fastinstall.bench.settings import SETTINGS, find_preloads
 from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.errors import RefusedError, UsageError
 from fastinstall.model.immutable import immutable
@@ -44,7 +51,7 @@ def known_candidates() -> tuple[Known, ...]:
     decoders = (
         Known(name=each.name, title=each.title, kind=Kind.DECODER, requirements=each.brings) for each in all_adapters()
     )
-    settings = (Known(name=each.name, title=each.title, kind=Kind.SETTING) for each in (*SETTINGS, *preloads()))
+    settings = (Known(name=each.name, title=each.title, kind=Kind.SETTING) for each in (*SETTINGS, *find_preloads()))
     stores = (
         Known(name=each.name, title=each.title, kind=Kind.STORAGE, requirements=each.brings) for each in all_kinds()
     )
@@ -67,7 +74,7 @@ def materials_for(context: BenchContext, stacks: Stacks) -> Materials:
         official=stacks.official,
         fastinstall=stacks.ours,
         libraries=dict(_libraries(context)),
-        settings=(*SETTINGS, *preloads()),
+        settings=(*SETTINGS, *find_preloads()),
     )
 
 
@@ -82,7 +89,7 @@ def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
-    found = only(make_candidate_runs(materials), names)
+    found = select_candidate_runs(make_candidate_runs(materials), names)
     there = {TOGETHER, *(each.name for each in found)}
     return (*found, *(_not_here(known[name]) for name in names if name not in there))
 
@@ -121,7 +128,7 @@ def _libraries(context: BenchContext) -> Iterator[tuple[str, Library]]:
     needs = _needs()
     wanted = _brought(context, needs)
     names = [module for each in needs.values() for module in each.modules]
-    there = modules_there(names, context.python, context.session.variables)
+    there = find_modules(names, context.python, context.session.variables)
     for name, need in needs.items():
         lacking = [module for module in need.modules if module not in there]
         if name in wanted:
@@ -153,7 +160,7 @@ def _fetched(context: BenchContext, name: str, need: _Need) -> Library:
         sdists=need.sdists,
     )
     try:
-        return Library(directory=bring(name, need.brings, fetching))
+        return Library(directory=fetch_packages(name, need.brings, fetching))
     except NotLoadedError as error:
         return Library(absent=error.reason)
     except RefusedError:

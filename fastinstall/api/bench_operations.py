@@ -6,7 +6,7 @@ from fastinstall.actions.prove import unpacked
 from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_scene import workshop_of
 from fastinstall.bench.contestant import Stack, Stacks
-from fastinstall.bench.measure import SHORT, Circumstances, Contender, Effort, measure
+from fastinstall.bench.measure import SHORT, Circumstances, Contender, TimingEffort, measure
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Started
 from fastinstall.model.receipt import SpeedTable
@@ -40,7 +40,7 @@ def compare_operations(context: BenchContext, stacks: Stacks) -> SpeedTable | No
         return None
 
 
-def against_official(context: BenchContext, effort: Effort) -> SpeedTable:
+def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedTable:
     """The stack in place against the newest official wheel, whatever is in place.
 
     Raises:
@@ -54,17 +54,17 @@ def against_official(context: BenchContext, effort: Effort) -> SpeedTable:
     return measure(_contender(context, official), _in_place(context), effort, _circumstances(context))
 
 
-def _effort(context: BenchContext) -> Effort | None:
+def _effort(context: BenchContext) -> TimingEffort | None:
     """Every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
     if not context.wish.quick:
-        return Effort(operations=())
+        return TimingEffort(operations=())
     left = context.effort.seconds - context.elapsed() - _START_SECONDS
     count = int(left / _OPERATION_SECONDS)
     if count < _FEWEST:
         return None
     if count < len(SHORT):
         context.remark(f"{len(SHORT[:count])} of {len(SHORT)} operations were measured, for want of time")
-    return Effort(operations=SHORT[:count], rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
+    return TimingEffort(operations=SHORT[:count], rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
 
 
 def _pair(context: BenchContext, stacks: Stacks) -> tuple[Contender, Contender] | None:

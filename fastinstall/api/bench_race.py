@@ -7,9 +7,9 @@ from dataclasses import replace
 from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_heat import RATED, WorkloadComparison
 from fastinstall.api.bench_workloads import Task
-from fastinstall.bench.candidates import together
+from fastinstall.bench.candidates import join_candidate_runs
 from fastinstall.bench.contestant import CandidateRun
-from fastinstall.bench.effort import by_promise, schedule_for
+from fastinstall.bench.effort import schedule_for, sort_by_promise
 from fastinstall.bench.runs import start_comparison
 from fastinstall.model.event import Progressed
 from fastinstall.model.images import Workload
@@ -58,7 +58,7 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
-        results = list(_results(comparison, by_promise(candidate_runs, scalable=scalable)))
+        results = list(_results(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
         joined = _joined(comparison, candidate_runs, results)
         results += map(comparison.measure_candidate, joined)
     return ComparedCandidates(
@@ -94,7 +94,7 @@ def _joined(
     parts = [part for kind in _PARTS if (part := _best(kind, candidate_runs, results)) is not None]
     if len(parts) < 2 or (comparison.context.wish.quick and not comparison.has_time()):  # noqa: PLR2004 (one alone is measured)
         return ()
-    return (together(parts),)
+    return (join_candidate_runs(parts),)
 
 
 def _with_rates(

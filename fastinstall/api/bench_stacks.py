@@ -6,7 +6,7 @@ In quick mode nothing is fetched or built: what is in the cache has to do.
 from pathlib import Path
 
 from fastinstall.actions.prove import unpacked
-from fastinstall.api.bench_cached import cached_build, stored_official
+from fastinstall.api.bench_cached import find_cached_build, find_official_wheel
 from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_scene import holds_our_build, workshop_of
 from fastinstall.api.target import Target
@@ -21,7 +21,7 @@ from fastinstall.system import files
 _NO_BUILD = "our build is not in the cache"
 
 
-def stacks_for(context: BenchContext) -> Stacks:
+def prepare_stacks(context: BenchContext) -> Stacks:
     """Have both ready, as far as may be; what could not be had says why."""
     return Stacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
 
@@ -30,7 +30,7 @@ def _official(context: BenchContext) -> Stack | None:
     title = "the newest official wheel"
     try:
         wheel = (
-            stored_official(context.session.own_cache(), context.facts.interpreter)
+            find_official_wheel(context.session.own_cache(), context.facts.interpreter)
             if context.wish.quick
             else _newest_official(context)
         )
@@ -54,7 +54,7 @@ def _ours(context: BenchContext) -> Stack | None:
     title = "fastinstall's build, not installed yet"
     try:
         wheel = (
-            cached_build(context.session.own_cache(), context.facts.interpreter)
+            find_cached_build(context.session.own_cache(), context.facts.interpreter)
             if context.wish.quick or not context.wish.build
             else _built(context)
         )

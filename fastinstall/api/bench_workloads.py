@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from fastinstall.api.bench_context import BenchContext
-from fastinstall.api.bench_images import Sample, generated_sample, megapixels, own_sample
+from fastinstall.api.bench_images import Sample, choose_sample, generate_sample, megapixels
 from fastinstall.bench.photos import WORKLOADS
 from fastinstall.bench.runs import JobTemplate
 from fastinstall.bench.surveying import Judged
@@ -67,7 +67,7 @@ def task_of(context: BenchContext, name: str) -> Task:
         UndeterminedError: there is no image, or none that can be measured.
         FailedError: no photos could be generated, or the images cannot be judged.
     """
-    sample = generated_sample(context, name) if name else own_sample(context)
+    sample = generate_sample(context, name) if name else choose_sample(context)
     images = sample.chosen
     template = JobTemplate(
         python=context.python,
@@ -81,7 +81,7 @@ def task_of(context: BenchContext, name: str) -> Task:
     return Task(workload=_workload(sample), template=template, images=images)
 
 
-def narrowed(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
+def narrow_workload(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
     """The workload as it is measured.
 
     Args:

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from fastinstall import __version__
 from fastinstall.api.bench_context import BenchContext
 from fastinstall.api.bench_materials import Known, choose_candidate_runs, known_candidates, materials_for
-from fastinstall.api.bench_operations import against_official, compare_operations
+from fastinstall.api.bench_operations import compare_operations, compare_with_official
 from fastinstall.api.bench_race import compare_candidates
 from fastinstall.api.bench_scene import observe_context
-from fastinstall.api.bench_stacks import stacks_for
+from fastinstall.api.bench_stacks import prepare_stacks
 from fastinstall.api.bench_workloads import task_names, task_of
 from fastinstall.api.session import Session
 from fastinstall.bench.adapting import all_adapters
 from fastinstall.bench.contestant import CandidateRun, Stacks
 from fastinstall.bench.effort import least_seconds, share_of
-from fastinstall.bench.measure import Effort
+from fastinstall.bench.measure import TimingEffort
 from fastinstall.bench.store_kinds import all_kinds
 from fastinstall.model.bench import BenchReport, BenchWish, WorkloadResult
 from fastinstall.model.environment import Environment
@@ -44,7 +44,7 @@ def bench(session: Session, environment: Environment, wish: BenchWish) -> BenchR
     remarks: list[str] = []
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, wish, space, remarks)
-        stacks = stacks_for(context)
+        stacks = prepare_stacks(context)
         context = context.from_now()
         workloads = tuple(_workloads(context, stacks)) if wish.loading else ()
         operations = compare_operations(context, stacks) if wish.operations else None
@@ -62,7 +62,7 @@ def bench(session: Session, environment: Environment, wish: BenchWish) -> BenchR
         )
 
 
-def operations_of(session: Session, environment: Environment, effort: Effort) -> SpeedTable:
+def measure_operations(session: Session, environment: Environment, effort: TimingEffort) -> SpeedTable:
     """The stack in place against the newest official wheel, operation by operation.
 
     Raises:
@@ -71,7 +71,7 @@ def operations_of(session: Session, environment: Environment, effort: Effort) ->
     """
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, BenchWish(loading=False), space, [])
-        return against_official(context, effort)
+        return compare_with_official(context, effort)
 
 
 def candidate_names(_session: Session) -> tuple[Known, ...]:

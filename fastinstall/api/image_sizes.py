@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from fastinstall.bench.dimensions import dimensions
-from fastinstall.bench.sampling import Bounds, find_images, spread
+from fastinstall.bench.dimensions import read_dimensions
+from fastinstall.bench.sampling import SearchBounds, find_images, spread_evenly
 from fastinstall.rules.loading_promise import Sample
 
-_BOUNDS = Bounds(entries=50_000, seconds=2.0)
+_BOUNDS = SearchBounds(entries=50_000, seconds=2.0)
 _LOOKED_AT = 24
 
 
@@ -18,8 +18,8 @@ def sampled_sizes(place: Path) -> Sample:
     """
     found = find_images([place], _BOUNDS)
     sizes: dict[str, tuple[float, ...]] = {}
-    for path in spread(found.images)[:_LOOKED_AT]:
-        size = dimensions(path)
+    for path in spread_evenly(found.images)[:_LOOKED_AT]:
+        size = read_dimensions(path)
         if size is not None:
             sizes[size.format] = (*sizes.get(size.format, ()), size.megapixels)
     return Sample(files=len(found.images), complete=found.complete, megapixels=sizes)

@@ -58,7 +58,7 @@ def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     return Candidate(name="baseline", title=title, kind=Kind.BASELINE, adapter=adapter, variables={})
 
 
-def together(parts: Sequence[CandidateRun]) -> CandidateRun:
+def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
     """Several that each help, at the same time: the last stack, the last decoder, all variables.
 
     Args:
@@ -82,7 +82,7 @@ def together(parts: Sequence[CandidateRun]) -> CandidateRun:
     )
 
 
-def only(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
+def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
     """Those with these names, all of them where none is named; what helps together needs all that could take part.
 
     Args:

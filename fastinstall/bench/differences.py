@@ -8,7 +8,7 @@ from fastinstall.model.loading import Difference
 _CHUNK = 1 << 15
 
 
-def difference(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
+def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
     """Compare pictures of the same images, channel by channel.
 
     Args:

@@ -35,7 +35,7 @@ class Dimensions:
         return self.width * self.height / 1e6
 
 
-def dimensions(path: Path) -> Dimensions | None:
+def read_dimensions(path: Path) -> Dimensions | None:
     """What the header says; None for another format, or a file that cannot be read or is no image."""
     try:
         if not path.is_file():

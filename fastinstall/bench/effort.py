@@ -145,7 +145,7 @@ def seconds_for(schedule: Schedule, pass_seconds: float, start_seconds: float) -
     return schedule.starts * (start_seconds + pass_seconds + 2 * schedule.rounds * turn)
 
 
-def by_promise(candidate_runs: Sequence[CandidateRun], *, scalable: bool) -> tuple[CandidateRun, ...]:
+def sort_by_promise(candidate_runs: Sequence[CandidateRun], *, scalable: bool) -> tuple[CandidateRun, ...]:
     """The most promising ones first: what is not measured for want of time should be what helps least.
 
     How early a candidate comes was chosen by what helped where it was measured (2026-11-22, three workloads).

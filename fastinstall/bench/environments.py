@@ -52,7 +52,7 @@ class Fetching:
     sdists: tuple[str, ...] = ()
 
 
-def bring(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
+def fetch_packages(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
     """Have packages in our cache, fetched where they are not there yet.
 
     Args:
@@ -90,7 +90,7 @@ def bring(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
     return place
 
 
-def brought(requirements: Sequence[str], fetching: Fetching) -> Path | None:
+def find_packages(requirements: Sequence[str], fetching: Fetching) -> Path | None:
     """Where packages lie in our cache, if they do; nothing is fetched."""
     place = _place(requirements, fetching)
     return place if place.is_dir() else None

@@ -34,7 +34,7 @@ class NotLoadedError(Exception):
 
 
 @immutable
-class Store:
+class ImageStore:
     """Where images lie, when not in files of their own.
 
     Attributes:
@@ -67,7 +67,7 @@ class Job:
     adapter: str = "pillow"
     site: tuple[Path, ...] = ()
     loader: str = ""
-    store: Store | None = None
+    store: ImageStore | None = None
     pipeline: Pipeline = Pipeline()
     tensor: bool = True
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -177,14 +177,14 @@ class Loading:
         try:
             answer: dict[str, Any] = json.loads(self._talk.ask(json.dumps(request), timeout))
         except process.CommandError as error:
-            raise ended(error) from error
+            raise explain_end(error) from error
         if "error" in answer:
             raise NotLoadedError(Outcome.FAILED, answer["error"])
         return answer
 
 
 @contextmanager
-def loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading]:
+def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading]:
     """Start a process for a job; it is killed when the block ends.
 
     Args:
@@ -201,7 +201,7 @@ def loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading]:
             answer = json.loads(talk.ask(json.dumps(_job(job)), patience))
             yield Loading(talk, _ready(answer))
     except process.CommandError as error:
-        raise ended(error) from error
+        raise explain_end(error) from error
 
 
 def _job(job: Job) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _ready(answer: dict[str, Any]) -> Ready:
     return Ready(**{name: answer[name] for name in ("versions", "numpy", "torch", "images")})
 
 
-def ended(error: process.CommandError) -> NotLoadedError:
+def explain_end(error: process.CommandError) -> NotLoadedError:
     """What the end of a process in the target says of it."""
     if error.timed_out:
         return NotLoadedError(Outcome.HUNG, error.message.rpartition(": ")[2])

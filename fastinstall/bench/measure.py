@@ -49,7 +49,7 @@ class Contender:
 
 
 @immutable
-class Effort:
+class TimingEffort:
     """How long to measure.
 
     Attributes:
@@ -82,7 +82,7 @@ class Circumstances:
     emit: Emit
 
 
-def measure(before: Contender, after: Contender, effort: Effort, circumstances: Circumstances) -> SpeedTable:
+def measure(before: Contender, after: Contender, effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
     """Measure two stacks.
 
     Raises:
@@ -137,7 +137,7 @@ def _common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
 
 
 def _take_turns(
-    workers: Sequence[process.Conversation], names: Sequence[str], effort: Effort, emit: Emit
+    workers: Sequence[process.Conversation], names: Sequence[str], effort: TimingEffort, emit: Emit
 ) -> dict[str, list[tuple[float, ...]]]:
     """Milliseconds of each operation: a row for each round, a column for each worker."""
     timings: dict[str, list[tuple[float, ...]]] = {}

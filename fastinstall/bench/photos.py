@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.bench.loading import NotLoadedError, ended
+from fastinstall.bench.loading import NotLoadedError, explain_end
 from fastinstall.model.loading import Outcome
 from fastinstall.system import process
 
@@ -22,7 +22,7 @@ _PROGRAM = Path(__file__).with_name("_photos.py")
 _SECONDS = 60.0
 
 
-def generated(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
+def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
     name: str,
     directory: Path,
     python: Path,
@@ -51,7 +51,7 @@ def generated(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
     try:
         done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_SECONDS)
     except process.CommandError as error:
-        raise ended(error) from error
+        raise explain_end(error) from error
     answer = json.loads(done.stdout.strip().rpartition("\n")[2])
     if "missing" in answer:
         raise NotLoadedError(Outcome.MISSING, answer["missing"])

@@ -50,7 +50,7 @@ class Load:
     patience: float = 60.0
 
 
-def rates(
+def measure_rates(
     loading: Loading, wishes: Sequence[PoolWish], load: Load, remark: Callable[[str], None] | None = None
 ) -> tuple[LoadingRate, ...]:
     """Measure each wish; one that cannot be had here is left out.
@@ -64,7 +64,7 @@ def rates(
     return tuple(_rates(loading, wishes, load, remark or _unheard))
 
 
-def wishes_for(machine: Machine, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolWish, ...]:
+def choose_pool_wishes(machine: Machine, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolWish, ...]:
     """Which workers to try on a machine.
 
     In short, none and one for each usable CPU. In full, 1, 2, 4, ... of them as well; the most of them spawned too,

@@ -22,7 +22,7 @@ stdout.write(json.dumps(found))
 """
 
 
-def modules_there(names: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
+def find_modules(names: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
     """Those of these modules that are installed; none where the interpreter cannot say.
 
     Args:

@@ -7,7 +7,7 @@ from fastinstall.model.images import Pipeline
 from fastinstall.rules.messages import quote
 
 
-def code_of(name: str, pipeline: Pipeline) -> str:
+def render_code(name: str, pipeline: Pipeline) -> str:
     """The text of a Python module.
 
     Of an adapter it has a function `load(path)`, as `bench --loader FILE` takes it; of a store it is a script that is
@@ -23,11 +23,11 @@ def code_of(name: str, pipeline: Pipeline) -> str:
     adapter = next((each for each in all_adapters() if each.name == name), None)
     if adapter is not None:
         return _loader(adapter, pipeline)
-    from fastinstall.bench.store_scripts import script_of  # noqa: PLC0415 (only where a store is asked for)
+    from fastinstall.bench.store_scripts import render_script  # noqa: PLC0415 (only where a store is asked for)
 
     stores = [each.name for each in all_kinds()]
     if name in stores:
-        return script_of(name, pipeline)
+        return render_script(name, pipeline)
     known = ", ".join((*(each.name for each in all_adapters()), *stores))
     raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {known}")
 

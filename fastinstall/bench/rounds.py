@@ -61,10 +61,10 @@ def measure_baseline(baseline: Loading, indexes: Sequence[int], schedule: Schedu
     try:
         return _sound(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
     except NotLoadedError as error:
-        raise lost_baseline(error) from error
+        raise explain_lost_baseline(error) from error
 
 
-def lost_baseline(error: NotLoadedError) -> FailedError:
+def explain_lost_baseline(error: NotLoadedError) -> FailedError:
     """What there is to say when there is nothing left to compare with."""
     became = {Outcome.CRASHED: "crashed", Outcome.HUNG: "hung"}.get(error.outcome, "failed")
     return FailedError(
@@ -73,7 +73,7 @@ def lost_baseline(error: NotLoadedError) -> FailedError:
     )
 
 
-def gain_of(turns: Turns) -> Gain:
+def compute_gain(turns: Turns) -> Gain:
     """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart.
 
     Each round's ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
@@ -87,12 +87,12 @@ def gain_of(turns: Turns) -> Gain:
     )
 
 
-def timing_of(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
+def compute_timing(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
     """The median of several rounds, stage by stage; their sum is the whole.
 
     Args:
         measured: at least one round of one process.
-        scale: how much longer all of it would take at the time that it is compared with, see `drift`.
+        scale: how much longer all of it would take at the time that it is compared with, see `compute_drift`.
     """
     stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
     whole = sum(stages.values())
@@ -107,7 +107,7 @@ def timing_of(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
     )
 
 
-def drift(turns: Turns, baseline: Sequence[Measured]) -> float:
+def compute_drift(turns: Turns, baseline: Sequence[Measured]) -> float:
     """How much slower the machine was when the baseline was measured by itself than in these turns.
 
     A virtual machine's speed changes within minutes by more than what many a candidate brings. Rates that were taken at

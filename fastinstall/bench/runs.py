@@ -6,15 +6,15 @@ from pathlib import Path
 
 from fastinstall.bench.contestant import OWN_LOADER, CandidateRun
 from fastinstall.bench.effort import Schedule
-from fastinstall.bench.loading import Job, Loading, Measured, NotLoadedError, Picture, Store, loading
+from fastinstall.bench.loading import ImageStore, Job, Loading, Measured, NotLoadedError, Picture, start_loading
 from fastinstall.bench.rounds import (
     Turns,
-    drift,
-    gain_of,
-    lost_baseline,
+    compute_drift,
+    compute_gain,
+    compute_timing,
+    explain_lost_baseline,
     measure_baseline,
     take_turns,
-    timing_of,
 )
 from fastinstall.bench.stores import MadeStore
 from fastinstall.model.images import Pipeline
@@ -58,7 +58,7 @@ class JobTemplate:
             variables=self.variables,
         )
 
-    def job_of(self, candidate_run: CandidateRun, store: Store | None = None) -> Job:
+    def job_of(self, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
         """What a candidate runs."""
         own = candidate_run.candidate.adapter == OWN_LOADER
         return Job(
@@ -102,7 +102,7 @@ class Comparison:
         try:
             first = self.loading.measure(0.0, timeout=self.schedule.patience)
         except NotLoadedError as error:
-            raise lost_baseline(error) from error
+            raise explain_lost_baseline(error) from error
         good = [index for index in self.indexes if str(index) not in first.failed]
         self.indexes = tuple(good[: max(least, int(1000 * most_seconds / max(first.ms, 0.001)))])
         return first
@@ -129,7 +129,7 @@ class Comparison:
         try:
             return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.schedule.patience)
         except NotLoadedError as error:
-            raise lost_baseline(error) from error
+            raise explain_lost_baseline(error) from error
 
     def able(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
         """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
@@ -149,26 +149,26 @@ class Comparison:
             FailedError: the baseline died or hung.
         """
         if candidate_run.absent:
-            return unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
+            return make_unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
         indexes = self.able(candidate_run, made)
         if not indexes:
-            return unmeasured(
+            return make_unmeasured(
                 candidate_run.candidate, Outcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
             )
         job = self.template.job_of(candidate_run, made.store if made else None)
         try:
-            with loading(job, self.schedule.start_patience) as other:
+            with start_loading(job, self.schedule.start_patience) as other:
                 turns = take_turns(self.loading, other, indexes, self.schedule)
                 difference, versions = self._difference(other, turns.indexes), other.ready.versions
             turns = self._again(job, turns)
         except NotLoadedError as error:
-            return unmeasured(candidate_run.candidate, error.outcome, error.reason)
+            return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
         return CandidateResult(
             candidate=candidate_run.candidate,
             outcome=Outcome.MEASURED,
             versions=versions,
-            timing=timing_of(turns.other, drift(turns, self._alone)),
-            gain=gain_of(turns),
+            timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
+            gain=compute_gain(turns),
             difference=difference,
             left_out=len(self.indexes) - len(turns.indexes),
         )
@@ -176,18 +176,18 @@ class Comparison:
     def _again(self, job: Job, turns: Turns) -> Turns:
         """More turns, with other processes of the same candidate."""
         for _ in range(self.schedule.starts - 1):
-            with loading(job, self.schedule.start_patience) as other:
+            with start_loading(job, self.schedule.start_patience) as other:
                 turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
         return turns
 
     def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
-        from fastinstall.bench.differences import difference  # noqa: PLC0415 (only where pictures are compared)
+        from fastinstall.bench.differences import compare_pictures  # noqa: PLC0415 (only where pictures are compared)
 
         wanted = self._few(indexes)
         if not wanted:
             return None
         theirs = other.pictures(tuple(wanted), self.schedule.patience)
-        return difference(tuple(wanted.values()), theirs)
+        return compare_pictures(tuple(wanted.values()), theirs)
 
     def _few(self, indexes: Sequence[int]) -> dict[int, Picture]:
         """The baseline's pictures of some images, of less where they are large; none where it gives no arrays."""
@@ -208,7 +208,7 @@ class Comparison:
             except NotLoadedError as error:
                 if error.outcome is Outcome.FAILED:
                     return None  # it is alive, and what it gives is no array
-                raise lost_baseline(error) from error
+                raise explain_lost_baseline(error) from error
         return self._reference[index]
 
 
@@ -221,15 +221,15 @@ def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[Comp
     """
     started = False
     try:
-        with loading(template.baseline_job(), schedule.start_patience) as baseline:
+        with start_loading(template.baseline_job(), schedule.start_patience) as baseline:
             started = True
             yield Comparison(template, baseline, schedule)
     except NotLoadedError as error:
         if started:
             raise
-        raise lost_baseline(error) from error
+        raise explain_lost_baseline(error) from error
 
 
-def unmeasured(candidate: Candidate, outcome: Outcome, reason: str) -> CandidateResult:
+def make_unmeasured(candidate: Candidate, outcome: Outcome, reason: str) -> CandidateResult:
     """A candidate of which there is nothing but a reason."""
     return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

@@ -25,7 +25,7 @@ _SKIPPED = frozenset(("node_modules", "__pycache__"))
 
 
 @immutable
-class Bounds:
+class SearchBounds:
     """Where a search ends.
 
     Attributes:
@@ -54,7 +54,7 @@ class Found:
     complete: bool
 
 
-def find_images(places: Sequence[Path], bounds: Bounds | None = None) -> Found:
+def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> Found:
     """Search directories for images, by their extensions, or their first bytes where they have none.
 
     A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
@@ -64,7 +64,7 @@ def find_images(places: Sequence[Path], bounds: Bounds | None = None) -> Found:
         places: directories and files that exist.
         bounds: where to end; None for the usual ones.
     """
-    search = _Search(bounds or Bounds())
+    search = _Search(bounds or SearchBounds())
     for place in places:
         if place.is_dir():
             search.walk(place)
@@ -78,13 +78,13 @@ def find_images(places: Sequence[Path], bounds: Bounds | None = None) -> Found:
     )
 
 
-def spread(images: Sequence[Path]) -> tuple[Path, ...]:
+def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
     """The same images in an order of which every beginning is an even sample, and the same one each time."""
     return tuple(sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()))
 
 
 class _Search:
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SearchBounds) -> None:
         self.images: set[Path] = set()
         self.others = 0
         self.unreadable: list[Path] = []

@@ -67,7 +67,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
-def preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[Setting]:
+def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[Setting]:
     """Other allocators that lie on this machine."""
     for name, patterns in _ALLOCATORS.items():
         found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]

@@ -19,7 +19,7 @@ _ABOUT = (
 """What a file says of itself to us, and to nobody else."""
 
 
-def script_of(name: str, pipeline: Pipeline) -> str:
+def render_script(name: str, pipeline: Pipeline) -> str:
     """The text of a script that makes a store of a whole directory of images.
 
     It goes on where it was interrupted and overwrites nothing; as a module it has `Reader`.

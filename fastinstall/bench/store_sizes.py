@@ -17,7 +17,7 @@ _OVERHEAD = 3 * 4096
 
 
 @immutable
-class Bounds:
+class StoreBounds:
     """What a store may take.
 
     Attributes:
@@ -44,7 +44,7 @@ class Estimate:
     all_bytes: int
 
 
-def bounds_of(directory: Path) -> Bounds:
+def bounds_of(directory: Path) -> StoreBounds:
     """1 GiB, or a tenth of what is free on this disk where that is less.
 
     Raises:
@@ -52,10 +52,10 @@ def bounds_of(directory: Path) -> Bounds:
     """
     disk = os.statvfs(directory)
     free = disk.f_bavail * disk.f_frsize
-    return Bounds(most_bytes=min(MOST_BYTES, free // PART_OF_FREE), free_bytes=free)
+    return StoreBounds(most_bytes=min(MOST_BYTES, free // PART_OF_FREE), free_bytes=free)
 
 
-def estimated(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds) -> Estimate:
+def estimate_store(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: StoreBounds) -> Estimate:
     """What a store of this kind would take, and which images it can hold.
 
     Args:

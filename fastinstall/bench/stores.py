@@ -7,9 +7,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.loading import NotLoadedError, Store, ended
+from fastinstall.bench.loading import ImageStore, NotLoadedError, explain_end
 from fastinstall.bench.store_kinds import Sized, StoreKind, kind_named
-from fastinstall.bench.store_sizes import Bounds, Estimate, bounds_of, estimated
+from fastinstall.bench.store_sizes import Estimate, StoreBounds, bounds_of, estimate_store
 from fastinstall.errors import UsageError
 from fastinstall.model.event import Emit, Noted, ignore
 from fastinstall.model.images import Pipeline
@@ -45,7 +45,7 @@ class Maker:
     directory: Path
     pipeline: Pipeline = Pipeline()
     site: tuple[Path, ...] = ()
-    bounds: Bounds | None = None
+    bounds: StoreBounds | None = None
     processes: int = 2
     seconds: float = 120.0
     emit: Emit = ignore
@@ -64,7 +64,7 @@ class MadeStore:
         skipped: indexes of images that could not be stored, and why.
     """
 
-    store: Store
+    store: ImageStore
     indexes: tuple[int, ...]
     bytes: int
     files_bytes: int
@@ -85,7 +85,7 @@ class MadeStore:
         return round(self.ratio * directory_bytes)
 
 
-def store_at(directory: Path) -> Store | None:
+def store_at(directory: Path) -> ImageStore | None:
     """The store that a printed script has made there; None where there is none, or one of plain files.
 
     Args:
@@ -96,7 +96,7 @@ def store_at(directory: Path) -> Store | None:
         kind = kind_named(said["kind"])
     except (OSError, ValueError, KeyError, TypeError, UsageError):
         return None
-    return None if kind.in_files else Store(kind=kind.name, path=directory)
+    return None if kind.in_files else ImageStore(kind=kind.name, path=directory)
 
 
 @contextmanager
@@ -135,10 +135,10 @@ def make_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> MadeSt
         raise
 
 
-def _with_room(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: Bounds) -> Estimate:
+def _with_room(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: StoreBounds) -> Estimate:
     if "crop" in kind.settings and not pipeline.crop:
         raise NotLoadedError(Outcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
-    estimate = estimated(kind, images, pipeline, bounds)
+    estimate = estimate_store(kind, images, pipeline, bounds)
     if not estimate.indexes:
         needed, granted = in_words(estimate.all_bytes), in_words(bounds.most_bytes)
         reason = f"{len(images)} images would take up to {needed}, and a temporary store may take {granted}"
@@ -177,7 +177,7 @@ def _answer(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
     try:
         done = process.run(words, environment=variables, stdin=json.dumps(job) + "\n", timeout=maker.seconds)
     except process.CommandError as error:
-        raise ended(error) from error
+        raise explain_end(error) from error
     answer: dict[str, Any] = json_data(done.stdout.strip().rpartition("\n")[2])
     if "missing" in answer:
         raise NotLoadedError(Outcome.MISSING, answer["missing"])
@@ -194,7 +194,7 @@ def _made(out: Path, images: Sequence[Sized], estimate: Estimate, answer: dict[s
     if not held:
         raise NotLoadedError(Outcome.FAILED, f"it could store none of the images: {next(iter(skipped.values()))}")
     return MadeStore(
-        store=Store(kind=answer["kind"], path=out),
+        store=ImageStore(kind=answer["kind"], path=out),
         indexes=held,
         bytes=answer["bytes"],
         files_bytes=sum(images[index].size_bytes for index in held),

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.loading import NotLoadedError, ended
+from fastinstall.bench.loading import NotLoadedError, explain_end
 from fastinstall.model.immutable import immutable
 from fastinstall.model.loading import Outcome
 from fastinstall.system import process
@@ -43,7 +43,7 @@ class Judged:
     reason: str = ""
 
 
-def judged(
+def judge_images(
     images: Sequence[Path],
     python: Path,
     variables: Mapping[str, str],
@@ -83,7 +83,7 @@ def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iter
         try:
             greeting = json.loads(talk.listen(_START_SECONDS))
         except process.CommandError as error:
-            raise ended(error) from error
+            raise explain_end(error) from error
         if "missing" in greeting:
             raise NotLoadedError(Outcome.MISSING, greeting["missing"])
         if "error" in greeting:

@@ -7,7 +7,7 @@ without kernels.
 import time
 from collections.abc import Collection, Sequence
 
-from fastinstall.bench.measure import Circumstances, Contender, Effort, measure
+from fastinstall.bench.measure import Circumstances, Contender, TimingEffort, measure
 from fastinstall.model.event import ignore
 from fastinstall.model.proof import ProofCheck, ProofStatus
 from fastinstall.model.receipt import SpeedRow
@@ -47,7 +47,7 @@ def prove_speed(ours: Stack, reference: Stack, not_accelerated: Collection[str] 
     if not names:
         return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary="all kernels that are timed were left out")
     circumstances = Circumstances(cpu="", measured_at="", variables=ours.variables, emit=ignore)
-    table = measure(_contender(reference), _contender(ours), Effort(operations=names), circumstances)
+    table = measure(_contender(reference), _contender(ours), TimingEffort(operations=names), circumstances)
     holds = table.geomean >= BOUND
     bound = "" if holds else f", at least {BOUND:g} is expected"
     return ProofCheck(

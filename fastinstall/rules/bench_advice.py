@@ -15,7 +15,7 @@ from fastinstall.model.loading import CandidateResult, Gain, Outcome
 from fastinstall.model.measured_machine import Machine
 from fastinstall.rules import bench_advice_words as words
 from fastinstall.rules.bench_advice_evidence import evidence_of, flaws_of, rate_with
-from fastinstall.rules.bench_advice_pointers import pointers
+from fastinstall.rules.bench_advice_pointers import list_pointers
 from fastinstall.rules.bench_advice_ways import AdviceContext, Surroundings, ways_of
 from fastinstall.rules.bench_advice_workers import advice_on_workers
 
@@ -49,13 +49,13 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
         return ()
     measured = [each for each in candidates if each.outcome is Outcome.MEASURED and each.gain is not None]
     if verdict.bound is Bound.FAST_ENOUGH:
-        return (_fast_enough(measured, verdict), *pointers(context, verdict))
+        return (_fast_enough(measured, verdict), *list_pointers(context, verdict))
     gains = [_advice(each, gain, context) for each, gain in _worthwhile(measured)]
     ranked = sorted((*gains, *advice_on_workers(context)), key=_ratio, reverse=True)
     return (
         *_left_alone(measured, context),
         *_with_recommendation(ranked, measured, verdict, context),
-        *pointers(context, verdict),
+        *list_pointers(context, verdict),
     )
 
 

@@ -44,7 +44,7 @@ _PER_TRAINING = (
 )
 
 
-def pointers(context: AdviceContext, verdict: Verdict) -> Iterator[Advice]:
+def list_pointers(context: AdviceContext, verdict: Verdict) -> Iterator[Advice]:
     """Everything that is worth a look here."""
     yield from _persistent(context)
     if has_torch(context) and context.surroundings.has_gpu:

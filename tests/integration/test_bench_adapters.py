@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.adapting import adapter_named, all_adapters
-from fastinstall.bench.differences import difference
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
-from fastinstall.bench.printed import code_of
+from fastinstall.bench.differences import compare_pictures
+from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
+from fastinstall.bench.printed import render_code
 from fastinstall.model.images import Pipeline
 from fastinstall.model.loading import Outcome
 
@@ -79,7 +79,7 @@ def loaded(images: tuple[Path, ...], pipeline: Pipeline, adapter: str, loader: s
     variables = dict(os.environ)
     python = Path(LIBRARIES)
     job = Job(python=python, images=images, adapter=adapter, loader=loader, pipeline=pipeline, variables=variables)
-    with loading(replace(job, tensor=False)) as talk:
+    with start_loading(replace(job, tensor=False)) as talk:
         yield talk
 
 
@@ -94,7 +94,7 @@ def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
     own = tuple(each for each in images if each.suffix in suffixes)
     indexes = range(len(own))
     code = tmp_path / "loader.py"
-    code.write_text(code_of(name, pipeline), encoding="utf-8")
+    code.write_text(render_code(name, pipeline), encoding="utf-8")
     try:
         with loaded(own, pipeline, name) as theirs:
             found = theirs.pictures(indexes)
@@ -104,7 +104,7 @@ def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
             pytest.skip(f"{name}: {error.reason}")
         raise
     with loaded(own, pipeline, "pillow") as pillow, loaded(own, pipeline, name, f"{code}:load") as printed:
-        apart = difference(pillow.pictures(indexes), found)
+        apart = compare_pictures(pillow.pictures(indexes), found)
         assert apart.same_shape
         assert apart.mean <= BOUNDS.get(name, FAR)
         assert printed.pictures(indexes) == found
@@ -125,6 +125,6 @@ for each in pkgutil.iter_modules(adapters.__path__):
 @pytest.mark.parametrize("name", ["opencv-area", "dali"])
 def test_a_package_that_is_not_there_is_named(name: str) -> None:
     job = Job(python=Path(sys.executable), images=(), adapter=name, variables=dict(os.environ))
-    with pytest.raises(NotLoadedError) as caught, loading(job):
+    with pytest.raises(NotLoadedError) as caught, start_loading(job):
         pass
     assert (caught.value.outcome, caught.value.reason) == (Outcome.MISSING, adapter_named(name).modules[-1])

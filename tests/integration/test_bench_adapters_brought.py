@@ -11,10 +11,10 @@ from PIL import Image
 from sandbox import UNREACHABLE, Sandbox
 
 from fastinstall.bench.adapting import adapter_named
-from fastinstall.bench.differences import difference
-from fastinstall.bench.environments import Fetching, bring, brought
-from fastinstall.bench.loading import Job, NotLoadedError, Picture, loading
-from fastinstall.bench.printed import code_of
+from fastinstall.bench.differences import compare_pictures
+from fastinstall.bench.environments import Fetching, fetch_packages, find_packages
+from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
+from fastinstall.bench.printed import render_code
 from fastinstall.errors import RefusedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.images import Pipeline
@@ -60,20 +60,20 @@ def entries(cache: Path) -> list[Path]:
 
 
 def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: Fetching) -> None:
-    assert brought(("outerpart",), fetching) is None
-    place = bring("it", ("outerpart",), fetching)
+    assert find_packages(("outerpart",), fetching) is None
+    place = fetch_packages("it", ("outerpart",), fetching)
     assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
     assert entries(fetching.cache) == [place]
-    assert brought(("outerpart",), fetching) == place
+    assert find_packages(("outerpart",), fetching) == place
     assert fetching.wheelhouse is not None
     for wheel in fetching.wheelhouse.iterdir():
         wheel.unlink()
-    assert bring("it", ("outerpart",), fetching) == place
+    assert fetch_packages("it", ("outerpart",), fetching) == place
 
 
 def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(fetching: Fetching) -> None:
     with pytest.raises(NotLoadedError, match="fetched: No matching distribution found for nosuchpart") as caught:
-        bring("it", ("outerpart", "nosuchpart"), fetching)
+        fetch_packages("it", ("outerpart", "nosuchpart"), fetching)
     assert caught.value.outcome is Outcome.MISSING
     assert entries(fetching.cache) == []
 
@@ -84,7 +84,7 @@ def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox
     variables = sandbox.variables(settings)
     there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
     with pytest.raises(NotLoadedError, match="the package index cannot be reached"):
-        bring("it", ("outerpart",), there)
+        fetch_packages("it", ("outerpart",), there)
 
 
 def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
@@ -92,7 +92,7 @@ def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
 ) -> None:
     there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=sandbox.variables(), offline=True)
     with pytest.raises(RefusedError, match="this run is offline") as caught:
-        bring("simplejpeg", ("simplejpeg",), there)
+        fetch_packages("simplejpeg", ("simplejpeg",), there)
     assert caught.value.hint == "where there is a network: fastinstall bench --with simplejpeg"
 
 
@@ -101,16 +101,19 @@ def test_simplejpeg_is_brought_with_numpy_and_its_code_gives_the_same_picture(
 ) -> None:
     adapter, pipeline = adapter_named("simplejpeg"), Pipeline(shorter=48, crop=48, filter="lanczos")
     variables = sandbox.variables()
-    place = bring(
+    place = fetch_packages(
         adapter.name, adapter.brings, Fetching(interpreter=interpreter, cache=sandbox.cache, variables=variables)
     )
     photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
     Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)
-    code.write_text(code_of(adapter.name, pipeline), encoding="utf-8")
+    code.write_text(render_code(adapter.name, pipeline), encoding="utf-8")
     job = Job(python=PYTHON, images=(photo,), site=(place,), pipeline=pipeline, tensor=False, variables=variables)
-    with loading(replace(job, adapter=adapter.name)) as theirs, loading(replace(job, loader=f"{code}:load")) as printed:
+    with (
+        start_loading(replace(job, adapter=adapter.name)) as theirs,
+        start_loading(replace(job, loader=f"{code}:load")) as printed,
+    ):
         found = theirs.pictures((0,))
         assert printed.pictures((0,)) == found
     with Image.open(photo) as opened:
         expected = opened.resize((48, 48), Image.Resampling.LANCZOS).tobytes()
-    assert difference((Picture(shape=(48, 48, 3), data=expected),), found).mean < NEAR
+    assert compare_pictures((Picture(shape=(48, 48, 3), data=expected),), found).mean < NEAR

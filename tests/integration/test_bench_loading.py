@@ -15,7 +15,7 @@ from PIL import Image
 
 from fastinstall.bench import _loader, _values
 from fastinstall.bench.adapting import adapter_named
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
+from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
 from fastinstall.model.images import Pipeline
 from fastinstall.model.loading import Outcome
 
@@ -42,7 +42,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 @pytest.fixture(scope="module")
 def running(images: tuple[Path, ...]) -> Iterator[Loading]:
     """Pillow as it is."""
-    with loading(Job(python=PYTHON, images=images)) as talk:
+    with start_loading(Job(python=PYTHON, images=images)) as talk:
         yield talk
 
 
@@ -130,7 +130,7 @@ def test_an_own_loader_may_talk_read_and_import_its_neighbours(tmp_path: Path, i
             return Image.open(path).resize((SIDE, SIDE)), "a label"
     """
     job = own_job(tmp_path, text, images, "loaded")
-    with loading(replace(job, variables={"PYTHONPATH": str(tmp_path / "elsewhere")})) as talk:
+    with start_loading(replace(job, variables={"PYTHONPATH": str(tmp_path / "elsewhere")})) as talk:
         assert "pillow" in talk.ready.versions
         assert talk.measure(0.0).images == 3
         assert [each.shape for each in talk.pictures((0, 1))] == [(8, 8, 3), (8, 8, 3)]
@@ -147,7 +147,7 @@ def test_what_happens_once_happens_before(tmp_path: Path, images: tuple[Path, ..
                 raise ValueError("the first of its kind")
             return [[0, 0, 0]]
     """
-    with loading(own_job(tmp_path, text, images)) as talk:
+    with start_loading(own_job(tmp_path, text, images)) as talk:
         assert talk.measure(0.0).failed == {}
 
 
@@ -157,7 +157,7 @@ def test_memory_is_that_of_the_measurement(tmp_path: Path, images: tuple[Path, .
         def load(path):
             return [len(bytearray(80_000_000 if path.endswith("photo.jpg") else 8).replace(b"a", b"b"))]
     """
-    with loading(own_job(tmp_path, text, images)) as talk:
+    with start_loading(own_job(tmp_path, text, images)) as talk:
         large, small = talk.measure(0.0, indexes=(0,)), talk.measure(0.0, indexes=(3,))
     assert large.peak_bytes - small.peak_bytes > 70_000_000
 
@@ -185,7 +185,7 @@ def require_forgetful_kernel() -> None:
 )
 def test_what_ends_the_process_is_an_outcome(tmp_path: Path, text: str, outcome: Outcome, reason: str) -> None:
     with (
-        loading(own_job(tmp_path, text, (tmp_path / "any.jpg",))) as talk,
+        start_loading(own_job(tmp_path, text, (tmp_path / "any.jpg",))) as talk,
         pytest.raises(NotLoadedError, match=reason) as caught,
     ):
         talk.measure(0.0, timeout=0.2 if outcome is Outcome.HUNG else 20.0)
@@ -195,7 +195,7 @@ def test_what_ends_the_process_is_an_outcome(tmp_path: Path, text: str, outcome:
 def test_what_broke_is_as_good_as_missing(tmp_path: Path, images: tuple[Path, ...]) -> None:
     for name in ("numpy", "torch"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('built for another machine')")
-    with loading(Job(python=PYTHON, images=images, site=(tmp_path,))) as talk:
+    with start_loading(Job(python=PYTHON, images=images, site=(tmp_path,))) as talk:
         assert (talk.ready.numpy, talk.ready.torch) == (False, False)
         assert talk.pictures((0,))[0].shape == (224 * 224 * 3,)
 
@@ -206,7 +206,7 @@ def test_what_broke_is_as_good_as_missing(tmp_path: Path, images: tuple[Path, ..
 )
 def test_what_cannot_begin_says_why(adapter: str, outcome: Outcome) -> None:
     job = Job(python=PYTHON, images=(), adapter=adapter)
-    with pytest.raises(NotLoadedError, match=adapter.replace("-", "_")) as caught, loading(job):
+    with pytest.raises(NotLoadedError, match=adapter.replace("-", "_")) as caught, start_loading(job):
         pass
     assert caught.value.outcome is outcome
 
@@ -237,7 +237,7 @@ def test_a_loader_that_cannot_be_used_is_explained(
 
 def test_a_loader_that_cannot_be_used_is_an_outcome(tmp_path: Path) -> None:
     job = Job(python=PYTHON, images=(), loader=str(tmp_path / "nowhere.py"))
-    with pytest.raises(NotLoadedError, match="there is no file") as caught, loading(job):
+    with pytest.raises(NotLoadedError, match="there is no file") as caught, start_loading(job):
         pass
     assert caught.value.outcome is Outcome.FAILED
 
@@ -296,7 +296,7 @@ def test_what_is_no_picture_is_refused() -> None:
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python with torch")
 def test_a_tensor_is_made_where_torch_is(images: tuple[Path, ...], running: Loading) -> None:
-    with loading(Job(python=Path(LIBRARIES), images=images)) as talk:
+    with start_loading(Job(python=Path(LIBRARIES), images=images)) as talk:
         assert talk.ready.torch
         assert list(talk.measure(0.0).stages)[-1] == "tensor"
         ((ours,), (theirs,)) = (each.pictures((0,)) for each in (running, talk))

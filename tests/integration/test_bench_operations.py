@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from environments import Environments
 
-from fastinstall.bench.measure import SHORT, Circumstances, Contender, Effort, measure
+from fastinstall.bench.measure import SHORT, Circumstances, Contender, TimingEffort, measure
 from fastinstall.errors import FailedError
 from fastinstall.model.event import Progressed
 from fastinstall.system import process
@@ -40,7 +40,7 @@ def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None
     told: list[object] = []
     circumstances = Circumstances(cpu="a CPU", measured_at="2026-11-22", variables={}, emit=told.append)
     here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
-    effort = Effort(operations=("crop", "no such operation", "flip"), rounds=3, seconds=0.001)
+    effort = TimingEffort(operations=("crop", "no such operation", "flip"), rounds=3, seconds=0.001)
     table = measure(here, there, effort, circumstances)
     assert [row.operation for row in table.rows] == ["crop", "flip"]
     for row in table.rows:
@@ -53,7 +53,7 @@ def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None
 def test_one_round_has_no_range(python: Path) -> None:
     circumstances = Circumstances(cpu="", measured_at="", variables={}, emit=lambda _event: None)
     here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
-    table = measure(here, there, Effort(operations=("crop",), rounds=1, seconds=0.001), circumstances)
+    table = measure(here, there, TimingEffort(operations=("crop",), rounds=1, seconds=0.001), circumstances)
     assert (table.rows[0].low, table.rows[0].high) == (None, None)
 
 
@@ -66,5 +66,5 @@ def test_a_stack_that_cannot_be_imported_is_named(python: Path, tmp_path: Path) 
         Contender(label="the broken one", python=python, stage=tmp_path),
     )
     with pytest.raises(FailedError, match="the broken one cannot be measured") as raised:
-        measure(sound, broken, Effort(operations=("crop",)), circumstances)
+        measure(sound, broken, TimingEffort(operations=("crop",)), circumstances)
     assert any("broken for a reason" in line for line in raised.value.details)

@@ -15,8 +15,8 @@ import interpreters
 import pytest
 
 from fastinstall.bench import _pool_own
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, loading
-from fastinstall.bench.pools import Load, PoolWish, rates
+from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
+from fastinstall.bench.pools import Load, PoolWish, measure_rates
 from fastinstall.model.loading import Engine, WorkerStart
 from fastinstall.probes.filesystems import filesystem_of
 
@@ -50,7 +50,7 @@ def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> I
         (place / name).write_bytes(bytes(range(256)) * 50)
     images = tuple(place / name for name in names)
     job = Job(python=python, images=images, loader=f"{place / 'loader.py'}:load", variables={}, tensor=False)
-    with loading(job) as found:
+    with start_loading(job) as found:
         yield found
 
 
@@ -68,7 +68,7 @@ def test_workers_load_in_whichever_way_they_are_started(tmp_path: Path, version:
     python = interpreters.of_version(version) or interpreters.running()
     wishes, remarks = (ALONE, FORKED, SPAWNED), list[str]()
     with _loading(tmp_path, "a", "b", "c", python=python.executable) as found:
-        measured = rates(found, wishes, _load(), remarks.append)
+        measured = measure_rates(found, wishes, _load(), remarks.append)
     assert remarks == []
     assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in wishes]
     assert all(each.engine is Engine.OWN for each in measured)
@@ -87,15 +87,15 @@ def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Lo
 
 def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_wish_is_measured(trouble: tuple[Path, Loading]) -> None:
     remarks: list[str] = []
-    assert rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
-    assert len(rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert measure_rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
+    assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
     assert remarks == ["2 workers by fork: not measured: a worker was killed by SIGSEGV"]
 
 
 def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, Loading]) -> None:
     remarks: list[str] = []
-    assert rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
-    assert len(rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert measure_rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
+    assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
     assert remarks == ["2 workers by fork: not measured: no answer within 0.38 s"]
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
@@ -114,7 +114,7 @@ def test_cold_files_are_loaded_once(tmp_path: Path) -> None:
         pytest.skip("the directory of temporary files lies in memory, which is never cold")
     names = tuple(f"image{number}" for number in range(16))
     with _loading(tmp_path, *names) as found:
-        (measured,) = rates(found, (PoolWish(workers=2, cold=True),), _load())
+        (measured,) = measure_rates(found, (PoolWish(workers=2, cold=True),), _load())
     assert measured.cold
     assert sorted(name for _, _, name in _seen(tmp_path)) == sorted(names)
 
@@ -129,7 +129,7 @@ def test_files_in_memory_are_not_called_cold(tmp_path: Path) -> None:
     remarks: list[str] = []
     try:
         with _loading(tmp_path, "cold") as found:
-            assert rates(found, (replace(ALONE, cold=True),), _load(), remarks.append) == ()
+            assert measure_rates(found, (replace(ALONE, cold=True),), _load(), remarks.append) == ()
     finally:
         image.unlink()
     told = "the files cannot be put out of the page cache where they lie"
@@ -154,8 +154,8 @@ def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, 
     image = tmp_path / "a.ppm"
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
     job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
-    with loading(job) as found:
-        (measured,) = rates(found, (PoolWish(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
+    with start_loading(job) as found:
+        (measured,) = measure_rates(found, (PoolWish(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
     assert measured.engine is Engine.TORCH
     assert measured.images_per_second > 0
 

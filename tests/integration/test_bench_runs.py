@@ -10,7 +10,7 @@ from PIL import Image
 
 from fastinstall.bench.contestant import OWN_LOADER, CandidateRun
 from fastinstall.bench.effort import Schedule
-from fastinstall.bench.presence import modules_there
+from fastinstall.bench.presence import find_modules
 from fastinstall.bench.runs import JobTemplate, start_comparison
 from fastinstall.errors import FailedError
 from fastinstall.model.images import Pipeline
@@ -151,5 +151,5 @@ def test_no_more_images_are_measured_than_there_is_time_for(template: JobTemplat
 
 def test_modules_of_the_target_are_looked_for_and_not_imported(tmp_path: Path) -> None:
     wanted = ("PIL", "json", "no_such_module", "no_such_package.module")
-    assert modules_there(wanted, Path(sys.executable), VARIABLES) == {"PIL", "json"}
-    assert modules_there(wanted, tmp_path / "no-python", VARIABLES) == frozenset()
+    assert find_modules(wanted, Path(sys.executable), VARIABLES) == {"PIL", "json"}
+    assert find_modules(wanted, tmp_path / "no-python", VARIABLES) == frozenset()

@@ -20,11 +20,11 @@ from PIL import Image
 
 from fastinstall.bench import _storage, stores
 from fastinstall.bench.adapters import pillow
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, Store, loading
-from fastinstall.bench.pools import Load, PoolWish, rates
+from fastinstall.bench.loading import ImageStore, Job, Loading, NotLoadedError, start_loading
+from fastinstall.bench.pools import Load, PoolWish, measure_rates
 from fastinstall.bench.store_kinds import all_kinds, kind_named
-from fastinstall.bench.store_scripts import script_of
-from fastinstall.bench.store_sizes import Bounds
+from fastinstall.bench.store_scripts import render_script
+from fastinstall.bench.store_sizes import StoreBounds
 from fastinstall.bench.stores import MadeStore, Maker, make_store, store_at, temporary_store
 from fastinstall.bench.surveying import Judged
 from fastinstall.model.event import Event, Noted
@@ -90,10 +90,10 @@ def _maker(directory: Path, python: Path = PYTHON) -> Maker:
 
 
 @contextmanager
-def _loading(images: Sequence[Judged], store: Store, python: Path) -> Iterator[Loading]:
+def _loading(images: Sequence[Judged], store: ImageStore, python: Path) -> Iterator[Loading]:
     paths = tuple(each.path for each in images)
     job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
-    with loading(job) as found:
+    with start_loading(job) as found:
         yield found
 
 
@@ -103,7 +103,7 @@ def _contents(made: MadeStore) -> list[bytes]:
     return [bytes(store.read(each)) for each in made.indexes]
 
 
-def _read(python: Path, store: Store, indexes: Sequence[int]) -> list[bytes]:
+def _read(python: Path, store: ImageStore, indexes: Sequence[int]) -> list[bytes]:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import _storage\n"
         "store = _storage.open_store(*sys.argv[2:4])\n"
@@ -120,7 +120,7 @@ def _prepared(
 ) -> subprocess.CompletedProcess[str]:
     """Run a printed script as a person does."""
     script = place / f"prepare_{kind}.py"
-    script.write_text(script_of(kind, PIPELINE))
+    script.write_text(render_script(kind, PIPELINE))
     return subprocess.run((python, script, photos, out), capture_output=True, text=True, check=False)
 
 
@@ -153,7 +153,7 @@ def test_a_store_of_a_package_gives_the_bytes_of_every_file(
     for _ in ("made", "and gone on with"):
         assert _prepared(tmp_path, kind, photos, out, python).returncode == 0
     store = store_at(out)
-    assert store == Store(kind=kind, path=out)
+    assert store == ImageStore(kind=kind, path=out)
     assert _read(python, store, range(len(images))) == originals
     _workers_load(images, store, python)
 
@@ -181,14 +181,14 @@ def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
         _workers_load(images, made.store, PYTHON)
 
 
-def _workers_load(images: Sequence[Judged], store: Store, python: Path) -> None:
+def _workers_load(images: Sequence[Judged], store: ImageStore, python: Path) -> None:
     """In workers of both kinds, after the store was opened by the process that they come from."""
     remarks: list[str] = []
     wishes = PoolWish(workers=1), PoolWish(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
         load = Load(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
-        measured = rates(found, wishes, load, remarks.append)
+        measured = measure_rates(found, wishes, load, remarks.append)
     assert remarks == []
     assert all(each.images_per_second > 0 for each in measured)
 
@@ -225,7 +225,7 @@ def test_uncompressed_files_show_what_they_take_before_and_after(images: tuple[J
 def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
     images: tuple[Judged, ...], tmp_path: Path
 ) -> None:
-    bounds = Bounds(most_bytes=310_000, free_bytes=3_100_000)
+    bounds = StoreBounds(most_bytes=310_000, free_bytes=3_100_000)
     with temporary_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
         assert made.indexes == (0, 3)
         assert made.bytes <= bounds.most_bytes
@@ -238,7 +238,7 @@ def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
 
 
 def test_a_store_without_room_for_any_says_what_it_would_take(images: tuple[Judged, ...], tmp_path: Path) -> None:
-    bounds = Bounds(most_bytes=1000, free_bytes=10_000)
+    bounds = StoreBounds(most_bytes=1000, free_bytes=10_000)
     with pytest.raises(NotLoadedError) as caught:
         make_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds))
     assert caught.value.outcome is Outcome.UNSUITED
@@ -305,7 +305,7 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Judged, .
     if mounted.returncode:
         pytest.skip("a small disk needs the right to mount one")
     try:
-        bounds = Bounds(most_bytes=10_000_000)
+        bounds = StoreBounds(most_bytes=10_000_000)
         with pytest.raises(NotLoadedError) as caught:
             make_store(kind_named("bmp"), images, replace(_maker(disk), bounds=bounds))
         assert caught.value.outcome is Outcome.FAILED
@@ -324,7 +324,7 @@ def test_a_printed_script_makes_the_files_that_were_measured(
     named = [name.replace(".webp", ".webp.png") for name in names]
     assert found == dict(zip(named, measured_copies, strict=True))
     assert store_at(prepared / "resized") is None, "plain files are measured as a directory"
-    assert store_at(prepared / "raw") == Store(kind="raw", path=prepared / "raw")
+    assert store_at(prepared / "raw") == ImageStore(kind="raw", path=prepared / "raw")
 
 
 @pytest.mark.parametrize("kind", ["resized", "webdataset", "raw"])
@@ -362,7 +362,7 @@ def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_pa
 
 def test_a_printed_script_names_the_package_that_it_lacks(photos: Path, tmp_path: Path) -> None:
     script = tmp_path / "prepare.py"
-    script.write_text(script_of("bmp", PIPELINE))
+    script.write_text(render_script("bmp", PIPELINE))
     words = (PYTHON, "-S", script, photos, tmp_path / "out")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, f"No module named 'PIL': {PYTHON} -m pip install pillow\n")
@@ -371,7 +371,7 @@ def test_a_printed_script_names_the_package_that_it_lacks(photos: Path, tmp_path
 def test_a_printed_script_refuses_to_mix_sizes(photos: Path, prepared: Path, tmp_path: Path) -> None:
     before = _files(prepared / "raw")
     script = tmp_path / "prepare_raw.py"
-    script.write_text(script_of("raw", replace(PIPELINE, crop=32)))
+    script.write_text(render_script("raw", replace(PIPELINE, crop=32)))
     done = subprocess.run((PYTHON, script, photos, prepared / "raw"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "was made with" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.surveying import Judged, judged
+from fastinstall.bench.surveying import Judged, judge_images
 from fastinstall.model.loading import Outcome
 
 SIZE = (64, 48)
@@ -136,7 +136,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 @pytest.fixture(scope="module")
 def verdicts(places: tuple[Path, ...]) -> Mapping[str, Judged]:
-    return {each.path.name: each for each in judged(places, PYTHON, {})}
+    return {each.path.name: each for each in judge_images(places, PYTHON, {})}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_file_that_may_not_be_read_is_unreadable(tmp_path: Path) -> None:
     locked = tmp_path / "locked.jpg"
     locked.write_bytes(pictures()["sound.jpg"])
     locked.chmod(0)
-    assert [each.reason for each in judged((locked,), PYTHON, {})] == ["unreadable"]
+    assert [each.reason for each in judge_images((locked,), PYTHON, {})] == ["unreadable"]
 
 
 def test_an_image_that_ends_the_decoder_or_hangs_is_named_and_the_next_one_is_judged(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_an_image_that_ends_the_decoder_or_hangs_is_named_and_the_next_one_is_ju
     images = [tmp_path / f"{number}.jpg" for number in range(len(contents))]
     for image, content in zip(images, contents, strict=True):
         image.write_bytes(content)
-    found = judged(images, PYTHON, {}, site=(site,), patience=1.0)
+    found = judge_images(images, PYTHON, {}, site=(site,), patience=1.0)
     assert [each.path for each in found] == images
     reasons = ["", "kills the decoder: SIGABRT", "", "takes too long", "kills the decoder: exit code 3", ""]
     assert [each.reason for each in found] == reasons
@@ -210,7 +210,7 @@ def test_a_pillow_that_cannot_be_imported_is_no_verdict_on_an_image(
     tmp_path: Path, text: str, outcome: Outcome, reason: str
 ) -> None:
     with pytest.raises(NotLoadedError) as caught:
-        judged((tmp_path / "any.jpg",), PYTHON, {}, site=(fake_pil(tmp_path, text),))
+        judge_images((tmp_path / "any.jpg",), PYTHON, {}, site=(fake_pil(tmp_path, text),))
     assert (caught.value.outcome, caught.value.reason) == (outcome, reason)
 
 

@@ -9,7 +9,7 @@ from builders import healthy_facts, recipe
 
 from fastinstall.actions import measure
 from fastinstall.actions.workshop import Workshop
-from fastinstall.bench.measure import Circumstances, Contender, Effort
+from fastinstall.bench.measure import Circumstances, Contender, TimingEffort
 from fastinstall.installers.index import PackageIndex
 from fastinstall.model.event import ignore
 from fastinstall.model.receipt import SpeedRow, SpeedTable
@@ -17,7 +17,7 @@ from fastinstall.model.receipt import SpeedRow, SpeedTable
 STOCK, OURS = Contender(label="stock", python=Path("/srv/python")), Contender(label="ours", python=Path("/srv/python"))
 
 
-def _timed(before: Contender, after: Contender, _effort: Effort, circumstances: Circumstances) -> SpeedTable:
+def _timed(before: Contender, after: Contender, _effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
     """Stands for processes that time for seconds."""
     return SpeedTable(
         baseline=before.label,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from builders import healthy_facts
 
-from fastinstall.api.bench_cached import cached_build, stored_official
+from fastinstall.api.bench_cached import find_cached_build, find_official_wheel
 from fastinstall.build.cache import store
 
 INTERPRETER = healthy_facts().interpreter
@@ -25,7 +25,7 @@ def built(cache: Path, version: str, **changes: str) -> None:
 
 
 def test_the_newest_official_wheel_that_fits_is_found_by_names_alone(tmp_path: Path) -> None:
-    assert stored_official(tmp_path, INTERPRETER) is None
+    assert find_official_wheel(tmp_path, INTERPRETER) is None
     for name in (
         f"pillow-9.5.0-{TAG}.whl",
         f"pillow-12.1.1-{TAG}.whl",
@@ -34,21 +34,21 @@ def test_the_newest_official_wheel_that_fits_is_found_by_names_alone(tmp_path: P
         "pillow-13.0.0.tar.gz",
     ):
         fetched(tmp_path, name)
-    found = stored_official(tmp_path, INTERPRETER)
+    found = find_official_wheel(tmp_path, INTERPRETER)
     assert found is not None
     assert (found.version, found.filename) == ("12.1.1", f"pillow-12.1.1-{TAG}.whl")
     assert found.sha256 in found.url
 
 
 def test_the_newest_build_of_the_usual_recipe_for_this_python_is_found(tmp_path: Path) -> None:
-    assert cached_build(tmp_path, INTERPRETER) is None
+    assert find_cached_build(tmp_path, INTERPRETER) is None
     built(tmp_path, "9.9.0+simd.v2.v3")
     built(tmp_path, "12.1.1+simd.v3")
     built(tmp_path, "12.1.1+simd.v2.v3")
     built(tmp_path, "13.0.0+opt.v2", recipe="pillow")
     built(tmp_path, "13.0.0+simd.v2", python="cpython 3.13 cp313")
     built(tmp_path, "13.0.0+simd.v3", link="env")
-    found = cached_build(tmp_path, INTERPRETER)
+    found = find_cached_build(tmp_path, INTERPRETER)
     assert found is not None
     assert found.name == f"pillow-12.1.1+simd.v2.v3-{TAG}.whl"
 
@@ -57,4 +57,4 @@ def test_a_damaged_entry_is_no_build(tmp_path: Path) -> None:
     built(tmp_path, "12.1.1+simd.v3")
     (result,) = tmp_path.glob("wheels/*/result.json")
     result.write_text("{")
-    assert cached_build(tmp_path, INTERPRETER) is None
+    assert find_cached_build(tmp_path, INTERPRETER) is None

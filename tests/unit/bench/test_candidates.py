@@ -2,9 +2,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.bench.adapting import Adapter
-from fastinstall.bench.candidates import Materials, make_candidate_runs, only, together
+from fastinstall.bench.candidates import Materials, join_candidate_runs, make_candidate_runs, select_candidate_runs
 from fastinstall.bench.contestant import CandidateRun, Library, Stack
-from fastinstall.bench.settings import SETTINGS, Setting, preloads, variables_of
+from fastinstall.bench.settings import SETTINGS, Setting, find_preloads, variables_of
 from fastinstall.bench.store_kinds import kind_named
 from fastinstall.model.loading import Kind
 from fastinstall.model.measured_machine import Machine
@@ -80,15 +80,15 @@ def test_what_was_brought_stands_in_front_of_the_path() -> None:
 
 
 def test_names_restrict_the_candidates() -> None:
-    assert [each.name for each in only(make_candidate_runs(MATERIALS), ["huge-pages", "fast"])] == [
+    assert [each.name for each in select_candidate_runs(make_candidate_runs(MATERIALS), ["huge-pages", "fast"])] == [
         "fast",
         "huge-pages",
     ]
-    assert len(only(make_candidate_runs(MATERIALS), [])) == len(named())
+    assert len(select_candidate_runs(make_candidate_runs(MATERIALS), [])) == len(named())
 
 
 def test_what_helps_together_needs_all_that_can_be_joined() -> None:
-    found = {each.name for each in only(make_candidate_runs(MATERIALS), ["together"])}
+    found = {each.name for each in select_candidate_runs(make_candidate_runs(MATERIALS), ["together"])}
     assert found == {"fastinstall", "official-wheel", "pillow-draft", "huge-pages", "malloc-keep"}
 
 
@@ -100,7 +100,7 @@ def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first()
 
 def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_of_a_third() -> None:
     found = named()
-    joined = together([found["fastinstall"], found["pillow-draft"], found["huge-pages"]])
+    joined = join_candidate_runs([found["fastinstall"], found["pillow-draft"], found["huge-pages"]])
     assert joined.candidate.kind is Kind.TOGETHER
     assert joined.site == (Path("/ours"),)
     assert joined.candidate.stack == "fastinstall"
@@ -128,8 +128,8 @@ def test_a_setting_that_would_change_nothing_is_no_candidate() -> None:
 
 
 def test_other_allocators_are_candidates_where_they_lie_on_the_machine(tmp_path: Path) -> None:
-    assert not list(preloads([tmp_path]))
+    assert not list(find_preloads([tmp_path]))
     (tmp_path / "libjemalloc.so.2").touch()
-    (found,) = preloads([tmp_path])
+    (found,) = find_preloads([tmp_path])
     variables = variables_of(found, MACHINE, {"LD_PRELOAD": "/lib/other.so"})
     assert variables == {"LD_PRELOAD": f"/lib/other.so:{tmp_path / 'libjemalloc.so.2'}"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.bench.differences import difference
+from fastinstall.bench.differences import compare_pictures
 from fastinstall.bench.loading import Picture
 
 
@@ -15,7 +15,7 @@ def test_the_mean_and_the_highest_are_those_of_the_plain_way(step: int) -> None:
     one = bytes(each * 37 % 256 for each in range(70_001))
     other = bytes(each * 37 * step % 256 for each in range(70_001))
     plain = [abs(left - right) for left, right in zip(one, other, strict=True)]
-    found = difference((picture(one),), (picture(other),))
+    found = compare_pictures((picture(one),), (picture(other),))
     assert (found.highest, found.images, found.same_shape) == (max(plain), 1, True)
     assert found.mean == pytest.approx(sum(plain) / len(plain))
 
@@ -23,30 +23,30 @@ def test_the_mean_and_the_highest_are_those_of_the_plain_way(step: int) -> None:
 def test_all_pairs_of_values_are_told_apart() -> None:
     one = bytes(left for left in range(256) for _ in range(256))
     other = bytes(range(256)) * 256
-    found = difference((picture(one),), (picture(other),))
+    found = compare_pictures((picture(one),), (picture(other),))
     assert found.mean == pytest.approx((256 * 256 - 1) / (3 * 256))
     assert found.highest == 255
 
 
 def test_several_pictures_count_by_their_pixels() -> None:
     small, large = picture(bytes(10)), picture(bytes(30))
-    found = difference((small, large), (picture(bytes([4] * 10)), large))
+    found = compare_pictures((small, large), (picture(bytes([4] * 10)), large))
     assert (found.mean, found.highest, found.images) == (1.0, 4, 2)
 
 
 def test_pictures_of_another_shape_are_not_compared() -> None:
-    found = difference((picture(bytes(12), (2, 2, 3)),), (picture(bytes(12), (1, 4, 3)),))
+    found = compare_pictures((picture(bytes(12), (2, 2, 3)),), (picture(bytes(12), (1, 4, 3)),))
     assert (found.same_shape, found.images) == (False, 1)
 
 
 def test_bytes_that_do_not_fill_the_shape_are_not_compared() -> None:
-    assert not difference((picture(bytes(12), (2, 2, 3)),), (picture(bytes(9), (2, 2, 3)),)).same_shape
+    assert not compare_pictures((picture(bytes(12), (2, 2, 3)),), (picture(bytes(9), (2, 2, 3)),)).same_shape
 
 
 def test_another_number_of_pictures_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        difference((picture(b"1"), picture(b"2")), (picture(b"1"),))
+        compare_pictures((picture(b"1"), picture(b"2")), (picture(b"1"),))
 
 
 def test_no_pictures_are_no_difference() -> None:
-    assert difference((), ()).mean == 0.0
+    assert compare_pictures((), ()).mean == 0.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.dimensions import Dimensions, dimensions
+from fastinstall.bench.dimensions import Dimensions, read_dimensions
 
 FRAME = b"\xff\xc2" + struct.pack(">HBHHB", 8, 8, 3000, 4000, 0)
 LARGE = Dimensions(format="JPEG", width=4000, height=3000)
@@ -42,12 +42,12 @@ def _segment(marker: int, size: int) -> bytes:
 def test_size_from_the_header(tmp_path: Path, content: bytes, seen: Dimensions | None) -> None:
     file = tmp_path / "image"
     file.write_bytes(content)
-    assert dimensions(file) == seen
+    assert read_dimensions(file) == seen
 
 
 def test_what_is_no_file_is_passed_over(tmp_path: Path) -> None:
-    assert dimensions(tmp_path) is None
-    assert dimensions(tmp_path / "gone") is None
+    assert read_dimensions(tmp_path) is None
+    assert read_dimensions(tmp_path / "gone") is None
 
 
 def test_megapixels() -> None:

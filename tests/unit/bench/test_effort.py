@@ -7,12 +7,12 @@ from fastinstall.bench.effort import (
     FULL,
     QUICK,
     Effort,
-    by_promise,
     least_seconds,
     sample_size,
     schedule_for,
     seconds_for,
     share_of,
+    sort_by_promise,
 )
 from fastinstall.bench.settings import USUAL_PRIORITY
 from fastinstall.model.loading import Candidate, Kind
@@ -69,12 +69,12 @@ FIVE = (
 
 
 def test_the_most_promising_come_first_and_stores_last() -> None:
-    found = [each.name for each in by_promise(FIVE, scalable=True)]
+    found = [each.name for each in sort_by_promise(FIVE, scalable=True)]
     assert found == ["pillow-draft", "fastinstall", "huge-pages", "rare-decoder", "lmdb"]
 
 
 def test_decoding_at_a_part_of_the_size_promises_nothing_where_images_are_small() -> None:
-    found = [each.name for each in by_promise(FIVE, scalable=False)]
+    found = [each.name for each in sort_by_promise(FIVE, scalable=False)]
     assert found == ["fastinstall", "huge-pages", "rare-decoder", "lmdb", "pillow-draft"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from builders import healthy_facts
 
 from fastinstall.bench import environments
-from fastinstall.bench.environments import Fetching, bring
+from fastinstall.bench.environments import Fetching, fetch_packages
 from fastinstall.bench.loading import NotLoadedError
 
 
@@ -18,7 +18,7 @@ def fetching(tmp_path: Path) -> Fetching:
 def test_a_disk_that_is_nearly_full_is_left_alone(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "FREE_BYTES", 1 << 70)
     with pytest.raises(NotLoadedError, match=r"numpy is not brought: \d+ MiB are free in .*, and \d+ have to be"):
-        bring("numpy", ("numpy",), fetching)
+        fetch_packages("numpy", ("numpy",), fetching)
 
 
 def test_a_cache_that_is_full_says_what_may_be_removed(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,4 +28,4 @@ def test_a_cache_that_is_full_says_what_may_be_removed(fetching: Fetching, monke
     entry.mkdir(parents=True)
     (entry / "module.py").write_bytes(bytes(100))
     with pytest.raises(NotLoadedError, match="libraries takes 0 MiB already, and may be removed"):
-        bring("numpy", ("numpy",), fetching)
+        fetch_packages("numpy", ("numpy",), fetching)

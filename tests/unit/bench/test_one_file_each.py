@@ -13,10 +13,10 @@ from fastinstall.bench import _stores, adapters, adapting, store_kinds
 from fastinstall.bench._stores import preparing
 from fastinstall.bench.adapting import adapter_named
 from fastinstall.bench.candidates import Materials, make_candidate_runs
-from fastinstall.bench.effort import by_promise
-from fastinstall.bench.printed import code_of
+from fastinstall.bench.effort import sort_by_promise
+from fastinstall.bench.printed import render_code
 from fastinstall.bench.store_kinds import kind_named
-from fastinstall.bench.store_sizes import Bounds, estimated
+from fastinstall.bench.store_sizes import StoreBounds, estimate_store
 from fastinstall.bench.surveying import Judged
 from fastinstall.model.images import Pipeline
 from fastinstall.model.measured_machine import Machine
@@ -103,15 +103,15 @@ def test_they_are_listed_with_what_they_need() -> None:
 
 def test_they_are_compared_when_their_turn_comes() -> None:
     there = make_candidate_runs(Materials(machine=Machine(cpu="a CPU", cores=2), variables={}))
-    found = [each.name for each in by_promise(there, scalable=True)]
+    found = [each.name for each in sort_by_promise(there, scalable=True)]
     assert found[0] == "acme-raw"
     assert found.index("pillow-draft") < found.index("shelf")
     assert found.index("shelf") < found.index("resized")
-    assert by_promise(there, scalable=False)[-1].scales
+    assert sort_by_promise(there, scalable=False)[-1].scales
 
 
 def test_they_are_printed_as_code() -> None:
-    loader, script = code_of("acme-raw", Pipeline()), code_of("shelf", Pipeline(shorter=300))
+    loader, script = render_code("acme-raw", Pipeline()), render_code("shelf", Pipeline(shorter=300))
     assert "python -m pip install 'acme>=2' pillow numpy" in loader
     assert "most_bytes" not in script
     assert 'WANTED = {"kind": "shelf", "shorter": 300}' in script
@@ -120,7 +120,7 @@ def test_they_are_printed_as_code() -> None:
 
 def test_the_room_that_a_store_takes_is_told_before() -> None:
     photo = Judged(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
-    found = estimated(kind_named("shelf"), [photo], Pipeline(shorter=300), Bounds(most_bytes=1 << 30))
+    found = estimate_store(kind_named("shelf"), [photo], Pipeline(shorter=300), StoreBounds(most_bytes=1 << 30))
     assert 300_000 < found.most_bytes < 400_000
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.bench.pools import Load, PoolWish, batch_size, wishes_for
+from fastinstall.bench.pools import Load, PoolWish, batch_size, choose_pool_wishes
 from fastinstall.model.loading import WorkerStart
 from fastinstall.model.measured_machine import Machine
 
@@ -25,7 +25,7 @@ def _machine(cores: int, quota: float | None = None) -> Machine:
     ],
 )
 def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: float | None, numbers: list[int]) -> None:
-    wishes = wishes_for(_machine(cores, quota), quick=False)
+    wishes = choose_pool_wishes(_machine(cores, quota), quick=False)
     most = numbers[-1]
     assert [wish.workers for wish in wishes[: len(numbers)]] == numbers
     assert wishes[0] == ALONE
@@ -34,13 +34,13 @@ def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: floa
 
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
-    assert wishes_for(_machine(8, 4.0), quick=True) == (ALONE, PoolWish(workers=4))
+    assert choose_pool_wishes(_machine(8, 4.0), quick=True) == (ALONE, PoolWish(workers=4))
 
 
 def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there_are() -> None:
-    wishes = wishes_for(_machine(2), quick=True, workers=(16, 0, 16))
+    wishes = choose_pool_wishes(_machine(2), quick=True, workers=(16, 0, 16))
     assert wishes == (PoolWish(workers=16), ALONE)
-    without = wishes_for(_machine(2), quick=False, workers=(0,))
+    without = choose_pool_wishes(_machine(2), quick=False, workers=(0,))
     assert without == (ALONE, PoolWish(workers=0, start=WorkerStart.NONE, cold=True))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from fastinstall.bench.loading import Measured
-from fastinstall.bench.rounds import Turns, drift, gain_of, timing_of
+from fastinstall.bench.rounds import Turns, compute_drift, compute_gain, compute_timing
 from fastinstall.model.loading import Stage
 
 
@@ -20,27 +20,27 @@ def turns(baseline: list[float], other: list[float]) -> Turns:
 
 
 def test_the_gain_is_the_median_of_the_rounds_and_not_the_ratio_of_their_sums() -> None:
-    gain = gain_of(turns([10, 10, 100], [5, 4, 5]))
+    gain = compute_gain(turns([10, 10, 100], [5, 4, 5]))
     assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.5, 2.0, 20.0, 3)
 
 
 def test_rounds_are_compared_with_their_neighbour_so_that_a_machine_that_slows_down_does_no_harm() -> None:
-    gain = gain_of(turns([10, 20, 40], [5, 10, 20]))
+    gain = compute_gain(turns([10, 20, 40], [5, 10, 20]))
     assert (gain.ratio, gain.low, gain.high) == (2.0, 2.0, 2.0)
 
 
 def test_rounds_are_compared_by_their_shortest_passes() -> None:
     disturbed = Measured(ms=90, least_ms=10, stages={}, images=2, passes=3, peak_bytes=0, failed={})
     quiet = Measured(ms=6, least_ms=5, stages={}, images=2, passes=3, peak_bytes=0, failed={})
-    assert gain_of(Turns(baseline=(disturbed,), other=(quiet,), indexes=(0, 1))).ratio == 2.0
+    assert compute_gain(Turns(baseline=(disturbed,), other=(quiet,), indexes=(0, 1))).ratio == 2.0
 
 
 def test_less_than_one_is_slower() -> None:
-    assert gain_of(turns([5], [10])).ratio == 0.5
+    assert compute_gain(turns([5], [10])).ratio == 0.5
 
 
 def test_the_stages_add_up_to_the_whole() -> None:
-    timing = timing_of([measured(1, 8, peak=7), measured(2, 4, peak=9), measured(3, 6, peak=8)])
+    timing = compute_timing([measured(1, 8, peak=7), measured(2, 4, peak=9), measured(3, 6, peak=8)])
     assert [(each.stage, each.ms) for each in timing.stages] == [(Stage.READ, 2), (Stage.DECODE, 6)]
     assert timing.ms == 8
     assert timing.images_per_second == 125
@@ -49,18 +49,18 @@ def test_the_stages_add_up_to_the_whole() -> None:
 
 
 def test_a_second_process_of_a_candidate_adds_its_rounds_to_those_of_the_first() -> None:
-    gain = gain_of(turns([10, 10, 10], [5, 5, 5]).and_then(turns([10, 10, 10], [4, 4, 4])))
+    gain = compute_gain(turns([10, 10, 10], [5, 5, 5]).and_then(turns([10, 10, 10], [4, 4, 4])))
     assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.25, 2.0, 2.5, 6)
 
 
 def test_a_rate_is_told_as_at_the_time_when_the_baseline_was_measured_so_that_it_fits_the_gain() -> None:
     alone, later = [measured(0, 8), measured(0, 8)], turns([16, 16], [4, 4])
-    scale = drift(later, alone)
+    scale = compute_drift(later, alone)
     assert scale == 0.5
-    assert timing_of(alone).ms / timing_of(later.other, scale).ms == gain_of(later).ratio
+    assert compute_timing(alone).ms / compute_timing(later.other, scale).ms == compute_gain(later).ratio
 
 
 def test_a_baseline_on_other_images_tells_nothing_of_the_machine() -> None:
     fewer = Turns(baseline=(measured(0, 16),), other=(measured(0, 4),), indexes=(0,))
-    assert drift(fewer, [measured(0, 8)]) == 1.0
-    assert drift(turns([16], [4]), []) == 1.0
+    assert compute_drift(fewer, [measured(0, 8)]) == 1.0
+    assert compute_drift(turns([16], [4]), []) == 1.0

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from fastinstall.bench.sampling import Bounds, find_images, spread
+from fastinstall.bench.sampling import SearchBounds, find_images, spread_evenly
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
 
@@ -58,28 +58,28 @@ def test_a_linked_directory_is_searched(tmp_path: Path) -> None:
 
 def test_a_search_ends_at_its_bound_and_says_so(tmp_path: Path) -> None:
     write(tmp_path, *(f"{number:03}.jpg" for number in range(50)))
-    found = find_images([tmp_path], Bounds(entries=20, seconds=60))
+    found = find_images([tmp_path], SearchBounds(entries=20, seconds=60))
     assert len(found.images) == 20
     assert not found.complete
 
 
 def test_a_search_ends_in_time(tmp_path: Path) -> None:
     write(tmp_path, "a.jpg")
-    assert not find_images([tmp_path], Bounds(entries=20, seconds=0)).complete
+    assert not find_images([tmp_path], SearchBounds(entries=20, seconds=0)).complete
 
 
 def test_a_directory_that_is_gone_is_named_and_no_failure(tmp_path: Path) -> None:
     from fastinstall.bench.sampling import _Search
 
-    search = _Search(Bounds())
+    search = _Search(SearchBounds())
     search.walk(tmp_path / "gone")
     assert search.unreadable == [tmp_path / "gone"]
 
 
 def test_the_same_images_give_the_same_sample_and_it_is_spread_over_all(tmp_path: Path) -> None:
     images = [tmp_path / f"{number:04}.jpg" for number in range(1000)]
-    sample = spread(images)[:100]
-    assert sample == spread(list(reversed(images)))[:100]
+    sample = spread_evenly(images)[:100]
+    assert sample == spread_evenly(list(reversed(images)))[:100]
     in_quarters = [sum(250 * part <= int(path.stem) < 250 * part + 250 for path in sample) for part in range(4)]
     assert sum(in_quarters) == 100
     assert min(in_quarters) >= 12

@@ -9,8 +9,8 @@ import pytest
 
 from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.store_kinds import all_kinds, kind_named
-from fastinstall.bench.store_scripts import script_of
-from fastinstall.bench.store_sizes import Bounds, bounds_of, estimated
+from fastinstall.bench.store_scripts import render_script
+from fastinstall.bench.store_sizes import StoreBounds, bounds_of, estimate_store
 from fastinstall.bench.stores import store_at
 from fastinstall.errors import UsageError
 from fastinstall.model.images import Pipeline
@@ -27,7 +27,7 @@ class Image:
 
 
 PHOTO = Image(width=4000, height=3000, size_bytes=4_000_000)
-LARGE = Bounds(most_bytes=1 << 40)
+LARGE = StoreBounds(most_bytes=1 << 40)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ LARGE = Bounds(most_bytes=1 << 40)
     ],
 )
 def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: int, most: int) -> None:
-    found = estimated(kind_named(kind), [PHOTO], Pipeline(), LARGE)
+    found = estimate_store(kind_named(kind), [PHOTO], Pipeline(), LARGE)
     assert found.indexes == (0,)
     assert least < found.most_bytes < most
     assert found.all_bytes == found.most_bytes
 
 
 def test_images_are_taken_evenly_until_the_room_ends() -> None:
-    found = estimated(kind_named("bmp"), [PHOTO] * 10, Pipeline(), Bounds(most_bytes=110_000_000))
+    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, Pipeline(), StoreBounds(most_bytes=110_000_000))
     assert found.indexes == (0, 3, 6)
     assert found.most_bytes <= 110_000_000
     assert found.all_bytes >= 360_000_000
@@ -57,13 +57,15 @@ def test_images_are_taken_evenly_until_the_room_ends() -> None:
 def test_a_bound_between_small_and_large_images_is_kept() -> None:
     small = Image(width=10, height=10, size_bytes=1000)
     for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
-        found = estimated(kind_named("lmdb"), [PHOTO, small, PHOTO, small], Pipeline(), Bounds(most_bytes=most))
+        found = estimate_store(
+            kind_named("lmdb"), [PHOTO, small, PHOTO, small], Pipeline(), StoreBounds(most_bytes=most)
+        )
         assert not found.indexes or found.most_bytes <= most
 
 
 def test_only_kinds_with_room_fit() -> None:
-    bounds = Bounds(most_bytes=1_000_000)
-    fitting = [each.name for each in all_kinds() if estimated(each, [PHOTO], Pipeline(), bounds).indexes]
+    bounds = StoreBounds(most_bytes=1_000_000)
+    fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], Pipeline(), bounds).indexes]
     assert fitting == ["resized", "raw"]
 
 
@@ -80,7 +82,7 @@ def test_a_store_that_there_is_not_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in all_kinds()])
 def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
-    kind, text = kind_named(name), script_of(name, Pipeline(shorter=300, crop=280, filter="lanczos"))
+    kind, text = kind_named(name), render_script(name, Pipeline(shorter=300, crop=280, filter="lanczos"))
     tree = ast.parse(text)
     imported = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
     assert not any(isinstance(each, ast.ImportFrom) and each.level for each in ast.walk(tree))
