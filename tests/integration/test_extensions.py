@@ -11,7 +11,7 @@ from PIL import Image
 from sandbox import Sandbox
 
 import fastinstall
-from fastinstall.bench.loading import Job, loading
+from fastinstall.bench.loading import Job, start_loading
 from fastinstall.errors import ExitCode
 from fastinstall.system.resources import recipes_directory
 
@@ -93,6 +93,6 @@ def test_its_adapter_runs_in_a_target_that_does_not_have_it(
     photo = tmp_path / "photo.jpg"
     Image.new("RGB", (64, 48)).save(photo)
     monkeypatch.syspath_prepend(site)
-    with loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
+    with start_loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
         assert talk.ready.versions == {"acme": "1.0"}
         assert list(talk.measure(0.0).stages) == ["read", "decode"]
