@@ -4,6 +4,7 @@ Inodes and times prove nothing after a copy, a restored backup or a reused numbe
 Bytecode is nobody's: Python derives it again, so it neither makes a tree foreign nor ours.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -70,7 +71,14 @@ def digest(path: Path) -> str:
     """What tells a file's content, or a symbolic link's target, from others."""
     if path.is_symlink():
         return f"link:{path.readlink()}"
-    return f"sha256:{files.sha256(path)}" if path.is_file() else "special"
+    if not path.is_file():
+        return "special"
+    try:
+        return f"sha256:{files.sha256(path)}"
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        return "special"  # larger than anything of ours
 
 
 def is_bytecode(path: str) -> bool:

@@ -105,7 +105,7 @@ SCHEMA_DIGESTS = {
     "plan": "05e4197ca93a82df5a5668cf0189b4e365cbb480172f12c84b1cf872d9591307",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
     "receipt": "f5596d5da0e592cd31b11f274c3801a633d38af8847662a1c9f88036b5d95567",
-    "recipe": "2b061ced91e92e5de22c9dc4d967dd186eaf28646f99dcf2bef5af0913ead637",
+    "recipe": "d64ddb584a1e25788437c9c31d7dbee7821f2aa6b201fe31418ee7b605b0d809",
     "speed": "afc0e1db1d15893773235a0dbc35d50c345a9cdd49f5ceb20a8bc37c16f47171",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }
