@@ -32,8 +32,9 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         DocumentError: a malformed recipe.
         UsageError: a directory or a file that cannot be read.
     """
-    everywhere = (*directories, *_foreign_directories())
-    return {name: _read(file, everywhere) for name, file in sorted(_files(everywhere).items())}
+    foreign = _foreign_directories()
+    files, everywhere = _files(directories, foreign), (*directories, *foreign)
+    return {name: _read(file, everywhere) for name, file in sorted(files.items())}
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
@@ -45,8 +46,8 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """
     files = _files(directories)
     if name not in files:
-        directories = (*directories, *_foreign_directories())
-        files = _files(directories)
+        foreign = _foreign_directories()
+        files, directories = _files(directories, foreign), (*directories, *foreign)
     if name not in files:
         import difflib  # noqa: PLC0415 (only for a name that is wrong)
 
@@ -104,13 +105,14 @@ def _extensions() -> "tuple[Extension, ...]":
     return installed(RECIPES)
 
 
-def _files(directories: tuple[Path, ...]) -> dict[str, Path]:
+def _files(directories: tuple[Path, ...], foreign: tuple[Path, ...] = ()) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for directory in directories:
+    for directory in (*directories, *foreign):
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
         for file in sorted(directory.glob("*.toml")):
-            refuse_planted(file, {}, f"remove it, or do without the recipes of {quote(directory)}")
+            named = "" if directory in foreign else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
+            refuse_planted(file, {}, f"remove it{named}")
             found.setdefault(file.stem, file)
     return found
 
