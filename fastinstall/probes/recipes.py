@@ -32,8 +32,8 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         DocumentError: a malformed recipe.
         UsageError: a directory or a file that cannot be read.
     """
-    foreign = _foreign_directories()
-    files, everywhere = _files(directories, foreign), (*directories, *foreign)
+    theirs = _foreign_directories()
+    files, everywhere = _files(directories, theirs), (*directories, *theirs)
     return {name: _read(file, everywhere) for name, file in sorted(files.items())}
 
 
@@ -46,8 +46,8 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """
     files = _files(directories)
     if name not in files:
-        foreign = _foreign_directories()
-        files, directories = _files(directories, foreign), (*directories, *foreign)
+        theirs = _foreign_directories()
+        files, directories = _files(directories, theirs), (*directories, *theirs)
     if name not in files:
         import difflib  # noqa: PLC0415 (only for a name that is wrong)
 
@@ -105,13 +105,13 @@ def _extensions() -> "tuple[Extension, ...]":
     return installed(RECIPES)
 
 
-def _files(directories: tuple[Path, ...], foreign: tuple[Path, ...] = ()) -> dict[str, Path]:
+def _files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for directory in (*directories, *foreign):
+    for directory in (*directories, *theirs):
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
         for file in sorted(directory.glob("*.toml")):
-            named = "" if directory in foreign else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
+            named = "" if directory in theirs else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
             refuse_planted(file, {}, f"remove it{named}")
             found.setdefault(file.stem, file)
     return found
