@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from extension_package import ADAPTER, LICENCES, make_distribution
+from extension_package import ADAPTER, LICENCES, make_check, make_distribution
 from installed import PIL_FILES, install
 from interpreters import running
 from PIL import Image
-from sandbox import Sandbox
+from sandbox import STOCK, Sandbox
 
 import fastinstall
 from fastinstall.bench.loading import Job, start_loading
@@ -96,3 +96,15 @@ def test_its_adapter_runs_in_a_target_that_does_not_have_it(
     with start_loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
         assert talk.ready.versions == {"acme": "1.0"}
         assert list(talk.measure(0.0).stages) == ["read", "decode"]
+
+
+def test_a_setup_is_undone_where_its_check_says_so(sandbox: Sandbox, tmp_path: Path) -> None:
+    site = make_check(tmp_path / "site", LICENCES.replace("Status.HINT", "Status.ERROR"))
+    beside = {"PYTHONPATH": f"{site}:{Path(fastinstall.__file__).parents[1]}"}
+    target = sandbox.venv(running(), tool="uv", pip=False)
+    before = sorted(path.name for path in target.site_packages.iterdir())
+    told = sandbox.cli("setup", *STOCK, "--no-guard", "--yes", "--prefix", target.prefix, env=beside)
+    assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
+    assert "the environment is not healthy after the swap, so the swap was undone" in told.stderr
+    assert f"licences: nobody has said who may use {target.prefix}" in told.stderr
+    assert sorted(path.name for path in target.site_packages.iterdir()) == before
