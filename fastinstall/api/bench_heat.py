@@ -10,7 +10,7 @@ from fastinstall.bench.candidates import baseline_of
 from fastinstall.bench.contestant import CandidateRun
 from fastinstall.bench.effort import schedule_for, seconds_for
 from fastinstall.bench.loading import Job, NotLoadedError, start_loading
-from fastinstall.bench.pools import Load, PoolWish, choose_pool_wishes, measure_rates
+from fastinstall.bench.pools import Load, PoolRequest, choose_pool_requests, measure_rates
 from fastinstall.bench.rounds import compute_timing
 from fastinstall.bench.runs import Comparison, make_unmeasured
 from fastinstall.bench.store_kinds import StoreKind
@@ -35,7 +35,7 @@ class WorkloadComparison:
         self.end = end
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
-        self.wishes = choose_pool_wishes(context.machine, quick=context.wish.quick, workers=context.wish.workers)
+        self.wishes = choose_pool_requests(context.machine, quick=context.wish.quick, workers=context.wish.workers)
 
     def choose_workload(self) -> Workload:
         """The images that take part: all that the baseline can load, and that there is time for."""
@@ -72,7 +72,7 @@ class WorkloadComparison:
         warm = [each for each in self.wishes if not each.cold and each.start is not WorkerStart.SPAWN]
         return self._rates(self.run.template.job_of(candidate_run), warm, result)
 
-    def _rates(self, job: Job, wishes: Sequence[PoolWish], result: CandidateResult) -> tuple[LoadingRate, ...]:
+    def _rates(self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult) -> tuple[LoadingRate, ...]:
         """In a process of their own, once the comparison is over: workers take memory, and may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))

@@ -16,7 +16,7 @@ _BATCHES = 8
 
 
 @immutable
-class PoolWish:
+class PoolRequest:
     """Workers to try.
 
     Attributes:
@@ -35,7 +35,7 @@ class Load:
     """What they load, and for how long.
 
     Attributes:
-        seconds: that are counted, for each wish.
+        seconds: that are counted, for each pool.
         ms: milliseconds an image takes in one process, by which the batches are made small enough; None if unknown.
         images: indexes of the images; empty for all.
         pinned: whether batches are copied to pinned memory, by torch, where there is a GPU.
@@ -51,20 +51,20 @@ class Load:
 
 
 def measure_rates(
-    loading: Loading, wishes: Sequence[PoolWish], load: Load, remark: Callable[[str], None] | None = None
+    loading: Loading, pools: Sequence[PoolRequest], load: Load, remark: Callable[[str], None] | None = None
 ) -> tuple[LoadingRate, ...]:
-    """Measure each wish; one that cannot be had here is left out.
+    """Measure each pool; one that cannot be had here is left out.
 
     Args:
         loading: whose images; the workers start from a process of their own, whatever it has loaded.
-        wishes: in the order of the answer.
+        pools: in the order of the answer.
         load: what they load.
-        remark: is told why a wish was left out, in a sentence.
+        remark: is told why a pool was left out, in a sentence.
     """
-    return tuple(_rates(loading, wishes, load, remark or _unheard))
+    return tuple(_rates(loading, pools, load, remark or _unheard))
 
 
-def choose_pool_wishes(machine: Machine, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolWish, ...]:
+def choose_pool_requests(machine: Machine, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
     """Which workers to try on a machine.
 
     In short, none and one for each usable CPU. In full, 1, 2, 4, ... of them as well; the most of them spawned too,
@@ -76,12 +76,12 @@ def choose_pool_wishes(machine: Machine, *, quick: bool, workers: Sequence[int] 
         workers: the numbers to try instead.
     """
     numbers = tuple(dict.fromkeys(workers)) or _numbers(machine.usable_cpus, quick=quick)
-    found = tuple(_wish(number) for number in numbers)
+    found = tuple(_pool_request(number) for number in numbers)
     most = max(numbers)
     if quick:
         return found
-    spawned = (PoolWish(workers=most, start=WorkerStart.SPAWN),) if most else ()
-    return (*found, *spawned, _wish(most, cold=True))
+    spawned = (PoolRequest(workers=most, start=WorkerStart.SPAWN),) if most else ()
+    return (*found, *spawned, _pool_request(most, cold=True))
 
 
 def batch_size(load: Load) -> int:
@@ -98,31 +98,31 @@ def _numbers(cpus: int, *, quick: bool) -> tuple[int, ...]:
     return (0, *powers, cpus)
 
 
-def _wish(workers: int, *, cold: bool = False) -> PoolWish:
-    return PoolWish(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
+def _pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
+    return PoolRequest(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
 
 
 def _rates(
-    loading: Loading, wishes: Sequence[PoolWish], load: Load, remark: Callable[[str], None]
+    loading: Loading, pools: Sequence[PoolRequest], load: Load, remark: Callable[[str], None]
 ) -> Iterator[LoadingRate]:
-    for number, wish in enumerate(wishes, 1):
+    for number, pool in enumerate(pools, 1):
         try:
-            request = {**_request(wish, load), "last": number == len(wishes)}
+            request = {**_request(pool, load), "last": number == len(pools)}
             answer = loading.ask(request, START_SECONDS + _limit(load))
         except NotLoadedError as error:
-            remark(f"{_title(wish)}: not measured: {error.reason}")
+            remark(f"{_title(pool)}: not measured: {error.reason}")
             if error.outcome is not Outcome.FAILED:
                 return  # there is nobody left to ask
             continue
-        yield _rate(wish, answer)
+        yield _rate(pool, answer)
 
 
-def _request(wish: PoolWish, load: Load) -> dict[str, Any]:
+def _request(pool: PoolRequest, load: Load) -> dict[str, Any]:
     return {
         "do": "pool",
-        "workers": wish.workers,
-        "start": _START[wish.start],
-        "cold": wish.cold,
+        "workers": pool.workers,
+        "start": _START[pool.start],
+        "cold": pool.cold,
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),
@@ -136,21 +136,21 @@ def _limit(load: Load) -> float:
     return load.patience + 4 * load.seconds
 
 
-def _rate(wish: PoolWish, answer: dict[str, Any]) -> LoadingRate:
+def _rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
     return LoadingRate(
-        workers=wish.workers,
-        start=wish.start,
+        workers=pool.workers,
+        start=pool.start,
         engine=_ENGINES[answer["engine"]],
-        cold=wish.cold,
+        cold=pool.cold,
         images_per_second=answer["images_per_second"],
         first_batch_seconds=answer["first_batch_seconds"],
         peak_bytes=answer["peak_bytes"],
     )
 
 
-def _title(wish: PoolWish) -> str:
-    count = f"{wish.workers} workers by {wish.start.value}" if wish.workers else "no workers"
-    return f"{count}, cold" if wish.cold else count
+def _title(pool: PoolRequest) -> str:
+    count = f"{pool.workers} workers by {pool.start.value}" if pool.workers else "no workers"
+    return f"{count}, cold" if pool.cold else count
 
 
 def _unheard(_sentence: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from fastinstall.bench import _pool_own
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.pools import Load, PoolWish, measure_rates
+from fastinstall.bench.pools import Load, PoolRequest, measure_rates
 from fastinstall.model.loading import Engine, WorkerStart
 from fastinstall.probes.filesystems import filesystem_of
 
@@ -35,9 +35,9 @@ def load(path):
         raise ValueError("no picture")
     return b"pixels" * 1000
 """
-FORKED = PoolWish(workers=2)
-SPAWNED = PoolWish(workers=1, start=WorkerStart.SPAWN)
-ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
+FORKED = PoolRequest(workers=2)
+SPAWNED = PoolRequest(workers=1, start=WorkerStart.SPAWN)
+ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 SOON = _pool_own.LOOK_SECONDS - 1
 """Seconds: less than a worker without work takes to look for its parent itself."""
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
@@ -114,7 +114,7 @@ def test_cold_files_are_loaded_once(tmp_path: Path) -> None:
         pytest.skip("the directory of temporary files lies in memory, which is never cold")
     names = tuple(f"image{number}" for number in range(16))
     with _loading(tmp_path, *names) as found:
-        (measured,) = measure_rates(found, (PoolWish(workers=2, cold=True),), _load())
+        (measured,) = measure_rates(found, (PoolRequest(workers=2, cold=True),), _load())
     assert measured.cold
     assert sorted(name for _, _, name in _seen(tmp_path)) == sorted(names)
 
@@ -155,7 +155,7 @@ def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, 
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
     job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
     with start_loading(job) as found:
-        (measured,) = measure_rates(found, (PoolWish(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
+        (measured,) = measure_rates(found, (PoolRequest(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
     assert measured.engine is Engine.TORCH
     assert measured.images_per_second > 0
 

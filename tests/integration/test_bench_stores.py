@@ -21,7 +21,7 @@ from PIL import Image
 from fastinstall.bench import _storage, stores
 from fastinstall.bench.adapters import pillow
 from fastinstall.bench.loading import ImageStore, Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.pools import Load, PoolWish, measure_rates
+from fastinstall.bench.pools import Load, PoolRequest, measure_rates
 from fastinstall.bench.store_kinds import all_kinds, kind_named
 from fastinstall.bench.store_scripts import render_script
 from fastinstall.bench.store_sizes import StoreBounds
@@ -184,7 +184,7 @@ def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
 def _workers_load(images: Sequence[Judged], store: ImageStore, python: Path) -> None:
     """In workers of both kinds, after the store was opened by the process that they come from."""
     remarks: list[str] = []
-    wishes = PoolWish(workers=1), PoolWish(workers=1, start=WorkerStart.SPAWN)
+    wishes = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
         load = Load(seconds=0.02, images=tuple(range(len(images))), patience=20.0)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fastinstall.bench.pools import Load, PoolWish, batch_size, choose_pool_wishes
+from fastinstall.bench.pools import Load, PoolRequest, batch_size, choose_pool_requests
 from fastinstall.model.loading import WorkerStart
 from fastinstall.model.measured_machine import Machine
 
-ALONE = PoolWish(workers=0, start=WorkerStart.NONE)
+ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 
 
 def _machine(cores: int, quota: float | None = None) -> Machine:
@@ -25,23 +25,23 @@ def _machine(cores: int, quota: float | None = None) -> Machine:
     ],
 )
 def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: float | None, numbers: list[int]) -> None:
-    wishes = choose_pool_wishes(_machine(cores, quota), quick=False)
+    wishes = choose_pool_requests(_machine(cores, quota), quick=False)
     most = numbers[-1]
     assert [wish.workers for wish in wishes[: len(numbers)]] == numbers
     assert wishes[0] == ALONE
-    spawned = PoolWish(workers=most, start=WorkerStart.SPAWN)
-    assert wishes[len(numbers) :] == (spawned, PoolWish(workers=most, cold=True))
+    spawned = PoolRequest(workers=most, start=WorkerStart.SPAWN)
+    assert wishes[len(numbers) :] == (spawned, PoolRequest(workers=most, cold=True))
 
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
-    assert choose_pool_wishes(_machine(8, 4.0), quick=True) == (ALONE, PoolWish(workers=4))
+    assert choose_pool_requests(_machine(8, 4.0), quick=True) == (ALONE, PoolRequest(workers=4))
 
 
 def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there_are() -> None:
-    wishes = choose_pool_wishes(_machine(2), quick=True, workers=(16, 0, 16))
-    assert wishes == (PoolWish(workers=16), ALONE)
-    without = choose_pool_wishes(_machine(2), quick=False, workers=(0,))
-    assert without == (ALONE, PoolWish(workers=0, start=WorkerStart.NONE, cold=True))
+    wishes = choose_pool_requests(_machine(2), quick=True, workers=(16, 0, 16))
+    assert wishes == (PoolRequest(workers=16), ALONE)
+    without = choose_pool_requests(_machine(2), quick=False, workers=(0,))
+    assert without == (ALONE, PoolRequest(workers=0, start=WorkerStart.NONE, cold=True))
 
 
 @pytest.mark.parametrize(
