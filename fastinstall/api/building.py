@@ -9,9 +9,8 @@ from fastinstall.actions.proven import Ground, make_proven
 from fastinstall.api.indexing import publish_wheel, require_wheelhouse, require_writable, unwritable
 from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.api.planning import plan_build
-from fastinstall.api.proven import before
 from fastinstall.api.session import Session
-from fastinstall.api.setup import workshop_for
+from fastinstall.api.setup import version_before, workshop_for
 from fastinstall.api.target import Target
 from fastinstall.build.conda_channel import publish, write_index
 from fastinstall.build.conda_package import pack_guard, pack_stack
@@ -133,7 +132,7 @@ def proven_wheel(session: Session, target: Target, wish: Wish) -> Made:
         try:
             return _built(session, target, wish)
         except UnprovenError as error:
-            wish = before(session, wish, error)
+            wish = version_before(session, wish, error)
 
 
 def _built(session: Session, target: Target, wish: Wish) -> Made:

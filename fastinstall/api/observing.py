@@ -18,6 +18,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.wish import Wish
 from fastinstall.probes.facts import Binaries, ObservationRequest, observe
+from fastinstall.probes.pins import observe_pins
 from fastinstall.probes.recipes import load_recipe
 
 SCANS = "isa"
@@ -79,6 +80,13 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         interrupted=interrupted,
     )
     return replace(facts, past=past[-1])
+
+
+def committed(session: Session, seen: Facts) -> Facts:
+    """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
+    prefix = Path(seen.environment.prefix)
+    past = _past(session, prefix, sized=True)
+    return replace(seen, past=past, interrupted=unfinished_transaction(past), pins=observe_pins(prefix, seen.conda))
 
 
 def _past(session: Session, prefix: Path, *, sized: bool) -> Past:

@@ -8,9 +8,8 @@ from fastinstall.api.following import plan_following
 from fastinstall.api.foretelling import foretelling
 from fastinstall.api.observing import facts_of, receipt_of, recipe_named, recorded_recipe
 from fastinstall.api.planning import index_for, plan, plan_restoring, settings_of
-from fastinstall.api.proven import Agree
 from fastinstall.api.session import Session
-from fastinstall.api.setup import carry_out
+from fastinstall.api.setup import Agree, carry_out
 from fastinstall.api.target import Target
 from fastinstall.build.cache import find_wheel
 from fastinstall.errors import UnprovenError
@@ -92,7 +91,7 @@ def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt
 
 def _foretold(session: Session, plan: Plan) -> Receipt:
     with foretelling(session, plan) as telling:
-        return carry_out(telling, plan)
+        return carry_out(telling, plan).receipt
 
 
 @immutable

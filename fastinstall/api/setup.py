@@ -1,6 +1,14 @@
-"""Carry out a plan that was consented to."""
+"""Set up an environment by a plan that was consented to; where its version does not prove, by the next one that does.
+
+A merge onto a version that nobody has tried is tried and proven on this machine. Where it fails, nothing was touched
+yet: the failure is told, and whoever agreed to the first plan is asked for the newest version before it.
+
+Whoever calls has mended the environment (`recover_first`) before it was observed for the plan; it is not done again.
+"""
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.actions.workshop import Workshop
@@ -8,12 +16,14 @@ from fastinstall.api.doctor import Examination, examine, judge
 from fastinstall.api.known import remember
 from fastinstall.api.late import late_interruptions_told
 from fastinstall.api.mending import clear_cut_creation, mend
-from fastinstall.api.observing import facts_of, receipt_of, recipe_named
+from fastinstall.api.observing import committed, facts_of, receipt_of, recipe_named
 from fastinstall.api.planning import index_for, settings_of
+from fastinstall.api.planning import plan as make_plan
 from fastinstall.api.renewing import renew_guard
 from fastinstall.api.session import Session
 from fastinstall.api.target import Target, find
-from fastinstall.errors import FastinstallError, RefusedError
+from fastinstall.apply.orchestrator import Observers, execute
+from fastinstall.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.installers.conda.engine import CondaEngine
 from fastinstall.journal.glance import past_of
 from fastinstall.journal.transaction import Transaction
@@ -21,23 +31,60 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import Report
+from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject
+from fastinstall.model.wish import Wish
 from fastinstall.probes.cpu import observe_cpu
 from fastinstall.probes.facts import Binaries, ObservationRequest
+from fastinstall.rules.checks import check_names
 from fastinstall.rules.guard_plan import is_for_guard_alone
 from fastinstall.rules.holdings import much_held
 from fastinstall.rules.messages import quote
-from fastinstall.transaction import Observers, execute
+
+Agree = Callable[[Plan], Plan]
+"""Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
 
 
-def carry_out(session: Session, plan: Plan) -> Receipt:
-    """Carry out a plan; the caller has consent, and has accepted its hazards.
+@immutable
+class Outcome:
+    """What came of a plan.
 
-    Returns:
-        The receipt of the setup that holds.
+    Attributes:
+        plan: the one that was carried out.
+        receipt: of the setup that holds.
+        after: the target as it was verified; None where there was less to verify than doctor looks at.
+    """
+
+    plan: Plan
+    receipt: Receipt
+    after: Facts | None = None
+
+
+def set_up(session: Session, target: Target, agreed: Plan, agree: Agree) -> Outcome:
+    """Carry out a plan that was agreed to, or the next one that proves.
+
+    Args:
+        session: the outside world.
+        target: what the plan was made for.
+        agreed: the plan, consented to.
+        agree: asks for consent to another one.
+
+    Raises:
+        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
+        FastinstallError: as `carry_out` says.
+    """
+    while True:
+        try:
+            return carry_out(session, agreed)
+        except UnprovenError as error:
+            agreed = agree(_plan_before(session, target, agreed, error))
+
+
+def carry_out(session: Session, plan: Plan) -> Outcome:
+    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its hazards.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -45,14 +92,42 @@ def carry_out(session: Session, plan: Plan) -> Receipt:
         DamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
-        return _unchanged(plan)
+        return Outcome(plan=plan, receipt=_unchanged(plan))
     prefix = Path(plan.environment.prefix)
-    if prefix.is_dir():
-        mend(session, plan.environment)
     with late_interruptions_told(prefix, plan.verb):
-        receipt = renew_guard(session, plan) if is_for_guard_alone(plan) else _put_in_place(session, plan)
+        if is_for_guard_alone(plan):
+            outcome = Outcome(plan=plan, receipt=renew_guard(session, plan))
+        else:
+            recipe = recipe_named(session, plan.wish.recipe)
+            done = execute(plan, workshop_for(session, plan, recipe), _observers(session, plan, recipe))
+            remember(session, plan.environment)
+            session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
+            outcome = Outcome(plan=plan, receipt=done.receipt, after=done.after)
         _tell_what_is_held(session, prefix)
-        return receipt
+        return outcome
+
+
+def version_before(session: Session, wish: Wish, error: UnprovenError) -> Wish:
+    """The wish for the newest version before the one that failed; says so.
+
+    Raises:
+        UnprovenError: the version was named, so no other will do.
+    """
+    if wish.version is not None:
+        raise error
+    for line in error.details:
+        session.emit(Noted(message=line))
+    message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
+    session.emit(Noted(message=message, warning=True))
+    return replace(wish, avoid=(*wish.avoid, error.version))
+
+
+def _plan_before(session: Session, target: Target, failed: Plan, error: UnprovenError) -> Plan:
+    wish = version_before(session, failed.wish, error)
+    try:
+        return make_plan(session, target, wish)
+    except (RefusedError, UsageError):
+        raise error from None  # there is no earlier version: what failed is what has to be told
 
 
 def recover_first(session: Session, target: Target) -> None:
@@ -63,22 +138,17 @@ def recover_first(session: Session, target: Target) -> None:
         clear_cut_creation(session, target.new.expanduser().absolute())
 
 
-def _put_in_place(session: Session, plan: Plan) -> Receipt:
-    recipe = recipe_named(session, plan.wish.recipe)
-    workshop = workshop_for(session, plan, recipe)
-    done = execute(plan, workshop, _observers(session, plan, recipe))
-    remember(session, plan.environment)
-    session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
-    return done.receipt
-
-
-def examined(session: Session, plan: Plan) -> Report | None:
+def examined(session: Session, outcome: Outcome) -> Report | None:
     """Doctor's word on what a plan has come to, for a person; None where it cannot be had, which changes nothing.
 
-    What holds has been verified by then, and a script asks doctor itself.
+    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
     """
+    plan, after = outcome.plan, outcome.after
     try:
-        return examine(session, plan.environment, Examination())
+        if after is None:
+            return examine(session, plan.environment, Examination())
+        recipe = recipe_named(session, plan.wish.recipe)
+        return judge(session, committed(session, after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not examined once more: {error.message}; try: {again}", warning=True))
@@ -124,19 +194,24 @@ def _engine(session: Session, plan: Plan) -> CondaEngine | None:
 
 
 def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
-    def facts(interpreter: Interpreter) -> Facts:
-        request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, interpreter=interpreter)
-        return facts_of(session, plan.environment, request)
+    request = ObservationRequest(recipe=recipe, runtime=True)
+
+    def before(interpreter: Interpreter) -> Facts:
+        return facts_of(session, plan.environment, replace(request, interpreter=interpreter))
+
+    def after(interpreter: Interpreter) -> Facts:
+        deeply = replace(request, interpreter=interpreter, binaries=Binaries.DECODED)
+        return facts_of(session, plan.environment, deeply)
 
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
         return judge(session, seen, receipt, recipe, checks)
 
-    def conclude(transaction: Transaction, receipt: Receipt) -> None:
+    def finish(transaction: Transaction, receipt: Receipt) -> None:
         step = next((step for step in plan.steps if isinstance(step, PinProject)), None)
         if step is not None:
             _pin_project(session, plan.environment, receipt, Path(step.directory), transaction)
 
-    return Observers(facts=facts, judge=judged, conclude=conclude)
+    return Observers(before=before, after=after, judge=judged, finish=finish)
 
 
 def _pin_project(

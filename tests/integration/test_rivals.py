@@ -14,7 +14,7 @@ import pytest
 from environments import Environments
 from sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
 
-import fastinstall.transaction
+import fastinstall.apply.orchestrator
 from fastinstall.api.repair import plan_repair, repair
 from fastinstall.api.session import open_session
 from fastinstall.api.target import Target, find
@@ -200,14 +200,14 @@ def test_a_process_that_holds_the_old_files_open_goes_on_across_a_swap_and_a_rol
 
 def _at(monkeypatch: pytest.MonkeyPatch, step: str, rival: Callable[[], object]) -> None:
     """Have a rival come right after a step of the transaction."""
-    real = getattr(fastinstall.transaction, step)
+    real = getattr(fastinstall.apply.orchestrator, step)
 
     def then(*arguments: object) -> object:
         done = real(*arguments)
         rival()
         return done
 
-    monkeypatch.setattr(fastinstall.transaction, step, then)
+    monkeypatch.setattr(fastinstall.apply.orchestrator, step, then)
 
 
 _HALFWAY = """

@@ -9,7 +9,7 @@ from fastinstall.api.observing import recipe_named
 from fastinstall.api.planning import decided_anew, refuse_another_environment, refuse_if_stale
 from fastinstall.api.session import Session
 from fastinstall.api.setup import carry_out
-from fastinstall.cli.commands.setup import Done, finish
+from fastinstall.cli.commands.setup import finish
 from fastinstall.cli.common import mend_or_tell, progress_for, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
@@ -38,9 +38,9 @@ def run(arguments: Namespace, context: Context) -> int:
     agreed = decided_anew(session, saved, consented.wish.allow)
     refuse_unaccepted(agreed)
     with foretelling(session, agreed) as telling:
-        receipt = carry_out(telling, agreed)
+        outcome = carry_out(telling, agreed)
     with done_already(agreed.environment.prefix, agreed.verb):
-        return finish(session, Done(plan=agreed, receipt=receipt), context, wizard=False)
+        return finish(session, outcome, context, wizard=False)
 
 
 def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:

@@ -10,9 +10,8 @@ from fastinstall.api.answers import forget
 from fastinstall.api.foretelling import foretelling
 from fastinstall.api.late import done_already
 from fastinstall.api.planning import plan
-from fastinstall.api.proven import carry_out_proven
 from fastinstall.api.session import Session
-from fastinstall.api.setup import examined, recover_first
+from fastinstall.api.setup import Outcome, examined, recover_first, set_up
 from fastinstall.api.target import Target
 from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
@@ -21,9 +20,7 @@ from fastinstall.cli.render import report_text, speed_text
 from fastinstall.cli.render_plan import plan_text
 from fastinstall.errors import ExitCode, LateInterruption, RefusedError
 from fastinstall.model.codec import document, dump
-from fastinstall.model.immutable import immutable
 from fastinstall.model.plan import Plan
-from fastinstall.model.receipt import Receipt
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.rules.messages import quote
 
@@ -46,10 +43,11 @@ def run(arguments: Namespace, context: Context) -> int:
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
     with _keeping_answers(agreed, arguments, context), foretelling(session, agreed) as telling:
-        carried, receipt = carry_out_proven(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
-    with done_already(carried.environment.prefix, carried.verb):
-        forget(session, Path(carried.environment.prefix))
-        return finish(session, Done(plan=carried, receipt=receipt), context, wizard=not arguments.yes)
+        outcome = set_up(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
+    carried = outcome.plan.environment.prefix
+    with done_already(carried, outcome.plan.verb):
+        forget(session, Path(carried))
+        return finish(session, outcome, context, wizard=not arguments.yes)
 
 
 def show_plan(agreed: Plan, context: Context) -> int:
@@ -60,24 +58,16 @@ def show_plan(agreed: Plan, context: Context) -> int:
     return ExitCode.OK
 
 
-@immutable
-class Done:
-    """A plan that was carried out, and the receipt of the setup that holds."""
-
-    plan: Plan
-    receipt: Receipt
-
-
-def finish(session: Session, done: Done, context: Context, *, wizard: bool) -> int:
+def finish(session: Session, outcome: Outcome, context: Context, *, wizard: bool) -> int:
     """Print what came of a plan: the receipt as JSON, or doctor's report and the speed table."""
-    console, agreed, receipt = context.console, done.plan, done.receipt
+    console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     if console.json:
         console.data(dump(document("receipt", receipt)))
         return ExitCode.OK
     if not agreed.steps:
         console.data(agreed.summary)
         return ExitCode.OK
-    report = examined(session, agreed)
+    report = examined(session, outcome)
     if wizard:
         from fastinstall.cli.wizard_ending import ending_text  # noqa: PLC0415 (only for a person)
 

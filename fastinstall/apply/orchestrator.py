@@ -1,4 +1,4 @@
-"""Carry out a plan: prepare everything, then touch; verify; hold or undo.
+"""Carry out a plan: build, observe, stage, swap, verify, commit; undo where anything fails.
 
 The order is the promise: the environment is never without a working PIL, and whatever fails before
 or after the swap leaves it as it was.
@@ -58,14 +58,16 @@ class Observers:
     """How to look at the target, and how to judge it; handed in from above.
 
     Attributes:
-        facts: observes the target as it is now; its interpreter has been asked already.
+        before: observes the target as it is before the swap: files, and PIL in use. Its interpreter has been asked.
+        after: observes all that doctor looks at, once it is swapped.
         judge: runs doctor's checks by name on facts, against a receipt.
-        conclude: does what has to be done outside of the target, once it is verified; a failure undoes all.
+        finish: does what has to be done outside of the target, once it is verified; a failure undoes all.
     """
 
-    facts: Callable[[Interpreter], Facts]
+    before: Callable[[Interpreter], Facts]
+    after: Callable[[Interpreter], Facts]
     judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
-    conclude: Callable[[Transaction, Receipt], None]
+    finish: Callable[[Transaction, Receipt], None]
 
 
 @immutable
@@ -74,29 +76,13 @@ class Done:
 
     Attributes:
         receipt: as written.
+        after: the target as it was verified, with its transaction still open.
         window_ns: how long the renames took, nanoseconds.
     """
 
     receipt: Receipt
+    after: Facts
     window_ns: int
-
-
-def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
-    """Carry out a plan that was consented to.
-
-    Args:
-        plan: its steps.
-        workshop: tools and places.
-        observers: eyes.
-
-    Raises:
-        FailedError: something failed; the environment is as it was.
-        RefusedError: locked by a running one, or something foreign is in the way; as it was.
-        DamagedError: something failed, and could not be undone.
-    """
-    prefix = Path(plan.environment.prefix)
-    with _explained(prefix), _placed(plan), alone(prefix), _created(plan):
-        return _execute(plan, workshop, observers)
 
 
 @immutable
@@ -125,28 +111,47 @@ class _Work:
         return Path(self.plan.environment.prefix)
 
 
-def _execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
-    interpreter = observe_interpreter(Path(plan.environment.python))
-    watch = _watch(plan, interpreter)
-    built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
-    before, stamp = observers.facts(interpreter), fresh_stamp()
+def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
+    """Carry out a plan that was consented to.
+
+    Args:
+        plan: its steps.
+        workshop: tools and places.
+        observers: eyes.
+
+    Raises:
+        FailedError: something failed; the environment is as it was.
+        RefusedError: locked by a running one, or something foreign is in the way; as it was.
+        DamagedError: something failed, and could not be undone.
+    """
+    prefix = Path(plan.environment.prefix)
+    with _explained(prefix), _placed(plan), alone(prefix), _created(plan):
+        interpreter = observe_interpreter(Path(plan.environment.python))
+        watch = _watch(plan, interpreter)
+        built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
+        work = _observed(plan, workshop, observers, watch, interpreter)
+        pin = tried_pin(plan, built.wheel, work.before, workshop) if built is not None else None
+        stamp, store = fresh_stamp(), Store(prefix)
+        with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
+            staged = _staged(work, built, transaction)
+            _swap(work, staged.tree, transaction)
+            with watch.holding_on(workshop.emit):
+                _write_down(plan, staged.tree, transaction, work.before.conda, workshop)
+                if pin is not None:
+                    put_pip_pin(pin, transaction)
+                receipt, after = _verified(work, staged, stamp)
+                observers.finish(transaction, receipt)
+            transaction.commit(receipt)
+        watch.warn(workshop.emit)
+        return Done(receipt=receipt, after=after, window_ns=transaction.window_ns)
+
+
+def _observed(plan: Plan, workshop: Workshop, observers: Observers, watch: Watch, interpreter: Interpreter) -> _Work:
+    """Look at what will be replaced, after the build: it may have taken minutes, in which others could change it."""
+    before = observers.before(interpreter)
     watch.refuse_changes()
     _refuse_other_owners(plan, before)
-    work = _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
-    pin = tried_pin(plan, built.wheel, before, workshop) if built is not None else None
-    store, site_packages = Store(work.prefix), interpreter.site_packages
-    with begin(store, document("plan", plan), site_packages=site_packages, stamp=stamp) as transaction:
-        staged = _staged(work, built, transaction)
-        _swap(work, staged.tree, transaction)
-        with watch.holding_on(workshop.emit):
-            _write_down(plan, staged.tree, transaction, before.conda, workshop)
-            if pin is not None:
-                put_pip_pin(pin, transaction)
-            receipt = _verified(work, staged, stamp)
-            observers.conclude(transaction, receipt)
-        transaction.commit(receipt)
-    watch.warn(workshop.emit)
-    return Done(receipt=receipt, window_ns=transaction.window_ns)
+    return _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
 
 
 def _staged(work: _Work, built: BuildResult | None, transaction: Transaction) -> Staged:
@@ -169,13 +174,14 @@ def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
     work.watch.look_again()
 
 
-def _verified(work: _Work, staged: Staged, stamp: Stamp) -> Receipt:
+def _verified(work: _Work, staged: Staged, stamp: Stamp) -> tuple[Receipt, Facts]:
+    """The receipt, where doctor's checks find no error, and what they looked at."""
     work.workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
-    after = work.observers.facts(work.interpreter)
+    after = work.observers.after(work.interpreter)
     receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=loaded_jpeg(after))
     checks = required_step(work.plan, Verify).checks
     refuse_errors(work.observers.judge(after, receipt, checks).findings)
-    return receipt
+    return receipt, after
 
 
 def _watch(plan: Plan, interpreter: Interpreter) -> Watch:

@@ -1,0 +1,1 @@
+"""Carry out a plan: prepare, swap, verify, commit."""
