@@ -11,7 +11,7 @@ import pytest
 from anywhere import all_ended, outcomes
 from builders import environment, wish
 
-from fastinstall import transaction
+from fastinstall.apply import orchestrator
 from fastinstall.errors import FailedError
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import CreateEnvironment
@@ -46,7 +46,7 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
 def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transaction, "alone", nullcontext)  # which looks at all processes of the machine
+    monkeypatch.setattr(orchestrator, "alone", nullcontext)  # which looks at all processes of the machine
     prefix = tmp_path / "new"
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
     where = replace(environment(), prefix=prefix)
@@ -55,7 +55,7 @@ def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
 
     def scene() -> None:
         with pytest.raises(FailedError):
-            transaction.execute(plan, nothing, nothing)
+            orchestrator.execute(plan, nothing, nothing)
 
     for moment, error in outcomes(scene, every=7):
         assert type(error) is KeyboardInterrupt, (moment, error)
