@@ -27,11 +27,10 @@ from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.codec import document, dump
 from fastinstall.model.fleet import Fleet
-from fastinstall.model.pins import Manager
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.wish import Wish
+from fastinstall.pins.record import PinnedFile, PinRecord, PinStage
 from fastinstall.rules.pip_pins import CONFIGURATION, CONSTRAINTS
-from fastinstall.rules.projects.record import PinnedFile, PinRecord, PinStage
 from fastinstall.system.resources import recipes_directory
 
 ID = "20261121T101500Z-000001"
@@ -279,7 +278,7 @@ def _project(project: Path, prefix: Path) -> None:
         at="2026-11-21T10:15:00Z",
         tool_version="0.1.0",
         prefix=prefix,
-        manager=Manager.UV,
+        manager="uv",
         requirement="pillow==12.1.1+simd.v3",
         payload={".fastinstall/wheels/x.whl": sums[0]},
         files=(

@@ -22,8 +22,8 @@ def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
     near = any((parent / _HOME).is_dir() for parent in prefix.parents[:_REACH])
     if not near and not (prefix / PROJECT).is_file():
         return
-    from fastinstall.journal.project_pin import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
-    from fastinstall.probes.project import holding_directory, noted_project  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.files import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
+    from fastinstall.pins.recognition import holding_directory, noted_project  # noqa: PLC0415 (likewise)
 
     for directory in dict.fromkeys((holding_directory(prefix), noted_project(prefix))):
         interruption = interruption_of(directory, session.begun_pins) if directory is not None else None

@@ -37,8 +37,8 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts
 from fastinstall.model.guards import Guards
 from fastinstall.model.receipt import Receipt
+from fastinstall.pins.recognition import project_of
 from fastinstall.probes.facts import ObservationRequest
-from fastinstall.probes.project import project_of
 from fastinstall.rules.messages import fix_command, quote
 from fastinstall.rules.pins import is_of_pixi, refuse_unpinnable
 from fastinstall.rules.protection import refuse_if_protected

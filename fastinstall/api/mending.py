@@ -13,7 +13,7 @@ from fastinstall.actions.alone import alone
 from fastinstall.api.cut_pins import pin_interruptions
 from fastinstall.api.session import Session
 from fastinstall.errors import DocumentError, FastinstallError, RefusedError
-from fastinstall.journal import creation, project_pin
+from fastinstall.journal import creation
 from fastinstall.journal.entries import Adding
 from fastinstall.journal.glance import is_at_work, past_of
 from fastinstall.journal.layout import PROJECT
@@ -24,10 +24,11 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.immutable import immutable
-from fastinstall.probes.project import noted_project
+from fastinstall.pins import files as project_pin
+from fastinstall.pins.recognition import noted_project
+from fastinstall.pins.record import PinStage
 from fastinstall.rules.interruptions import cleared, ended, told, unpinning_command
 from fastinstall.rules.messages import listing, quote
-from fastinstall.rules.projects.record import PinStage
 from fastinstall.system.lock import locked
 
 

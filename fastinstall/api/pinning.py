@@ -51,7 +51,7 @@ def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Projec
     prefix = Path(facts.environment.prefix)
     if facts.environment.kind is EnvironmentKind.CONDA:
         return None if pin_of(prefix) else partial(add_pin, prefix, facts)
-    if any(pin.kind is PinKind.PIP and not pin.problems for pin in facts.pins):
+    if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):
         return None
     refuse_unwritable(prefix)
     pin = PipPin(

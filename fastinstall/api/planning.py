@@ -25,10 +25,10 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
 from fastinstall.model.wish import Risk, Wish
+from fastinstall.pins.recognition import project_of
 from fastinstall.probes.concurrently import Running
 from fastinstall.probes.facts import ObservationRequest, observe_means, observe_use
 from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.project import project_of
 from fastinstall.rules.checks import foreign_verifying_checks
 from fastinstall.rules.conda_toolchain import TOOLCHAINS
 from fastinstall.rules.decision import compiles

@@ -16,10 +16,10 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import Environment
 from fastinstall.model.event import Noted
 from fastinstall.model.history import Cut
-from fastinstall.model.pins import Manager, PinState, Project
+from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.probes.project import noted_project, project_of
-from fastinstall.probes.project_pins import pin_state
+from fastinstall.pins.recognition import noted_project, project_of
+from fastinstall.pins.state import pin_state
 from fastinstall.rules.interruptions import unpinning_command
 from fastinstall.rules.messages import fix_command
 
@@ -65,13 +65,14 @@ def refuse_without_tool(session: Session, prefix: Path, project: Project) -> Non
     Raises:
         RefusedError: it is not.
     """
-    from fastinstall.installers.locks import lock_tool  # noqa: PLC0415 (only with --pin)
+    from fastinstall.pins.resolver import lock_tool, variable_of  # noqa: PLC0415 (only with --pin)
+    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
 
-    manager = project.manager
-    if manager is not Manager.PIXI and lock_tool(manager, prefix, session.variables) is None:
+    tool = tool_named(project.manager)
+    if tool is not None and tool.locking is not None and lock_tool(tool, prefix, session.variables) is None:
         raise RefusedError(
-            f"{project.directory} is a project of {manager}, and {manager} is not on PATH: no lock can be made",
-            hint=f"name it: export FASTINSTALL_{manager.name}=/path/of/{manager}; or leave out --pin",
+            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
+            hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
         )
 
 
@@ -90,20 +91,24 @@ def pin_its_project(
     Raises:
         RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
     """
-    from fastinstall.api.project_pins import pin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.pinning import pin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.tool import Payload  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
 
     prefix = Path(environment.prefix)
     if noted_project(prefix) != Path(project.directory):
         _forget(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
-    wheel = Path(receipt.wheel) if project.manager is Manager.PIXI else _wheel(session, environment, receipt)
+    tool = tool_named(project.manager)
+    by_channel = tool is not None and tool.payload is Payload.CHANNEL
+    wheel = Path(receipt.wheel) if by_channel else _wheel(session, environment, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 
 def unpin_its_project(session: Session, store: Store, project: Project, transaction: Transaction) -> None:
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
-    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.pinning import unpin_project  # noqa: PLC0415 (only where there is one)
 
     _forget(store.prefix, transaction)
     unpin_project(session, project)
@@ -118,7 +123,7 @@ def unpin_alone(session: Session, environment: Environment, named: Path | None) 
     project = pinned_project(session, environment, named) if named is not None else None
     if project is None:
         return False
-    from fastinstall.api.project_pins import unpin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.pinning import unpin_project  # noqa: PLC0415 (only where there is one)
 
     return unpin_project(session, project)
 
@@ -137,13 +142,13 @@ def _project(environment: Environment, named: Path | None) -> Project | None:
 
 
 def _pin(session: Session, project: Project) -> PinState | None:
-    from fastinstall.api.project_pins import project_pin  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.pinning import project_pin  # noqa: PLC0415 (only where there is one)
 
     return project_pin(session, project)
 
 
 def _is_begun_by_others(session: Session, project: Project) -> bool:
-    from fastinstall.journal.project_pin import interruption_of  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.files import interruption_of  # noqa: PLC0415 (only where there is one)
 
     interruption = interruption_of(Path(project.directory), session.begun_pins)
     return interruption is not None and interruption.cut is Cut.FOREIGN_PIN

@@ -12,8 +12,8 @@ from fastinstall.system.directories import Directories, user_directories
 from fastinstall.system.resources import recipes_directory
 
 if TYPE_CHECKING:
-    from fastinstall.journal.project_pin import Begun
     from fastinstall.model.event import Emit, Event
+    from fastinstall.pins.files import Begun
 
 
 def _now() -> datetime:
@@ -52,7 +52,7 @@ class Session:
     @property
     def begun_pins(self) -> "Begun":
         """What this user has begun in projects, noted outside of them."""
-        from fastinstall.journal.project_pin import Begun  # noqa: PLC0415 (as doctor rarely asks)
+        from fastinstall.pins.files import Begun  # noqa: PLC0415 (as doctor rarely asks)
 
         return Begun(directory=self.directories.state / "pins")
 

@@ -6,41 +6,11 @@ from pathlib import PurePath
 from fastinstall.model.immutable import immutable
 
 
-class Manager(StrEnum):
-    """A tool that makes an environment of a project's manifest and lock."""
-
-    UV = "uv"
-    POETRY = "poetry"
-    PDM = "pdm"
-    PIXI = "pixi"
-
-
-MANIFESTS = {
-    Manager.UV: ("pyproject.toml",),
-    Manager.POETRY: ("pyproject.toml",),
-    Manager.PDM: ("pyproject.toml",),
-    Manager.PIXI: ("pixi.toml", "pyproject.toml"),
-}
-"""The files that people write, by the tool that reads them; the first that is there counts."""
-
-LOCKS = {
-    Manager.UV: "uv.lock",
-    Manager.POETRY: "poetry.lock",
-    Manager.PDM: "pdm.lock",
-    Manager.PIXI: "pixi.lock",
-}
-"""The file that each tool writes."""
-
-
 class PinKind(StrEnum):
-    """Whose configuration holds a pin: that of the environment (`pip`, `conda`), or that of a project."""
+    """A pin that the environment's own configuration holds; that of a project bears the name of the project's tool."""
 
     PIP = "pip"
     CONDA = "conda"
-    UV = "uv"
-    POETRY = "poetry"
-    PDM = "pdm"
-    PIXI = "pixi"
 
 
 @immutable
@@ -48,13 +18,13 @@ class PinState:
     """A pin of ours, as it lies there.
 
     Attributes:
-        kind: whose configuration it is in.
+        kind: whose configuration it is in: a `PinKind`, or the name of a project's tool ("uv").
         file: that bears it, absolute.
         requirement: what it holds to ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
         problems: what is wrong with it (the wheel is gone, the line was altered, another build is in place).
     """
 
-    kind: PinKind
+    kind: str
     file: PurePath
     requirement: str
     problems: tuple[str, ...] = ()
@@ -66,15 +36,17 @@ class Project:
 
     Attributes:
         directory: absolute.
-        manager: the tool.
+        manager: the name of the tool ("uv").
         manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
         lock: the file that the tool writes, absolute; None where there is none yet.
+        sync: the command by which the tool makes the environment ("uv sync").
     """
 
     directory: PurePath
-    manager: Manager
+    manager: str
     manifest: PurePath
     lock: PurePath | None = None
+    sync: str = ""
 
 
 @immutable

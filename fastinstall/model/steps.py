@@ -6,7 +6,6 @@ from pathlib import PurePath
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
 from fastinstall.model.immutable import immutable, tagged
-from fastinstall.model.pins import Manager
 from fastinstall.model.wish import LinkMode
 
 
@@ -239,14 +238,14 @@ class PinProject:
 
     Attributes:
         directory: of the project.
-        manager: the tool that makes the environment.
+        manager: the name of the tool that makes the environment ("uv").
         files: that change: the manifest, and the lock where there is one.
         requirement: what it is pinned to.
         reason: why.
     """
 
     directory: PurePath
-    manager: Manager
+    manager: str
     files: tuple[PurePath, ...]
     requirement: str
     reason: str

@@ -8,7 +8,7 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
 from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import PinKind, PinState
-from fastinstall.probes.project_pins import observe_project_pin
+from fastinstall.pins.state import observe_project_pin
 from fastinstall.rules.pip_pins import (
     CONFIGURATION,
     CONSTRAINT,

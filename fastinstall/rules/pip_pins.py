@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.errors import RefusedError
 from fastinstall.model.immutable import immutable
 from fastinstall.rules.messages import quote
-from fastinstall.rules.projects.build import pinned_build
+from fastinstall.rules.pinned_build import pinned_build
 
 DIRECTORY = "share/fastinstall/pin"
 """Of everything but the lines in pip's configuration, relative to the prefix, like the names below."""

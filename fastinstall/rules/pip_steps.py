@@ -63,7 +63,7 @@ def keeps_pip_pin(situation: Situation) -> bool:
 
 def pip_pin(facts: Facts) -> PinState | None:
     """The pin for pip that is there."""
-    return next((pin for pin in facts.pins if pin.kind is PinKind.PIP), None)
+    return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
 
 
 def _step(situation: Situation, requirement: str, there: PinState | None) -> PinForPip:

@@ -1,17 +1,10 @@
 """The part of a plan that is about the project which makes the environment: its pin, or a word of warning. Pure."""
 
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import Manager, PinKind, Project
+from fastinstall.model.pins import Project
 from fastinstall.model.steps import Build, PinProject
 from fastinstall.rules.messages import quote
 from fastinstall.rules.situation import Situation
-
-_SYNC = {
-    Manager.UV: "uv sync",
-    Manager.POETRY: "poetry install",
-    Manager.PDM: "pdm sync",
-    Manager.PIXI: "pixi install",
-}
 
 
 @immutable
@@ -43,18 +36,18 @@ def _step(project: Project, build: Build) -> PinProject:
         manager=project.manager,
         files=tuple(file for file in (project.manifest, project.lock) if file is not None),
         requirement=f"{build.distribution}=={build.version}",
-        reason=f"--pin: `{_SYNC[project.manager]}` makes the environment of these files, and keeps what they name; "
+        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
         "tried on a copy first; no later Pillow comes, security updates neither",
     )
 
 
 def _is_pinned(situation: Situation, project: Project) -> bool:
-    return any(pin.kind is PinKind(project.manager) for pin in situation.facts.pins)
+    return any(pin.kind == project.manager for pin in situation.facts.pins)
 
 
 def _warning(situation: Situation, project: Project) -> str:
     prefix = quote(situation.facts.environment.prefix)
     return (
-        f"{project.directory} is a project of {project.manager}: `{_SYNC[project.manager]}` puts back the Pillow of "
+        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
         f"its lock; --pin has it keep this one, now or later: fastinstall guard install --pin --prefix {prefix}"
     )

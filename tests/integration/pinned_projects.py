@@ -17,12 +17,12 @@ from project_tools import OF_PDM, OF_POETRY, ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
-from fastinstall.api.project_pins import pin_project
 from fastinstall.api.session import Session, open_session
 from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.pins import Manager, PinState, Project
+from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.probes.project import project_of
+from fastinstall.pins.pinning import pin_project
+from fastinstall.pins.recognition import project_of
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
 """Versions of Pillow: our build, and the newest that the index has."""
@@ -36,7 +36,7 @@ version = "0.1.0"
 requires-python = ">={PYTHON}"
 dependencies = ["frame>=1"]
 """
-_MORE = {Manager.UV: "\n[tool.uv]\npackage = false\n", Manager.POETRY: OF_POETRY, Manager.PDM: OF_PDM}
+_MORE = {"uv": "\n[tool.uv]\npackage = false\n", "poetry": OF_POETRY, "pdm": OF_PDM}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Gallery:
     """
 
     directory: Path
-    manager: Manager
+    manager: str
     variables: Mapping[str, str]
     tools: Path
     index: SimpleIndex
@@ -101,7 +101,7 @@ class Gallery:
 
     def tool(self, *words: str) -> Result:
         """Run the project's tool in it."""
-        program = UV if self.manager is Manager.UV else self.tools / self.manager.value
+        program = UV if self.manager == "uv" else self.tools / self.manager
         return run((program, *words), self.variables, directory=self.directory)
 
     def pin(self) -> PinState:
@@ -137,7 +137,7 @@ class Galleries:
     tools: ProjectTools
     index: SimpleIndex
 
-    def make(self, manager: Manager, name: str, manifest: str = MANIFEST) -> Gallery:
+    def make(self, manager: str, name: str, manifest: str = MANIFEST) -> Gallery:
         """A project that is not locked yet; its environment has our Pillow and nothing else."""
         directory = self.sandbox.root / name
         directory.mkdir(parents=True)

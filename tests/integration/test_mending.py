@@ -29,16 +29,15 @@ from fastinstall.api.late import late_interruptions_told
 from fastinstall.api.mending import Unpinning, mend, mended, notices
 from fastinstall.api.session import Session, open_session
 from fastinstall.errors import ExitCode, LateInterruption, RefusedError
-from fastinstall.journal import project_pin
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.event import Event, Noted
-from fastinstall.model.pins import Manager
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.probes.project import project_of
-from fastinstall.rules.projects.record import PinRecord, PinStage
+from fastinstall.pins import files as project_pin
+from fastinstall.pins.recognition import project_of
+from fastinstall.pins.record import PinRecord, PinStage
 from fastinstall.system.lock import locked
 
 STRIDE = 1 if os.environ.get("FASTINSTALL_TEST_ALL_ROWS") else 7
@@ -89,7 +88,7 @@ def _pin(scene: Scene, *, version: str = "") -> None:
         at=FIRST.at,
         tool_version="0.1.0",
         prefix=Path("env"),
-        manager=Manager.UV,
+        manager="uv",
         requirement=f"{receipt.distribution}=={version or receipt.version}",
         payload={},
         files=(),

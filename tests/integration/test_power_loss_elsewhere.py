@@ -8,11 +8,10 @@ from faults.power_trial import Sample, record, try_all
 from journaled import swift_directory
 
 from fastinstall.build import cache
-from fastinstall.journal.project_pin import Begun, put, read_record, recover, take_back
-from fastinstall.model.pins import Manager
-from fastinstall.rules.projects.additions import Items
-from fastinstall.rules.projects.edits import add
-from fastinstall.rules.projects.record import PinRecord, PinStage
+from fastinstall.pins.additions import Items
+from fastinstall.pins.edits import add
+from fastinstall.pins.files import Begun, put, read_record, recover, take_back
+from fastinstall.pins.record import PinRecord, PinStage
 from fastinstall.system import files
 
 MANIFEST = b'[project]\nname = "x"\n'
@@ -133,7 +132,7 @@ def _pin(top: Path) -> None:
         at="2026-11-21T12:00:00+00:00",
         tool_version="1",
         prefix=Path(".venv"),
-        manager=Manager.UV,
+        manager="uv",
         requirement="pillow==2",
         payload={WHEEL: files.sha256(wheel)},
         files=(),

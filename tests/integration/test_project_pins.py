@@ -12,13 +12,12 @@ from project_tools import ProjectTools
 from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from sandbox import UV, NewSandbox, run, tree_hash
 
-from fastinstall.api.project_pins import project_pin, unpin_project
 from fastinstall.errors import RefusedError
-from fastinstall.model.pins import Manager
-from fastinstall.rules.projects.locks import locked_versions
+from fastinstall.pins.lock_contents import locked_versions
+from fastinstall.pins.pinning import project_pin, unpin_project
 
-LOCKING = (Manager.UV, Manager.POETRY, Manager.PDM)
-SYNC = {Manager.UV: ("sync",), Manager.POETRY: ("install",), Manager.PDM: ("sync",)}
+LOCKING = ("uv", "poetry", "pdm")
+SYNC = {"uv": ("sync",), "poetry": ("install",), "pdm": ("sync",)}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def made(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Galle
 
 
 @pytest.mark.parametrize("manager", LOCKING)
-def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made: Galleries, manager: Manager) -> None:
+def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made: Galleries, manager: str) -> None:
     gallery = made.make(manager, f"kept-{manager}")
     before = tree_hash(gallery.directory)
     manifest = gallery.manifest.read_text()
@@ -41,7 +40,7 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
     assert gallery.installed == f"# {OURS}\n"
     # pdm locks one version for all platforms.
     locked = locked_versions(gallery.lock.read_text())["pillow"]
-    assert locked == ({OURS} if manager is Manager.PDM else {OURS, STOCK})
+    assert locked == ({OURS} if manager == "pdm" else {OURS, STOCK})
 
     pinned = gallery.manifest.read_text()
     shutil.copytree(gallery.directory / ".fastinstall", gallery.directory / "saved")
@@ -59,7 +58,7 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
 
 
 def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "lived-in")
+    gallery = made.make("uv", "lived-in")
     state = gallery.pin()
 
     for words in (("lock", "--upgrade"), ("add", "easel"), ("sync", "--reinstall"), ("remove", "frame")):
@@ -74,7 +73,7 @@ def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) 
 
 
 def test_without_a_pin_the_lock_brings_stock_pillow_back(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "lost")
+    gallery = made.make("uv", "lost")
 
     assert gallery.tool("sync").exit_code == 0
 
@@ -82,7 +81,7 @@ def test_without_a_pin_the_lock_brings_stock_pillow_back(made: Galleries) -> Non
 
 
 def test_the_sync_of_uv_leaves_the_stack_in_place_untouched(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "untouched")
+    gallery = made.make("uv", "untouched")
     core = gallery.venv.site_packages / "PIL.py"
     before = core.stat().st_ino, core.stat().st_mtime_ns
     gallery.pin()
@@ -92,8 +91,8 @@ def test_the_sync_of_uv_leaves_the_stack_in_place_untouched(made: Galleries) -> 
     assert (core.stat().st_ino, core.stat().st_mtime_ns) == before
 
 
-@pytest.mark.parametrize("manager", [Manager.UV, Manager.POETRY])
-def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made: Galleries, manager: Manager) -> None:
+@pytest.mark.parametrize("manager", ["uv", "poetry"])
+def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made: Galleries, manager: str) -> None:
     gallery = made.make(manager, f"trap-{manager}", MANIFEST.replace("frame>=1", "picky>=1"))
     before = tree_hash(gallery.directory)
 
@@ -106,7 +105,7 @@ def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made:
 
 
 def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "other", MANIFEST.replace('"frame>=1"', '"frame>=1", "pillow==3.0"'))
+    gallery = made.make("uv", "other", MANIFEST.replace('"frame>=1"', '"frame>=1", "pillow==3.0"'))
     before = tree_hash(gallery.directory)
 
     with pytest.raises(RefusedError, match="makes no lock with the pin") as refused:
@@ -118,7 +117,7 @@ def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(
 
 
 def test_a_project_that_does_not_require_pillow_is_refused(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "without", MANIFEST.replace('"frame>=1"', ""))
+    gallery = made.make("uv", "without", MANIFEST.replace('"frame>=1"', ""))
 
     with pytest.raises(RefusedError, match="nothing in the project requires pillow") as refused:
         gallery.pin()
@@ -127,7 +126,7 @@ def test_a_project_that_does_not_require_pillow_is_refused(made: Galleries) -> N
 
 
 def test_a_tool_that_is_not_there_is_refused_with_the_lines_to_add(made: Galleries, tmp_path: Path) -> None:
-    gallery = made.make(Manager.UV, "toolless")
+    gallery = made.make("uv", "toolless")
     elsewhere = replace(gallery, variables={**gallery.variables, "PATH": str(tmp_path)})
 
     with pytest.raises(RefusedError, match="uv is not on PATH") as refused:
@@ -139,7 +138,7 @@ def test_a_tool_that_is_not_there_is_refused_with_the_lines_to_add(made: Galleri
 
 
 def test_a_setting_in_the_way_is_refused_and_shown(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "foreign")
+    gallery = made.make("uv", "foreign")
     gallery.manifest.write_text(f'{gallery.manifest.read_text()}override-dependencies = ["Pillow<3"]\n')
 
     with pytest.raises(RefusedError, match="override-dependencies has 'Pillow<3'") as refused:
@@ -149,7 +148,7 @@ def test_a_setting_in_the_way_is_refused_and_shown(made: Galleries) -> None:
 
 
 def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "hidden")
+    gallery = made.make("uv", "hidden")
     (gallery.directory / "uv.toml").write_text("no-cache = false\n")
 
     with pytest.raises(RefusedError, match=r"uv\.toml") as refused:
@@ -162,7 +161,7 @@ def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: G
 
 def test_members_and_paths_beside_the_project_stay_where_they_are(made: Galleries) -> None:
     gallery = made.make(
-        Manager.UV,
+        "uv",
         "house/gallery",
         MANIFEST.replace('"frame>=1"', '"frame>=1", "room", "garden"')
         + '\n[tool.uv.workspace]\nmembers = ["rooms/*"]\n\n[tool.uv.sources]\nroom = { workspace = true }\n'
@@ -182,7 +181,7 @@ def test_members_and_paths_beside_the_project_stay_where_they_are(made: Gallerie
 
 
 def test_a_pinned_project_can_be_moved(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "moving")
+    gallery = made.make("uv", "moving")
     gallery.pin()
     moved = replace(gallery, directory=gallery.directory.with_name("moved"))
     shutil.copytree(gallery.directory, moved.directory, ignore=shutil.ignore_patterns(".venv"))
@@ -196,7 +195,7 @@ def test_a_pinned_project_can_be_moved(made: Galleries) -> None:
 
 
 def test_another_build_takes_the_place_of_the_one_that_is_pinned(made: Galleries) -> None:
-    gallery = made.make(Manager.UV, "again")
+    gallery = made.make("uv", "again")
     assert gallery.tool("lock").exit_code == 0
     before = gallery.manifest.read_bytes()
     gallery.pin()

@@ -10,13 +10,13 @@ from conda_async import complete
 from conda_packages import CondaPackage, index_channel
 from sandbox import tree_hash
 
-from fastinstall.api.project_pins import pin_project, project_pin, unpin_project
 from fastinstall.api.session import Session, open_session
 from fastinstall.errors import RefusedError
 from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.pins import PinKind, PinState, Project
+from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.probes.project import project_of
+from fastinstall.pins.pinning import pin_project, project_pin, unpin_project
+from fastinstall.pins.recognition import project_of
 
 MANIFEST = """\
 [workspace]
@@ -90,7 +90,7 @@ def test_a_pinned_workspace_asks_for_our_build_and_an_unpinned_one_is_as_before(
 
     state = _pin(prefix, _receipt(prefix))
 
-    assert (state.kind, state.file, state.problems) == (PinKind.PIXI, workspace / "pixi.toml", ())
+    assert (state.kind, state.file, state.problems) == ("pixi", workspace / "pixi.toml", ())
     assert _solved(workspace) == {"pillow": "12.1.1 simd_v3_py311_0", "frame": "1 0"}
     assert project_pin(_session(prefix), _project(prefix)) == state
     assert unpin_project(_session(prefix), _project(prefix))

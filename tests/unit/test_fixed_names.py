@@ -30,8 +30,8 @@ from fastinstall.model.codec import digest, encode, kind_of
 from fastinstall.model.event import Event, Noted
 from fastinstall.model.schemas import SCHEMAS
 from fastinstall.model.steps import Step, Verify
+from fastinstall.pins.additions import Addition
 from fastinstall.rules.checks._registry import check_names, load_check
-from fastinstall.rules.projects.additions import Addition
 from fastinstall.system.resources import hooks_directory
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
@@ -97,12 +97,12 @@ SCHEMA_DIGESTS = {
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
     "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
-    "facts": "812f302351eb3fcdb1eaf5ab84d4582e3fb1a6b960381e3dcc487b891062b06b",
+    "facts": "6f5face38d945e2aa0026e8373d1f76d7c9a69e583a345a55feab01880ce7918",
     "fleet": "fa0eb5488e7d914baf9f422cc50b3eef97a64b758ed5f3dc6397526db7f182f2",
-    "guard": "6d363f1fffd61e137b2154a264e660f7af07c2f0b3c5c84922d2db30b810bc09",
+    "guard": "f95b70703b15202f65b47971cc2bab25edd2441f26777ec37cacfdb36c414cdd",
     "locks": "9cb1ae4d2016a074824209de31cc2f27486c974039774a86b6d401cec18c0389",
     "merge": "9a97d7f29285c42bb066d0fb4f3100caa8e28a6a90f04c87a4539044447f0f04",
-    "plan": "05e4197ca93a82df5a5668cf0189b4e365cbb480172f12c84b1cf872d9591307",
+    "plan": "c67b3b616c0eabac9123a1243a66f7a10881d3694233722abfb3c79d44cc912b",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
     "receipt": "f5596d5da0e592cd31b11f274c3801a633d38af8847662a1c9f88036b5d95567",
     "recipe": "d64ddb584a1e25788437c9c31d7dbee7821f2aa6b201fe31418ee7b605b0d809",

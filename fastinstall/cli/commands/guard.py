@@ -99,6 +99,6 @@ def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
     from fastinstall.rules.pins import environment_lines  # noqa: PLC0415 (likewise)
 
     for pin in pins:
-        if pin.kind is PinKind.CONDA:
+        if pin.kind == PinKind.CONDA:
             lines = environment_lines(_CHANNEL, pin.requirement)
             context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))

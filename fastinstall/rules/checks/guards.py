@@ -112,7 +112,7 @@ def _damaged_pin(context: CheckContext, pin: PinState) -> Finding:
         evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
         expected="whole, and for the build in place",
         observed=f"problems: {len(pin.problems)}",
-        remedy=repair(context) if pin.kind is PinKind.PIP else again,
+        remedy=repair(context) if pin.kind == PinKind.PIP else again,
         verify=show_files(pin.file),
     )
 

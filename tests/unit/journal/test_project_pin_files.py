@@ -9,7 +9,10 @@ import pytest
 from sandbox import tree_hash
 
 from fastinstall.errors import DocumentError, RefusedError
-from fastinstall.journal.project_pin import (
+from fastinstall.model.history import Cut
+from fastinstall.pins.additions import Items
+from fastinstall.pins.edits import add
+from fastinstall.pins.files import (
     Begun,
     interruption_of,
     is_pinned_for,
@@ -19,11 +22,7 @@ from fastinstall.journal.project_pin import (
     take_back,
     unpinned,
 )
-from fastinstall.model.history import Cut
-from fastinstall.model.pins import Manager
-from fastinstall.rules.projects.additions import Items
-from fastinstall.rules.projects.edits import add
-from fastinstall.rules.projects.record import PinRecord, PinStage
+from fastinstall.pins.record import PinRecord, PinStage
 from fastinstall.system import files
 
 MANIFEST, LOCK = b'[project]\r\nname = "x"\r\n', b"version = 1\n"
@@ -55,7 +54,7 @@ def _put(directory: Path) -> PinRecord:
         at="2026-11-21T12:00:00+00:00",
         tool_version="1",
         prefix=Path(".venv"),
-        manager=Manager.UV,
+        manager="uv",
         requirement="pillow==2",
         payload={WHEEL: files.sha256(wheel)},
         files=(),

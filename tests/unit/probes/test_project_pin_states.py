@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.pins import PinKind, PinState
-from fastinstall.probes.project_pins import observe_project_pin
+from fastinstall.model.pins import PinState
+from fastinstall.pins.state import observe_project_pin
 
 WHEEL = ".fastinstall/wheels/pillow-2+simd.whl"
 
@@ -51,7 +51,7 @@ def _problems(prefix: Path) -> tuple[str, ...]:
 def test_a_pin_that_holds_has_no_problems(prefix: Path) -> None:
     manifest = prefix.parent / "pyproject.toml"
 
-    assert observe_project_pin(prefix) == (PinState(kind=PinKind.UV, file=manifest, requirement="pillow==2+simd"),)
+    assert observe_project_pin(prefix) == (PinState(kind="uv", file=manifest, requirement="pillow==2+simd"),)
 
 
 def test_where_nothing_is_pinned_nothing_is_told(prefix: Path, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 from fastinstall.errors import RefusedError
-from fastinstall.rules.projects.additions import Addition, Element, Items, Setting, lines
-from fastinstall.rules.projects.edits import MARK, add, withdraw
+from fastinstall.pins.additions import Addition, Element, Items, Setting, lines
+from fastinstall.pins.edits import MARK, add, withdraw
 
 LIST = Items(table=("tool", "uv"), key="find-links", items=("wheels",))
 OTHER = Items(table=("tool", "uv"), key="constraint-dependencies", items=("a==1", "b==2"))

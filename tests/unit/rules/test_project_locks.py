@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.rules.projects.locks import Locked, forgetting, locked_versions, steps_back
+from fastinstall.pins.lock_contents import Locked, locked_versions, steps_back, without_package
 
 LOCK = """\
 version = 1
@@ -78,6 +78,6 @@ def test_the_pinned_one_may_go_back_and_others_may_come_and_go() -> None:
 
 @pytest.mark.parametrize("name", ["Pillow", "numpy"])
 def test_a_lock_without_one_distribution_has_all_others(name: str) -> None:
-    left = locked_versions(forgetting(LOCK, name))
+    left = locked_versions(without_package(LOCK, name))
 
     assert left == {key: value for key, value in locked_versions(LOCK).items() if key != name.lower()}

@@ -7,7 +7,7 @@ import pytest
 from builders import changed, recipe, stock_facts, wish
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.pins import Manager, PinKind, PinState, Project
+from fastinstall.model.pins import PinState, Project
 from fastinstall.model.steps import PinProject
 from fastinstall.rules.planner import make_plan
 from fastinstall.rules.situation import Situation
@@ -28,8 +28,9 @@ SITUATION = Situation(
 )
 
 
-def project(manager: Manager = Manager.UV) -> Project:
-    return Project(directory=ROOT, manager=manager, manifest=ROOT / "pyproject.toml", lock=ROOT / f"{manager}.lock")
+def project(manager: str = "uv") -> Project:
+    manifest, lock = ROOT / "pyproject.toml", ROOT / f"{manager}.lock"
+    return Project(directory=ROOT, manager=manager, manifest=manifest, lock=lock, sync=f"{manager} sync")
 
 
 def test_without_a_project_there_is_neither_step_nor_warning() -> None:
@@ -38,8 +39,8 @@ def test_without_a_project_there_is_neither_step_nor_warning() -> None:
     assert not any("project" in warning for warning in made.warnings)
 
 
-@pytest.mark.parametrize("manager", list(Manager))
-def test_a_project_without_a_pin_is_warned_of_with_the_command_that_makes_one(manager: Manager) -> None:
+@pytest.mark.parametrize("manager", ["uv", "poetry", "pdm", "pixi"])
+def test_a_project_without_a_pin_is_warned_of_with_the_command_that_makes_one(manager: str) -> None:
     made = make_plan(replace(SITUATION, project=project(manager)))
     (warning,) = (warning for warning in made.warnings if "is a project of" in warning)
     assert warning.startswith(f"{ROOT} is a project of {manager}: `{manager} ")
@@ -47,7 +48,7 @@ def test_a_project_without_a_pin_is_warned_of_with_the_command_that_makes_one(ma
 
 
 def test_a_project_that_is_pinned_is_not_warned_of() -> None:
-    pin = PinState(kind=PinKind.UV, file=ROOT / "pyproject.toml", requirement="pillow==12.1.1+simd.v3")
+    pin = PinState(kind="uv", file=ROOT / "pyproject.toml", requirement="pillow==12.1.1+simd.v3")
     made = make_plan(replace(SITUATION, project=project(), facts=replace(changed(stock_facts(), {}), pins=(pin,))))
     assert not any("is a project of" in warning for warning in made.warnings)
 

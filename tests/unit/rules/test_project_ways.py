@@ -8,16 +8,28 @@ from builders import conda_stack
 from packaging.markers import Marker
 
 from fastinstall.errors import RefusedError
-from fastinstall.model.pins import Manager
-from fastinstall.rules.projects import pdm, pixi, uv
-from fastinstall.rules.projects.additions import table_at
-from fastinstall.rules.projects.build import PinnedBuild, pinned_build
-from fastinstall.rules.projects.edits import add
-from fastinstall.rules.projects.ways import WAYS, refuse_foreign
+from fastinstall.pins.additions import table_at
+from fastinstall.pins.edits import add
+from fastinstall.pins.tool import Manifest, Payload, Pinned, PinTool
+from fastinstall.pins.tools import tool_named, tools
+from fastinstall.rules.pinned_build import PinnedBuild, pinned_build
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 PACKAGE = conda_stack().package
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
+
+
+WHEEL_TOOLS = tuple(tool.name for tool in tools() if tool.payload is Payload.WHEEL)
+
+
+def known(name: str) -> PinTool:
+    tool = tool_named(name)
+    assert tool is not None
+    return tool
+
+
+def manifest(text: str, **beside: str) -> Manifest:
+    return Manifest(path=PurePosixPath("/srv/project/pyproject.toml"), text=text, beside=beside)
 
 
 @pytest.fixture
@@ -69,21 +81,21 @@ def test_exactly_one_marker_is_true_anywhere(
     assert (true[0] == build.here) is here
 
 
-@pytest.mark.parametrize("manager", WAYS)
+@pytest.mark.parametrize("manager", WHEEL_TOOLS)
 @pytest.mark.parametrize("text", ["", '[project]\nname = "x"\ndependencies = ["pillow>=8"]\n'])
-def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: Manager, text: str) -> None:
-    way = WAYS[manager]
-    refuse_foreign(way, text, build)
+def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: str, text: str) -> None:
+    tool, pinned = known(manager), Pinned(build=build)
+    tool.refuse_foreign(manifest(text), pinned)
 
-    edited = add(text, way.additions(build)).text
+    edited = add(text, tool.additions(text, pinned)).text
 
     assert ".fastinstall/wheels" in edited
     with pytest.raises(RefusedError):
-        refuse_foreign(way, edited, build)
+        tool.refuse_foreign(manifest(edited), pinned)
 
 
 def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
-    said = tomllib.loads(add("", uv.additions(build)).text)["tool"]["uv"]
+    said = tomllib.loads(add("", known("uv").additions("", Pinned(build=build))).text)["tool"]["uv"]
 
     pinned, *excluded = said["constraint-dependencies"]
     assert pinned.startswith("pillow==13.0.0+simd.v2.v3 ; ")
@@ -95,22 +107,22 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
 @pytest.mark.parametrize(
     ("manager", "text", "shown"),
     [
-        (Manager.UV, '[tool.uv]\nconstraint-dependencies = ["numpy<2", "Pillow <13"]\n', "'Pillow <13'"),
-        (Manager.UV, '[tool.uv]\noverride-dependencies = ["pillow==12"]\n', "'pillow==12'"),
-        (Manager.UV, '[tool.uv.sources]\npillow = { git = "here" }\n', "git"),
-        (Manager.POETRY, '[tool.poetry.dependencies]\npillow = { path = "x.whl" }\n', "x.whl"),
-        (Manager.POETRY, '[tool.poetry.dependencies]\nPillow = [{ url = "a", markers = "b" }]\n', "url"),
-        (Manager.POETRY, '[tool.poetry.group.dev.dependencies]\npillow = { git = "here" }\n', "group.dev"),
-        (Manager.POETRY, '[project]\ndependencies = ["pillow @ https://a/b.whl"]\n', "https://a/b.whl"),
-        (Manager.POETRY, '[tool.poetry.group.fastinstall.dependencies]\npillow = "*"\n', "group.fastinstall"),
-        (Manager.PDM, '[tool.pdm.resolution.overrides]\npillow = "12"\n', "'12'"),
-        (Manager.PDM, '[tool.pdm.resolution]\nexcludes = ["pillow"]\n', "excludes"),
-        (Manager.PDM, '[[tool.pdm.source]]\nname = "fastinstall"\nurl = "a"\n', "one of the name"),
+        ("uv", '[tool.uv]\nconstraint-dependencies = ["numpy<2", "Pillow <13"]\n', "'Pillow <13'"),
+        ("uv", '[tool.uv]\noverride-dependencies = ["pillow==12"]\n', "'pillow==12'"),
+        ("uv", '[tool.uv.sources]\npillow = { git = "here" }\n', "git"),
+        ("poetry", '[tool.poetry.dependencies]\npillow = { path = "x.whl" }\n', "x.whl"),
+        ("poetry", '[tool.poetry.dependencies]\nPillow = [{ url = "a", markers = "b" }]\n', "url"),
+        ("poetry", '[tool.poetry.group.dev.dependencies]\npillow = { git = "here" }\n', "group.dev"),
+        ("poetry", '[project]\ndependencies = ["pillow @ https://a/b.whl"]\n', "https://a/b.whl"),
+        ("poetry", '[tool.poetry.group.fastinstall.dependencies]\npillow = "*"\n', "group.fastinstall"),
+        ("pdm", '[tool.pdm.resolution.overrides]\npillow = "12"\n', "'12'"),
+        ("pdm", '[tool.pdm.resolution]\nexcludes = ["pillow"]\n', "excludes"),
+        ("pdm", '[[tool.pdm.source]]\nname = "fastinstall"\nurl = "a"\n', "one of the name"),
     ],
 )
-def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: Manager, text: str, shown: str) -> None:
+def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: str, text: str, shown: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        refuse_foreign(WAYS[manager], text, build)
+        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
 
     assert shown in refused.value.message
     assert any("13.0.0+simd.v2.v3" in line for line in refused.value.details)
@@ -120,42 +132,43 @@ def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: Ma
     ("manager", "text"),
     [
         (
-            Manager.UV,
+            "uv",
             '[tool.uv]\nconstraint-dependencies = ["pillow-heif<1"]\n',
         ),
-        (Manager.POETRY, '[tool.poetry.dependencies]\npillow = "^13"\n'),
-        (Manager.PDM, '[[tool.pdm.source]]\nname = "mine"\nurl = "a"\n'),
+        ("poetry", '[tool.poetry.dependencies]\npillow = "^13"\n'),
+        ("pdm", '[[tool.pdm.source]]\nname = "mine"\nurl = "a"\n'),
     ],
 )
-def test_what_only_looks_like_it_is_not_in_the_way(build: PinnedBuild, manager: Manager, text: str) -> None:
-    refuse_foreign(WAYS[manager], text, build)
+def test_what_only_looks_like_it_is_not_in_the_way(build: PinnedBuild, manager: str, text: str) -> None:
+    known(manager).refuse_foreign(manifest(text), Pinned(build=build))
 
 
-def test_a_uv_toml_has_to_name_the_directory() -> None:
-    manifest = PurePosixPath("/srv/project/pyproject.toml")
-    uv.refuse_hidden('find-links = ["theirs", ".fastinstall/wheels"]\n', manifest)
+def test_a_uv_toml_has_to_name_the_directory(build: PinnedBuild) -> None:
+    known("uv").refuse_foreign(
+        manifest("", **{"uv.toml": 'find-links = ["theirs", ".fastinstall/wheels"]\n'}), Pinned(build=build)
+    )
 
     with pytest.raises(RefusedError, match=r"/srv/project/uv\.toml"):
-        uv.refuse_hidden("no-cache = true\n", manifest)
+        known("uv").refuse_foreign(manifest("", **{"uv.toml": "no-cache = true\n"}), Pinned(build=build))
 
 
 @pytest.mark.parametrize("requirement", ["pillow>=12", "pillow==13.0.0", "numpy<2", "pillow @ file:a", "pillow[x]"])
 def test_pdm_is_pinned_where_everybody_can_live_with_the_build(build: PinnedBuild, requirement: str) -> None:
-    pdm.refuse_forbidden("", _pdm_lock(requirement), build)
+    known("pdm").prepare_lock("", _pdm_lock(requirement), Pinned(build=build))
 
 
 @pytest.mark.parametrize("requirement", ["pillow<13", "Pillow>=13.1", "pillow!=13.0.0"])
 def test_pdm_is_not_pinned_against_somebody(build: PinnedBuild, requirement: str) -> None:
     with pytest.raises(RefusedError, match="frame requires"):
-        pdm.refuse_forbidden("", _pdm_lock(requirement), build)
+        known("pdm").prepare_lock("", _pdm_lock(requirement), Pinned(build=build))
     with pytest.raises(RefusedError, match="the project requires"):
-        pdm.refuse_forbidden(f'[project]\ndependencies = ["{requirement}"]\n', "", build)
+        known("pdm").prepare_lock(f'[project]\ndependencies = ["{requirement}"]\n', "", Pinned(build=build))
 
 
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
-    pixi.refuse_foreign(WORKSPACE, PACKAGE)
+    known("pixi").refuse_foreign(manifest(WORKSPACE), Pinned(package=PACKAGE))
 
-    said = tomllib.loads(add(WORKSPACE, pixi.additions(WORKSPACE, PACKAGE)).text)
+    said = tomllib.loads(add(WORKSPACE, known("pixi").additions(WORKSPACE, Pinned(package=PACKAGE))).text)
 
     assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
@@ -177,7 +190,7 @@ def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     ],
 )
 def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str, ...]) -> None:
-    said = tomllib.loads(add(text, pixi.additions(text, PACKAGE)).text)
+    said = tomllib.loads(add(text, known("pixi").additions(text, Pinned(package=PACKAGE))).text)
 
     assert table_at(said, path)["channels"][0] == "./.fastinstall/channel"
     assert table_at(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None
@@ -186,7 +199,7 @@ def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str,
 @pytest.mark.parametrize("table", ["target.linux-64.dependencies", "pypi-dependencies"])
 def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way(table: str) -> None:
     with pytest.raises(RefusedError, match="already"):
-        pixi.refuse_foreign(f'{WORKSPACE}\n[{table}]\npillow = "12.*"\n', PACKAGE)
+        known("pixi").refuse_foreign(manifest(f'{WORKSPACE}\n[{table}]\npillow = "12.*"\n'), Pinned(package=PACKAGE))
 
 
 def _pdm_lock(requirement: str) -> str:

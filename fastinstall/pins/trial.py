@@ -4,25 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.errors import DocumentError, RefusedError
-from fastinstall.installers.locks import LockTool, mirrored, relocated, unlockable
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import LOCKS, Manager, Project
+from fastinstall.model.pins import Project
+from fastinstall.pins.additions import lines
+from fastinstall.pins.edits import Edited, add
+from fastinstall.pins.lock_contents import locked_versions, steps_back
+from fastinstall.pins.resolver import LockTool, mirrored, relocated, unlockable
+from fastinstall.pins.tool import Manifest, Pinned, PinTool
 from fastinstall.rules.messages import listing, quote
-from fastinstall.rules.projects.additions import lines
-from fastinstall.rules.projects.build import PinnedBuild
-from fastinstall.rules.projects.edits import Edited, add
-from fastinstall.rules.projects.locks import forgetting, locked_versions, steps_back
-from fastinstall.rules.projects.pdm import refuse_forbidden
-from fastinstall.rules.projects.uv import refuse_hidden
-from fastinstall.rules.projects.ways import WAYS, refuse_foreign
+from fastinstall.rules.pinned_build import PinnedBuild
 from fastinstall.system import foreign
 from fastinstall.system.process import CommandError
-
-_WHY = {
-    Manager.UV: "uv tree --invert --package pillow",
-    Manager.POETRY: "poetry show --why pillow",
-    Manager.PDM: "pdm list --tree --reverse pillow",
-}
 
 
 @immutable
@@ -42,14 +34,19 @@ class Trial:
     tool: LockTool
 
     @property
+    def pinned(self) -> Pinned:
+        """What the project is pinned to."""
+        return Pinned(build=self.build)
+
+    @property
     def names(self) -> tuple[str, str]:
         """The manifest and the lock, relative to the project."""
-        return Path(self.project.manifest).name, LOCKS[self.project.manager]
+        return Path(self.project.manifest).name, self.tool.tool.lock
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What the pin adds, for people."""
-        return ("the pin would add:", *lines(WAYS[self.project.manager].additions(self.build)))
+        return ("the pin would add:", *lines(self.tool.tool.additions("", self.pinned)))
 
 
 @immutable
@@ -78,12 +75,12 @@ def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
         DocumentError: the manifest is not TOML.
     """
     name, lock = trial.names
-    manifest = _edited(trial, (before[name] or b"").decode("utf-8"))
+    manifest = edit_manifest(trial.project, trial.tool.tool, (before[name] or b"").decode("utf-8"), trial.pinned)
     with mirrored(trial.project, trial.wheel, before) as mirror:
         plain = _plain_lock(trial, mirror, before[lock]).decode("utf-8")
-        if trial.project.manager is Manager.PDM:
-            refuse_forbidden(manifest.text, plain, trial.build)
-            (mirror / lock).write_text(forgetting(plain, trial.build.name), encoding="utf-8")
+        prepared = trial.tool.tool.prepare_lock(manifest.text, plain, trial.pinned)
+        if prepared != plain:
+            (mirror / lock).write_text(prepared, encoding="utf-8")
         _refuse_unrequired(trial, plain)
         (mirror / name).write_bytes(manifest.text.encode("utf-8"))
         content = _pinned_lock(trial, mirror)
@@ -91,14 +88,24 @@ def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
     return Tried(manifest=manifest, lock=content)
 
 
-def _edited(trial: Trial, text: str) -> Edited:
-    project, way = trial.project, WAYS[trial.project.manager]
-    settings = Path(project.directory, "uv.toml")
+def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) -> Edited:
+    """A manifest with the pin.
+
+    Args:
+        project: that is to be pinned.
+        tool: of it.
+        text: of the manifest without the pin.
+        pinned: what it is pinned to.
+
+    Raises:
+        RefusedError: a foreign setting is in the way.
+        DocumentError: it is not TOML.
+    """
+    settings = {name: Path(project.directory, name) for name in tool.beside}
+    beside = {name: foreign.text_if_there(file) for name, file in settings.items() if file.is_file()}
     try:
-        refuse_foreign(way, text, trial.build)
-        if project.manager is Manager.UV and settings.is_file():
-            refuse_hidden(foreign.text_if_there(settings), project.manifest)
-        return add(text, way.additions(trial.build))
+        tool.refuse_foreign(Manifest(path=project.manifest, text=text, beside=beside), pinned)
+        return add(text, tool.additions(text, pinned))
     except ValueError as error:
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error
 
@@ -110,8 +117,8 @@ def _plain_lock(trial: Trial, mirror: Path, there: bytes | None) -> bytes:
         return trial.tool.lock(mirror)
     except CommandError as error:
         raise RefusedError(
-            f"{trial.project.directory}: {trial.tool.manager} cannot lock the project as it is; nothing was changed",
-            hint=f"cd {quote(trial.project.directory)} && {trial.tool.manager} lock",
+            f"{trial.project.directory}: {trial.project.manager} cannot lock the project as it is; nothing was changed",
+            hint=f"cd {quote(trial.project.directory)} && {trial.project.manager} lock",
             details=error.details,
         ) from error
 
@@ -148,6 +155,6 @@ def _refuse_unheld(trial: Trial, plain: str, pinned: str) -> None:
         raise RefusedError(
             f"{project.directory}: with the pin {project.manager} would go back on "
             f"{listing(each.name for each in backwards)}; nothing was changed",
-            hint=f"see who asks for another {build.name}: {_WHY[project.manager]}; or go without --pin",
+            hint=f"see who asks for another {build.name}: {trial.tool.locking.why}; or go without --pin",
             details=tuple(map(str, backwards)),
         )

@@ -24,13 +24,13 @@ from fastinstall.model import codec
 from fastinstall.model.history import Cut, Interruption
 from fastinstall.model.immutable import immutable
 from fastinstall.model.parsing import parse_json
-from fastinstall.model.pins import MANIFESTS
 from fastinstall.model.stored import open_stored
+from fastinstall.pins.edits import withdraw
+from fastinstall.pins.record import HOME, RECORD, PinnedFile, PinRecord, PinStage, foreign_names
+from fastinstall.pins.tool import CHANNEL
+from fastinstall.pins.tools import tools
 from fastinstall.rules.messages import quote
-from fastinstall.rules.projects.build import WHEELS
-from fastinstall.rules.projects.edits import withdraw
-from fastinstall.rules.projects.pixi import CHANNEL
-from fastinstall.rules.projects.record import HOME, RECORD, PinnedFile, PinRecord, PinStage, foreign_names
+from fastinstall.rules.pinned_build import WHEELS
 from fastinstall.system import files, foreign
 from fastinstall.system.surroundings import make_private
 
@@ -332,7 +332,7 @@ def _is_abandoned(directory: Path) -> bool:
 
 def _is_named(directory: Path) -> bool:
     """Whether a manifest names what lies there, or cannot be read, so that it has to stay even without a record."""
-    names = {name for each in MANIFESTS.values() for name in each}
+    names = {name for each in tools() for name in each.manifests}
     manifests = (directory / name for name in names if (directory / name).is_file())
     try:
         return any(HOME.encode() in (_content(manifest) or b"") for manifest in manifests)

@@ -2,17 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastinstall.errors import UsageError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.model.pins import LOCKS, Manager, Project
+from fastinstall.model.pins import Project
 from fastinstall.system import foreign
+
+if TYPE_CHECKING:
+    from fastinstall.pins.tool import PinTool
 
 _LONGEST_PATH, _LONGEST_NAME = 4000, 255
 """Bytes: PATH_MAX, with room for what is added, and NAME_MAX (path_resolution(7))."""
 
-_PYPROJECT, _PIXI = "pyproject.toml", "pixi.toml"
+_PYPROJECT = "pyproject.toml"
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
@@ -32,10 +35,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     if named is not None:
         project = _project_in(Path(os.path.normpath(named.absolute())))
         if project is None:
-            raise UsageError(
-                f"{named}: no project of uv, poetry, pdm or pixi: it has neither their lock nor their table",
-                hint=f"make its lock first ({named}/pyproject.toml): uv lock, poetry lock or pdm lock",
-            )
+            raise _no_project(named)
         return project
     for directory in (holding_directory(prefix), believed_project(prefix)):
         if directory is not None and (project := _project_in(directory)) is not None:
@@ -74,37 +74,68 @@ def believed_project(prefix: Path) -> Path | None:
     noted = noted_project(prefix)
     if noted is None or not noted.is_absolute():
         return None
-    from fastinstall.journal.project_pin import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.pins.files import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
 
     return noted if is_pinned_for(noted, prefix) else None
 
 
+def _no_project(named: Path) -> UsageError:
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_project_in`)
+
+    names = _either([tool.name for tool in tools()])
+    commands = _either([f"{tool.name} lock" for tool in tools() if tool.locking is not None])
+    return UsageError(
+        f"{named}: no project of {names}: it has neither their lock nor their table",
+        hint=f"make its lock first ({named}/pyproject.toml): {commands}",
+    )
+
+
+def _either(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def _project_in(directory: Path) -> Project | None:
-    if (directory / _PIXI).is_file():
-        return _project(directory, Manager.PIXI, _PIXI)
-    if not (directory / _PYPROJECT).is_file():
+    if not directory.is_dir():
         return None
-    tools = _tables(directory / _PYPROJECT)
-    locked = [manager for manager, lock in LOCKS.items() if (directory / lock).is_file()]
-    candidates = locked or [manager for manager in Manager if manager.value in tools]
+    from fastinstall.pins.tool import Sign  # noqa: PLC0415 (only where something may be a project)
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (likewise)
+
+    known = tools()
+    names = {name for tool in known for name in (*tool.manifests, tool.lock) if name}
+    there = frozenset(name for name in names if (directory / name).is_file())
+    known = tuple(tool for tool in known if there.intersection(tool.manifests))
+    if not known:
+        return None
+    # A manifest of a tool's own decides by itself: then nothing else is read.
+    own = [tool for tool in known if tool.sign(there, {}) is Sign.MANIFEST]
+    tables = {} if own or _PYPROJECT not in there else _tables(directory / _PYPROJECT)
+    signs = {tool.name: tool.sign(there, tables) for tool in known}
+    strongest = max(signs.values())
+    candidates = [tool for tool in known if strongest and signs[tool.name] is strongest]
     if len(candidates) > 1:
+        first, second = candidates[:2]
         raise UsageError(
-            f"{directory} is a project of {candidates[0]} and of {candidates[1]}: {_why(candidates, locked)}",
+            f"{directory} is a project of {first.name} and of {second.name}: {_why(first, second, strongest)}",
             hint=f"take away what is left over of one of them in {directory}",
         )
-    return _project(directory, candidates[0], _PYPROJECT) if candidates else None
+    return _project(directory, candidates[0], there) if candidates else None
 
 
-def _why(candidates: list[Manager], locked: list[Manager]) -> str:
-    if locked:
-        return f"{LOCKS[candidates[0]]} and {LOCKS[candidates[1]]} are both there"
-    return f"{_PYPROJECT} has [tool.{candidates[0]}] and [tool.{candidates[1]}], and there is no lock"
+def _why(first: "PinTool", second: "PinTool", sign: int) -> str:
+    from fastinstall.pins.tool import Sign  # noqa: PLC0415 (as `_project_in`)
+
+    if sign == Sign.LOCK:
+        return f"{first.lock} and {second.lock} are both there"
+    return f"{_PYPROJECT} has [tool.{first.name}] and [tool.{second.name}], and there is no lock"
 
 
-def _project(directory: Path, manager: Manager, manifest: str) -> Project:
-    lock = directory / LOCKS[manager]
+def _project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Project:
     return Project(
-        directory=directory, manager=manager, manifest=directory / manifest, lock=lock if lock.is_file() else None
+        directory=directory,
+        manager=tool.name,
+        manifest=directory / next(name for name in tool.manifests if name in there),
+        lock=directory / tool.lock if tool.lock in there else None,
+        sync=tool.sync,
     )
 
 

@@ -13,32 +13,18 @@ from pathlib import Path
 
 from fastinstall.errors import RefusedError
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import LOCKS, Manager, Project
-from fastinstall.rules.projects.build import WHEELS
-from fastinstall.rules.projects.record import HOME
+from fastinstall.model.pins import Project
+from fastinstall.pins.record import HOME
+from fastinstall.pins.tool import Locking, PinTool
+from fastinstall.pins.tools import tools
+from fastinstall.rules.pinned_build import WHEELS
 from fastinstall.system import foreign
 from fastinstall.system.files import temporary_directory
 from fastinstall.system.process import CommandError, Completed, run
 from fastinstall.system.surroundings import find_program
 
 _SECONDS = 900.0
-_FRESH = {Manager.UV: ("lock", "--check"), Manager.POETRY: ("check", "--lock"), Manager.PDM: ("lock", "--check")}
-_LOCK = {Manager.UV: ("lock",), Manager.POETRY: ("lock", "--no-interaction"), Manager.PDM: ("lock", "--update-reuse")}
 _LEFT_OUT = frozenset({".venv", "venv", ".pixi", HOME, "__pypackages__", ".pdm-python"})
-_DROPPED = frozenset(
-    {
-        "UV_FROZEN",
-        "UV_LOCKED",
-        "UV_PROJECT",
-        "UV_PROJECT_ENVIRONMENT",
-        "UV_WORKING_DIRECTORY",
-        "PDM_PROJECT",
-        "PDM_LOCKFILE",
-        "PDM_RESOLUTION_OVERRIDES",
-        "POETRY_PROJECT",
-        "CONDA_PREFIX",
-    }
-)
 _OWN_PIN = "share/fastinstall/pin/"
 
 
@@ -47,20 +33,22 @@ class LockTool:
     """The program that makes a project's lock.
 
     Attributes:
-        manager: which one.
+        tool: whose projects they are.
+        locking: the commands.
         program: its path.
         prefix: of the environment that the lock is for.
         variables: of the environment that it runs in.
     """
 
-    manager: Manager
+    tool: PinTool
+    locking: Locking
     program: Path
     prefix: Path
     variables: Mapping[str, str]
 
     def is_fresh(self, directory: Path) -> bool:
         """Whether the lock says what the manifest asks for."""
-        return self._run(_FRESH, directory, check=False).exit_code == 0
+        return self._run(self.locking.check, directory, check=False).exit_code == 0
 
     def lock(self, directory: Path) -> bytes:
         """Make the lock of the project in a directory.
@@ -68,39 +56,41 @@ class LockTool:
         Raises:
             CommandError: it could not be made; its details are what the tool said.
         """
-        self._run(_LOCK, directory, check=True)
-        return foreign.read_bytes(directory / LOCKS[self.manager])
+        self._run(self.locking.lock, directory, check=True)
+        return foreign.read_bytes(directory / self.tool.lock)
 
-    def _run(self, words: Mapping[Manager, tuple[str, ...]], directory: Path, *, check: bool) -> Completed:
-        python = ("--python", self.prefix / "bin" / "python") if self.manager is Manager.UV else ()
-        argv = (self.program, *words[self.manager], *python)
+    def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
+        python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
+        argv = (self.program, *words, *python)
         return run(argv, environment=self._environment(), directory=directory, timeout=_SECONDS, check=check)
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in self.variables.items() if name not in _DROPPED}
+        dropped = {"CONDA_PREFIX", *(name for tool in tools() if tool.locking for name in tool.locking.drops)}
+        kept = {name: value for name, value in self.variables.items() if name not in dropped}
         links = [link for link in re.split(r"[\s,]+", kept.pop("UV_FIND_LINKS", "")) if link and _OWN_PIN not in link]
         ours = {
             "VIRTUAL_ENV": str(self.prefix),
-            "UV_PYTHON_DOWNLOADS": "never",
-            "POETRY_VIRTUALENVS_CREATE": "false",
-            "PDM_CHECK_UPDATE": "false",
-            "PDM_IGNORE_SAVED_PYTHON": "1",
             "FASTINSTALL_GUARD": "0",
+            **self.locking.variables,
         }
         return {**kept, **ours, **({"UV_FIND_LINKS": ",".join(links)} if links else {})}
 
 
-def lock_tool(manager: Manager, prefix: Path, variables: Mapping[str, str]) -> LockTool | None:
-    """The program of a project's tool: FASTINSTALL_UV, FASTINSTALL_POETRY or FASTINSTALL_PDM, else the one on PATH.
+def lock_tool(tool: PinTool, prefix: Path, variables: Mapping[str, str]) -> LockTool | None:
+    """The program of a project's tool: the one that `FASTINSTALL_NAME` names (FASTINSTALL_UV), else the one on PATH.
 
     Returns:
-        None where there is none.
+        None where there is none, or the tool makes no lock for us.
     """
-    named = variables.get(f"FASTINSTALL_{manager.name}")
-    found = find_program(named or manager.value, variables)
-    if found is None:
+    found = find_program(variables.get(variable_of(tool)) or tool.name, variables)
+    if found is None or tool.locking is None:
         return None
-    return LockTool(manager=manager, program=Path(found).absolute(), prefix=prefix, variables=variables)
+    return LockTool(tool=tool, locking=tool.locking, program=Path(found).absolute(), prefix=prefix, variables=variables)
+
+
+def variable_of(tool: PinTool) -> str:
+    """The variable that names a tool's program ("FASTINSTALL_UV")."""
+    return f"FASTINSTALL_{tool.name.upper()}"
 
 
 @contextmanager

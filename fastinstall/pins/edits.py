@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastinstall.errors import RefusedError
 from fastinstall.model.immutable import immutable
 from fastinstall.model.parsing import toml_data
-from fastinstall.rules.projects.additions import (
+from fastinstall.pins.additions import (
     Addition,
     Element,
     Items,

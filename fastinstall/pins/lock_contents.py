@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fastinstall.model.immutable import immutable
 from fastinstall.model.parsing import toml_data
 from fastinstall.rules.numbering import parsed
-from fastinstall.rules.projects.names import named_in
+from fastinstall.rules.requirement_names import named_in
 
 Locked = Mapping[str, frozenset[str]]
 """Versions by normalised name; several where platforms or Pythons differ."""
@@ -64,7 +64,7 @@ def steps_back(before: Locked, after: Locked, *, but: str) -> tuple[StepBack, ..
     )
 
 
-def forgetting(text: str, name: str) -> str:
+def without_package(text: str, name: str) -> str:
     """A lock without what it says of one distribution, for a tool that keeps to it even against the manifest (pdm)."""
     first, *packages = re.split(r"(?m)^(?=\[\[package\]\]$)", text)
     named = re.compile(rf'^name = "{re.escape(name)}"$', re.MULTILINE)

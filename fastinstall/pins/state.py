@@ -9,8 +9,9 @@ from typing import Any
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.parsing import json_data
-from fastinstall.model.pins import LOCKS, MANIFESTS, Manager, PinKind, PinState
-from fastinstall.probes.project import noted_project
+from fastinstall.model.pins import PinState
+from fastinstall.pins.recognition import noted_project
+from fastinstall.pins.tool import PinTool
 from fastinstall.system import foreign
 
 _RECORD = ".fastinstall/pin.json"
@@ -34,21 +35,19 @@ def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
     if record is None:
         return None
     try:
-        requirement, manager = str(record["requirement"]), PinKind(record["manager"])
-        manifest, *locks = _names(record)
+        requirement, tool = str(record["requirement"]), _tool(record)
+        manifest, *locks = _names(record, tool)
         place = prefix or directory / record["prefix"]
         problems = (
             *_unfinished(record),
             *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
-            *_without(directory / manifest, _named(manager, requirement), "names it"),
+            *_without(directory / manifest, tool.named_by(requirement), "names it"),
             *(problem for lock in locks for problem in _without(directory / lock, _locked(requirement), "holds it")),
             *_other_build(place, requirement),
         )
     except (LookupError, TypeError, ValueError):
-        return PinState(
-            kind=PinKind.UV, file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",)
-        )
-    return PinState(kind=manager, file=directory / manifest, requirement=requirement, problems=problems)
+        return PinState(kind="uv", file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",))
+    return PinState(kind=tool.name, file=directory / manifest, requirement=requirement, problems=problems)
 
 
 def _directory(prefix: Path) -> Path | None:
@@ -66,21 +65,25 @@ def _is_for_another(directory: Path, prefix: Path) -> bool:
     return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
 
 
-def _names(record: dict[str, Any]) -> tuple[str, ...]:
+def _tool(record: dict[str, Any]) -> PinTool:
+    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (only where something is pinned)
+
+    tool = tool_named(str(record["manager"]))
+    if tool is None:
+        raise ValueError(record["manager"])
+    return tool
+
+
+def _names(record: dict[str, Any], tool: PinTool) -> tuple[str, ...]:
     """Manifest and lock, which are those of its tool; a record may come from anybody."""
-    manager, names = Manager(record["manager"]), tuple(str(file["name"]) for file in record["files"])
-    if names[0] not in MANIFESTS[manager] or names[1:] not in ((), (LOCKS[manager],)):
+    names = tuple(str(file["name"]) for file in record["files"])
+    if names[0] not in tool.manifests or names[1:] not in ((), (tool.lock,)):
         raise ValueError(names)
     return names
 
 
 def _unfinished(record: dict[str, Any]) -> tuple[str, ...]:
     return () if record["stage"] == "pinned" else (f"a change of it was cut short ({record['stage']})",)
-
-
-def _named(manager: PinKind, requirement: str) -> str:
-    """The words by which a manifest names what is pinned."""
-    return ".fastinstall/channel" if manager is PinKind.PIXI else requirement.rpartition("==")[2]
 
 
 def _without(file: Path, words: str, what: str) -> tuple[str, ...]:

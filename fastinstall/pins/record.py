@@ -5,10 +5,10 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.model.immutable import immutable
-from fastinstall.model.pins import LOCKS, MANIFESTS, Manager
-from fastinstall.rules.projects.additions import Addition
-from fastinstall.rules.projects.build import WHEELS
-from fastinstall.rules.projects.pixi import CHANNEL
+from fastinstall.pins.additions import Addition
+from fastinstall.pins.tool import CHANNEL
+from fastinstall.pins.tools import tool_named
+from fastinstall.rules.pinned_build import WHEELS
 
 HOME = ".fastinstall"
 """Where a pinned project keeps what is ours, relative to its directory."""
@@ -48,7 +48,7 @@ class PinRecord:
         at: ISO 8601, UTC.
         tool_version: of fastinstall.
         prefix: of the environment whose stack it holds, as it was.
-        manager: the project's tool.
+        manager: the name of the project's tool.
         requirement: what is pinned.
         payload: what lies beside it for the project's tool to find, with its hexadecimal sha256.
         files: the manifest, and then the lock.
@@ -60,7 +60,7 @@ class PinRecord:
     at: str
     tool_version: str
     prefix: PurePath
-    manager: Manager
+    manager: str
     requirement: str
     payload: dict[str, str]
     files: tuple[PinnedFile, ...]
@@ -74,9 +74,12 @@ def foreign_names(record: PinRecord) -> Iterator[tuple[str, str]]:
     A project may come from anybody, and its record with it: of the files beside it we write the manifest and the lock
     of its tool alone, and of the payload only what lies in our own directory there.
     """
-    manifests, lock = MANIFESTS[record.manager], LOCKS[record.manager]
+    tool = tool_named(record.manager)
+    if tool is None:
+        yield "manager", f"{record.manager!r} is no tool whose projects are pinned"
+        return
     for index, file in enumerate(record.files):
-        if file.name not in (manifests if index == 0 else (lock,)) or index > 1:
+        if file.name not in (tool.manifests if index == 0 else filter(None, (tool.lock,))) or index > 1:
             yield f"files[{index}].name", f"{file.name!r} is neither manifest nor lock of {record.manager}"
     for name in record.payload:
         if not name.startswith((f"{WHEELS}/", f"{CHANNEL}/")) or ".." in PurePath(name).parts:

@@ -1,0 +1,20 @@
+"""The tools whose projects can be pinned: one module each, named after the tool, with its one class as `TOOL`."""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from fastinstall.pins.tool import PinTool
+
+
+@cache
+def tools() -> tuple[PinTool, ...]:
+    """All of them, by name."""
+    return tuple(
+        import_module(f"{__name__}.{name}").TOOL for name in sorted(each.name for each in iter_modules(__path__))
+    )
+
+
+def tool_named(name: str) -> PinTool | None:
+    """The tool of a name; None if there is no such tool."""
+    return next((tool for tool in tools() if tool.name == name), None)

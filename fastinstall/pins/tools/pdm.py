@@ -1,0 +1,124 @@
+"""How a project of pdm is pinned: an override, and a source of the kind `find_links`. Pure.
+
+pdm locks one version of each distribution for all platforms and Pythons of the project, and knows neither constraints
+nor overrides with markers: a project pinned so can be installed where our wheel runs, and nowhere else. An override
+also hides who asks for another Pillow, so that is looked for here.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
+from fastinstall.pins.additions import Addition, Element, Setting, table_at
+from fastinstall.pins.lock_contents import without_package
+from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.rules.pinned_build import WHEELS, PinnedBuild
+from fastinstall.rules.requirement_names import named_in
+
+_OVERRIDES = ("tool", "pdm", "resolution", "overrides")
+_SOURCES = ("tool", "pdm", "source")
+_NAME = "fastinstall"
+
+
+class Pdm:
+    """The tool."""
+
+    name = "pdm"
+    manifests: tuple[str, ...] = ("pyproject.toml",)
+    lock = "pdm.lock"
+    beside: tuple[str, ...] = ()
+    sync = "pdm sync"
+    payload = Payload.WHEEL
+    locking = Locking(
+        check=("lock", "--check"),
+        lock=("lock", "--update-reuse"),
+        why="pdm list --tree --reverse pillow",
+        variables={"PDM_CHECK_UPDATE": "false", "PDM_IGNORE_SAVED_PYTHON": "1"},
+        drops=("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES"),
+    )
+
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+        """Its lock, or [tool.pdm]."""
+        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+
+    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+        """What the manifest has to say."""
+        build = pinned.wheel
+        url = f"file:///${{PROJECT_ROOT}}/{WHEELS}"  # pdm's own way to say where the project is
+        return (
+            Setting(table=_OVERRIDES, key=build.name, literal=f'"=={build.version}"'),
+            Element(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
+        )
+
+    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
+        """Raise where somebody else's setting decides on the distribution already."""
+        name = pinned.wheel.name
+        for found in _foreign(toml_data(manifest.text), name):
+            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+
+    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
+        """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
+        _refuse_forbidden(manifest, lock, pinned.wheel)
+        return without_package(lock, pinned.wheel.name)
+
+    def named_by(self, requirement: str) -> str:
+        """The version."""
+        return version_of(requirement)
+
+    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+        """That the project installs nowhere else any more."""
+        build = pinned.wheel
+        where = f"Linux on {build.machine} with Python {build.python}"
+        return f"pdm locks one Pillow for all: {directory} now installs on {where} alone"
+
+
+TOOL: PinTool = Pdm()
+
+
+def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+    """What of others decides on the distribution in pyproject.toml already, each with its place."""
+    for key, value in (table_at(content, _OVERRIDES) or {}).items():
+        if named_in(key) == name:
+            yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
+    for key in table_at(content, ("tool", "pdm", "resolution", "excludes")) or ():
+        if named_in(key) == name:
+            yield f"[tool.pdm.resolution] excludes {key!r}"
+    for source in table_at(content, _SOURCES) or ():
+        if isinstance(source, dict) and source.get("name") == _NAME:
+            yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
+
+
+def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
+    """Raise where the project, or something in its lock, asks for a version that the build is not.
+
+    Args:
+        manifest: pyproject.toml.
+        lock: pdm.lock without the pin.
+        build: ours.
+
+    Raises:
+        RefusedError: says who asks for what.
+    """
+    requiring = [("the project", each) for each in table_at(toml_data(manifest), ("project", "dependencies")) or ()]
+    for package in toml_data(lock).get("package", ()):
+        requiring += [(package["name"], each) for each in package.get("dependencies", ())]
+    against = [f"{who} requires {what!r}" for who, what in requiring if _excludes(what, build)]
+    if against:
+        raise RefusedError(
+            f"{against[0]}, which {build.version} is not; nothing was changed",
+            hint="bring a build that fits: fastinstall setup --pin --version VERSION; or give up that bound",
+            details=tuple(against[1:]),
+        )
+
+
+def _excludes(requirement: str, build: PinnedBuild) -> bool:
+    if named_in(requirement) != build.name:
+        return False
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (only where a pin is made)
+
+    try:
+        return not Requirement(requirement).specifier.contains(build.version, prereleases=True)
+    except InvalidRequirement:
+        return False  # pdm has read it: what it means is up to pdm

@@ -1,0 +1,82 @@
+"""How a workspace of pixi is pinned: a channel of ours before the others, and a dependency on its build. Pure.
+
+The dependency stands in the table of the platform that the build is for, so that other platforms of the workspace, and
+a `pillow = "*"` among its dependencies, stay as they are.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
+from fastinstall.pins.additions import Addition, Items, Setting, lines, table_at
+from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, Sign
+from fastinstall.rules.conda_pins import pin_line
+
+
+class Pixi:
+    """The tool."""
+
+    name = "pixi"
+    manifests: tuple[str, ...] = ("pixi.toml", "pyproject.toml")
+    lock = "pixi.lock"
+    beside: tuple[str, ...] = ()
+    sync = "pixi install"
+    payload = Payload.CHANNEL
+    locking: Locking | None = None
+
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+        """Its manifest, its lock, or [tool.pixi]."""
+        if "pixi.toml" in files:
+            return Sign.MANIFEST
+        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+
+    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+        """What the manifest has to say."""
+        package = pinned.conda
+        root = _root(toml_data(text))
+        name, version, build = pin_line(package).split()
+        literal = f'{{ version = "{version}", build = "{build}" }}'
+        return (
+            Items(table=(*root, _workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True),
+            Setting(table=(*root, "target", package.subdir, "dependencies"), key=name, literal=literal),
+        )
+
+    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
+        """Raise where the workspace says for that platform which Pillow it wants."""
+        content, package = toml_data(manifest.text), pinned.conda
+        root = _root(content)
+        for kind in ("dependencies", "pypi-dependencies"):
+            for table in ((*root, "target", package.subdir, kind), (*root, kind)):
+                found = (table_at(content, table) or {}).get(package.name)
+                if found is not None and (kind != "dependencies" or "target" in table):
+                    raise RefusedError(
+                        f"[{'.'.join(table)}] has {package.name} = {found!r} already",
+                        hint="take that out, or go without --pin",
+                        details=("the pin would add:", *lines(self.additions(manifest.text, pinned))),
+                    )
+
+    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
+        """As it is: the resolver sees everything that is required."""
+        return lock
+
+    def named_by(self, requirement: str) -> str:
+        """The channel."""
+        return CHANNEL
+
+    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+        """That nobody has tried it."""
+        return f"pixi has not tried it: look at what `pixi lock` says in {directory}"
+
+
+TOOL: PinTool = Pixi()
+
+
+def _root(content: dict[str, Any]) -> tuple[str, ...]:
+    return ("tool", "pixi") if isinstance(table_at(content, ("tool", "pixi")), dict) else ()
+
+
+def _workspace(text: str, root: tuple[str, ...]) -> str:
+    """The name of the table that has the channels; older manifests call it "project"."""
+    return "project" if "channels" in (table_at(toml_data(text), (*root, "project")) or {}) else "workspace"

@@ -1,0 +1,108 @@
+"""How a project of uv is pinned: a constraint for where our wheel runs, and a directory to find it in. Pure.
+
+A constraint, not an override: an override replaces what everybody else says of Pillow, on every platform. With one, uv
+0.13 took `uv add pillow==12.2.0`, locked our 13.0.0, and said nothing; with the constraint it refuses, and names both.
+
+Elsewhere than where the wheel runs, our version is excluded, and everything else stays as it is without a pin. The
+directory is a registry to uv, so that `uv sync` finds the stack in place satisfied, and does not install it again.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from fastinstall.errors import RefusedError
+from fastinstall.model.parsing import toml_data
+from fastinstall.pins.additions import Addition, Items, table_at
+from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.rules.pinned_build import WHEELS
+from fastinstall.rules.requirement_names import named_in
+
+_TABLE = ("tool", "uv")
+_LISTS = ("constraint-dependencies", "override-dependencies", "exclude-dependencies")
+
+
+class Uv:
+    """The tool."""
+
+    name = "uv"
+    manifests: tuple[str, ...] = ("pyproject.toml",)
+    lock = "uv.lock"
+    beside: tuple[str, ...] = ("uv.toml",)
+    sync = "uv sync"
+    payload = Payload.WHEEL
+    locking = Locking(
+        check=("lock", "--check"),
+        lock=("lock",),
+        why="uv tree --invert --package pillow",
+        names_python=True,
+        variables={"UV_PYTHON_DOWNLOADS": "never"},
+        drops=("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY"),
+    )
+
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+        """Its lock, or [tool.uv]."""
+        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+
+    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+        """What the manifest has to say."""
+        build = pinned.wheel
+        excluded = f"{build.name}!={build.version}"
+        constraints = (f"{build.requirement} ; {build.here}", *(f"{excluded} ; {marker}" for marker in build.elsewhere))
+        return (
+            Items(table=_TABLE, key="constraint-dependencies", items=constraints),
+            Items(table=_TABLE, key="find-links", items=(WHEELS,)),
+        )
+
+    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
+        """Raise where somebody else's setting decides on the distribution already."""
+        name = pinned.wheel.name
+        for found in _foreign(toml_data(manifest.text), name):
+            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+        for settings in manifest.beside.values():
+            _refuse_hidden(settings, manifest.path)
+
+    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
+        """As it is: the resolver sees everything that is required."""
+        return lock
+
+    def named_by(self, requirement: str) -> str:
+        """The version."""
+        return version_of(requirement)
+
+    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+        """Nothing: the lock says it all."""
+        return ""
+
+
+TOOL: PinTool = Uv()
+
+
+def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+    """What of others decides on the distribution in pyproject.toml already, each with its place."""
+    table = table_at(content, _TABLE) or {}
+    for key in _LISTS:
+        yield from (
+            f"{key} has {item!r}" for item in table.get(key, ()) if isinstance(item, str) and named_in(item) == name
+        )
+    for key, value in table.get("sources", {}).items():
+        if named_in(key) == name:
+            yield f"[tool.uv.sources] has {key} = {value}"
+
+
+def _refuse_hidden(settings: str, manifest: PurePath) -> None:
+    """Raise where a uv.toml hides the directory of our wheel.
+
+    Args:
+        settings: what uv.toml beside the manifest says; its keys take the place of those of [tool.uv].
+        manifest: the file that the pin would edit.
+
+    Raises:
+        RefusedError: with the line to add.
+    """
+    if WHEELS not in toml_data(settings).get("find-links", ()):
+        raise RefusedError(
+            f"{manifest.with_name('uv.toml')} takes the place of the settings of uv in {manifest.name}; "
+            "nothing was changed",
+            hint=f'add this to it, and then the same again: find-links = ["{WHEELS}"]',
+        )
