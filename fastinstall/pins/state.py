@@ -77,7 +77,7 @@ def _tool(record: dict[str, Any]) -> PinTool:
 def _names(record: dict[str, Any], tool: PinTool) -> tuple[str, ...]:
     """Manifest and lock, which are those of its tool; a record may come from anybody."""
     names = tuple(str(file["name"]) for file in record["files"])
-    if names[0] not in tool.manifests or names[1:] not in ((), (tool.lock,)):
+    if names[0] not in tool.manifests or names[1:] not in ((), *(((tool.lock,),) if tool.lock else ())):
         raise ValueError(names)
     return names
 

@@ -1,0 +1,98 @@
+"""How a project of hatch is pinned: a dependency of its default environment, and a directory to find it in. Pure.
+
+The other environments of the project inherit both, unless they say otherwise. hatch needs no lock and installs by pip
+or by uv; each reads its own variable, so both get the directory. A stack that is in place satisfies it.
+
+A build backend alone (hatchling) makes nobody's environment: what counts are environments in the manifest.
+An environment that is locked (`locked`, or `lock-envs` for all) is refused, as a pin does not make its lock.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from fastinstall.model.parsing import toml_data
+from fastinstall.pins.additions import Addition, Items, Setting, table_at
+from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.rules.pinned_build import WHEELS
+from fastinstall.rules.requirement_names import named_in
+
+_OWN, _SHARED = "hatch.toml", "pyproject.toml"
+_ENVIRONMENT = ("envs", "default")
+_LISTS = ("dependencies", "extra-dependencies")
+_VARIABLES = ("PIP_FIND_LINKS", "UV_FIND_LINKS")
+
+
+class Hatch:
+    """The tool."""
+
+    name = "hatch"
+    manifests: tuple[str, ...] = (_OWN, _SHARED)
+    lock = ""
+    beside: tuple[str, ...] = (_SHARED,)
+    sync = "hatch env create"
+    payload = Payload.WHEEL
+    locking: Locking | None = None
+
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+        """Its manifest, or environments in [tool.hatch]; those of the others outweigh both."""
+        hatch = tables.get(self.name)
+        environments = isinstance(hatch, dict) and "envs" in hatch
+        return Sign.SETTINGS if _OWN in files or environments else Sign.NONE
+
+    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+        """What the manifest has to say."""
+        build = pinned.wheel
+        table = (*_root(toml_data(text)), *_ENVIRONMENT)
+        directory = f'"{{root:uri}}/{WHEELS}"'  # hatch's own way to say where the project is
+        return (
+            Items(table=table, key="extra-dependencies", items=(f"{build.requirement} ; {build.here}",)),
+            *(Setting(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),
+        )
+
+    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
+        """Raise where somebody else's setting decides on the distribution already."""
+        name = pinned.wheel.name
+        for found in _foreign(manifest, name):
+            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+
+    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
+        """As it is: there is none of ours."""
+        return lock
+
+    def named_by(self, requirement: str) -> str:
+        """The version."""
+        return version_of(requirement)
+
+    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+        """That nobody has tried it."""
+        return f"hatch has not tried it: look at what `hatch env create` says in {directory}"
+
+
+TOOL: PinTool = Hatch()
+
+
+def _root(content: dict[str, Any]) -> tuple[str, ...]:
+    """Where the tables of hatch are: at the top of hatch.toml."""
+    return () if "envs" in content else ("tool", "hatch")
+
+
+def _foreign(manifest: Manifest, name: str) -> Iterator[str]:
+    content = toml_data(manifest.text)
+    if manifest.path.name == _OWN and "envs" not in content:
+        yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
+    root = _root(content)
+    default = table_at(content, (*root, *_ENVIRONMENT)) or {}
+    header = ".".join((*root, *_ENVIRONMENT))
+    for key in _LISTS:
+        for requirement in default.get(key, ()):
+            if named_in(requirement) == name:
+                yield f"[{header}] {key} has {requirement!r}"
+    if default.get("locked", (table_at(content, root) or {}).get("lock-envs")):
+        yield f"[{header}] is locked, and hatch installs what its lock has"
+    for variable in default.get("env-vars", {}):
+        if variable in _VARIABLES:
+            yield f"[{header}.env-vars] has {variable}"
+    for requirement in table_at(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")) or ():
+        if named_in(requirement) == name and "@" in requirement:
+            yield f"[project] requires {requirement!r}"
