@@ -77,7 +77,7 @@ class LockTool:
 
 
 def lock_tool(tool: PinTool, prefix: Path, variables: Mapping[str, str]) -> LockTool | None:
-    """The program of a project's tool: the one that its variable names (FASTINSTALL_UV), else the one on PATH.
+    """The program of a project's tool: the one that the variable of `variable_of` names, else the one on PATH.
 
     Returns:
         None where there is none, or the tool makes no lock for us.

@@ -5,14 +5,16 @@ Where there is none it costs two stats and the attempt to read one file.
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.parsing import json_data
 from fastinstall.model.pins import PinState
 from fastinstall.pins.recognition import noted_project
-from fastinstall.pins.tool import PinTool
 from fastinstall.system import foreign
+
+if TYPE_CHECKING:
+    from fastinstall.pins.tool import PinTool
 
 _RECORD = ".fastinstall/pin.json"
 
@@ -65,7 +67,7 @@ def _is_for_another(directory: Path, prefix: Path) -> bool:
     return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
 
 
-def _tool(record: dict[str, Any]) -> PinTool:
+def _tool(record: dict[str, Any]) -> "PinTool":
     from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (only where something is pinned)
 
     tool = tool_named(str(record["manager"]))
@@ -74,7 +76,7 @@ def _tool(record: dict[str, Any]) -> PinTool:
     return tool
 
 
-def _names(record: dict[str, Any], tool: PinTool) -> tuple[str, ...]:
+def _names(record: dict[str, Any], tool: "PinTool") -> tuple[str, ...]:
     """Manifest and lock, which are those of its tool; a record may come from anybody."""
     names = tuple(str(file["name"]) for file in record["files"])
     if names[0] not in tool.manifests or names[1:] not in ((), *(((tool.lock,),) if tool.lock else ())):
