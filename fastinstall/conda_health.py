@@ -24,7 +24,7 @@ _GOOD, _BAD = "✅", "❌"  # as the lines of conda's own checks begin
 
 
 def examine(prefix: str, *, verbose: bool) -> None:
-    """Write what doctor's quick checks find; nothing where no setup was made.
+    """Write what doctor's quick checks find, if there is a setup.
 
     Args:
         prefix: the environment.

@@ -81,7 +81,7 @@ def _notice(record: logging.LogRecord) -> bool:
 
 
 def _why_unsolved(text: str, prefix: Path) -> str | None:
-    """What our guard package has to do with an error of conda's; None where that is nothing."""
+    """Explain how our guard package caused a conda error, or return None if it did not."""
     from fastinstall.rules.conda_stack import GUARD  # noqa: PLC0415 (only where a command has failed)
 
     if not any(name in text for name in _UNSOLVED) or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
@@ -170,7 +170,7 @@ def _prefix_named(name: str) -> str:
 
 
 def _standing() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
-    """How the stack stands in the prefix that conda works on; None where none is, or where all is switched off."""
+    """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
     prefix = Path(_context().target_prefix)
     if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
         return None

@@ -127,7 +127,7 @@ def _after_command(command: str) -> None:
 
 
 def _quietly(hook: str, *arguments: object) -> object:
-    """Do what a hook does; None where it fails, which `conda -vvv` shows."""
+    """Run a hook; if it fails, return None and leave the error to `conda -vvv`."""
     try:
         return getattr(importlib.import_module("fastinstall.conda_hooks"), hook)(*arguments)
     except (Exception, SystemExit):

@@ -21,7 +21,7 @@ _SECOND = 10**9
 
 
 def standing_of(prefix: Path) -> Standing | None:
-    """Look at an environment; None where no setup has left anything, or where conda has no environment any more.
+    """Read the stack's status, or return None if the environment has no setup or is gone.
 
     Raises:
         DocumentError: its receipt is malformed.

@@ -68,7 +68,7 @@ class DocumentError(UsageError):
         self.problem = problem
 
     def hinting(self, hint: str) -> "DocumentError":
-        """The same error, with a hint where it has none."""
+        """Return the error, with this hint added if it has none."""
         if self.hint is not None:
             return self
         return DocumentError(self.file, self.key, self.problem, hint=self.hint or hint)

@@ -82,7 +82,7 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
 
 
 def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: Workshop) -> BuildResult | None:
-    """The wheel that a plan found in the cache; None where it has gone since, or parts of the fork are left out."""
+    """Return the cached wheel that a plan names, or None if it is gone or parts of the fork are left out."""
     from fastinstall.build.ready import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
     started = time.monotonic()

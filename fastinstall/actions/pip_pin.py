@@ -88,7 +88,7 @@ def put_pip_pin(pin: PipPin, transaction: Transaction) -> None:
 
 
 def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
-    """The moves that take the pin away, the lines first; nothing where it is not there.
+    """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
 
     Args:
         store: of the environment.
@@ -106,7 +106,7 @@ def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
 
 
 def configuration(prefix: Path) -> bytes:
-    """What pip's configuration of an environment says; empty where there is none."""
+    """Read an environment's pip configuration, or return "" if it has none."""
     return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
 
 

@@ -115,7 +115,7 @@ def _trial(pin: PipPin, facts: Facts, means: Means, space: Path) -> _Trial:
 
 
 def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
-    """Why it could not be tried; empty where it was, and passed."""
+    """Why it could not be tried, or "" if it was tried and passed."""
     message = f"trying the pin: what would pip do about {listing(names)}?"
     trial.means.emit(Started(stage="pin", message=message))
     try:

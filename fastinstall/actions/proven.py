@@ -43,7 +43,7 @@ class Ground:
     Attributes:
         interpreter: the target's Python.
         cpu: as it shows itself, for what runs on it and how it rounds.
-        reference: the official wheel of the same version; None where there is none.
+        reference: the official wheel of the same version, or None if there is none.
     """
 
     interpreter: Interpreter

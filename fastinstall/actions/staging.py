@@ -29,7 +29,7 @@ class StagedTree:
     Attributes:
         site_packages: what Python will look at.
         metadata: the name of the stack's `.dist-info` directory.
-        linked: the conda packages; None where it is a wheel.
+        linked: the conda packages, or None if the stack is a wheel.
     """
 
     site_packages: Path
@@ -47,7 +47,7 @@ class Staged:
         runtime: what happened when it was imported and used.
         core: the imaging core.
         stack_version: what `PIL/_version.py` says.
-        speed: before and after; None where it was not timed.
+        speed: before and after, or None if it was not timed.
         origin: what the wheel says of its own making.
     """
 

@@ -11,7 +11,7 @@ S = TypeVar("S", bound=Step)
 
 
 def step_of(plan: Plan, kind: type[S]) -> S | None:
-    """The step of that kind; None where the plan has none."""
+    """Return the plan's step of this kind, or None if it has none."""
     return next((step for step in plan.steps if isinstance(step, kind)), None)
 
 

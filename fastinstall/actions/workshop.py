@@ -24,7 +24,7 @@ class Workshop:
         emit: listens to events.
         now: when this run began, UTC.
         cpu: of this machine.
-        engine: installs conda packages; None where none are.
+        engine: installs conda packages, or None if the plan has none.
     """
 
     recipe: Recipe

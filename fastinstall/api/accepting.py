@@ -45,7 +45,7 @@ class Replacement:
 
 
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
-    """What there is to be accepted; None where nothing is set up, or what is in place is ours."""
+    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
     receipt = Store(Path(environment.prefix)).read_receipt()
     return _replacement(session, _facts(session, environment, receipt), receipt) if receipt is not None else None
 

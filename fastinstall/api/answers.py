@@ -42,7 +42,7 @@ def keep(session: Session, answers: Answers) -> None:
 
 
 def kept(session: Session, target: Path) -> Answers | None:
-    """What was answered for a target before; None where nothing was, or in a form of another version."""
+    """Read earlier answers for a target, or return None if there are none that this version understands."""
     file = _file(session, target)
     try:
         return open_document(Answers, "answers", json_data(foreign.read_text(file)), file=file)

@@ -120,7 +120,7 @@ class WorkloadComparison:
         """Whether another candidate fits; those that were named always do, and some while the run has time at all.
 
         Args:
-            measured: how many there are already; None where it is no matter.
+            measured: how many there are already, or None if that does not matter.
         """
         if self.context.wish.candidates:
             return True

@@ -40,7 +40,7 @@ class Built:
     Attributes:
         result: the wheel.
         python: the version of the Python that it is for.
-        stack: the conda packages that it became; None where none were asked for.
+        stack: the conda packages it became, or None if none were requested.
         variants: labelled wheels beside it, the null variant first; empty where none were asked for.
     """
 
@@ -148,7 +148,7 @@ def _built(session: Session, target: Target, wish: Wish) -> Made:
 
 
 def merge_report(wheel: Path) -> MergeReport | None:
-    """What was merged into a wheel and from where, as it says itself; None where nothing was.
+    """Read from a wheel what was merged into it, or return None if nothing was.
 
     Raises:
         DocumentError: it cannot be read.

@@ -31,10 +31,10 @@ class Offer:
 
     Attributes:
         recipe: which one.
-        choice: the version that would be built; None where none fits.
+        choice: the version that would be built, or None if no version fits.
         problem: why none does; empty where one does.
         advisories: known against that version, the gravest first.
-        speed: measured on this machine earlier, for that version; None where it was not.
+        speed: measured earlier on this machine for that version, or None if it was not measured.
     """
 
     recipe: Recipe

@@ -36,7 +36,7 @@ class WheelThere:
 
 
 def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: Wish) -> WheelThere | None:
-    """The newest wheel of a directory that is what an artefact asks for; None where there is none.
+    """Find the newest wheel in a directory that matches an artefact, or return None.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
     linked as wished. Whether there is a later version is asked with --upgrade only.

@@ -33,7 +33,7 @@ class Followed:
     """What came of planning for the version in place.
 
     Attributes:
-        plan: that builds it; None where it cannot be built.
+        plan: builds it, or None if it cannot be built.
         reasons: why it cannot, attempt by attempt.
     """
 

@@ -27,12 +27,12 @@ _STAGED = "conda"
 
 
 def installed_package(facts: Facts) -> CondaPackage | None:
-    """The guard package in conda's records; None where it is not there."""
+    """Find the guard package in conda's records, or return None if it is not installed."""
     return facts.conda.named(GUARD) if facts.conda is not None else None
 
 
 def missing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """The guard package of the setup, where it is not installed; None where it is, or none was set up."""
+    """Return the setup's guard package if it should be installed and is not, else None."""
     guard = receipt.conda.guard if receipt.conda is not None else None
     return guard if guard is not None and installed_package(facts) is None else None
 

@@ -76,7 +76,7 @@ def mended(session: Session, environment: Environment, *, force: bool = False) -
 
 
 def mend(session: Session, environment: Environment) -> bool:
-    """Bring everything to its end that an earlier run left unfinished, and say so; whether there was anything.
+    """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
 
     What this user did not begin is told, and left as it is. The lock is taken only where there is something, so that a
     run at work is told by whoever goes on.
@@ -151,7 +151,7 @@ class Unpinning:
         self._begun, self._prefix = session.begun_pins, prefix
 
     def __call__(self, log: Log) -> None:
-        """Take back what the transaction with this journal noted; nothing where that has happened."""
+        """Undo what this journal's transaction noted, unless that has been done."""
         noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
         for directory in noted:
             try:

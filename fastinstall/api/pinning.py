@@ -102,7 +102,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
 
 
 def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
-    """The moves that take our pins away; nothing where there are none.
+    """List the moves that remove our pins, if any.
 
     Args:
         store: of the environment.

@@ -55,7 +55,7 @@ class Outcome:
     Attributes:
         plan: the one that was carried out.
         receipt: of the setup that holds.
-        after: the target as it was verified; None where there was less to verify than doctor looks at.
+        after: the target as verified, or None if less was verified than doctor checks.
     """
 
     plan: Plan

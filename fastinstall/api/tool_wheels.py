@@ -125,6 +125,6 @@ def _served(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _minors(pythons: Iterable[str]) -> tuple[str, ...]:
-    """Those that can run fastinstall, each once, the lowest first."""
+    """Return the versions that can run fastinstall, each once, lowest first."""
     found = {(int(match[1]), int(match[2])) for each in pythons if (match := re.match(r"(\d+)\.(\d+)", each))}
     return tuple(f"{major}.{minor}" for major, minor in sorted(found) if (major, minor) >= _OLDEST)

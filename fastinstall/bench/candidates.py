@@ -27,8 +27,8 @@ class Materials:
         machine: that they run on.
         variables: the environment variables that they start from.
         own_loader: whether the user's own code is the baseline.
-        official: the official wheel; None where it is what is in place.
-        fastinstall: our build; None where it is what is in place.
+        official: the official wheel, or None if it is installed already.
+        fastinstall: our build, or None if it is installed already.
         libraries: packages that were brought or are missing, by the name of the adapter or store that needs them.
         adapters: the ways to decode.
         settings: of memory allocators.

@@ -55,7 +55,7 @@ class Stack:
 
     Attributes:
         title: for people: "pillow 13.0.0 (official wheel)".
-        directory: that goes in front of the path; None where it could not be had.
+        directory: prepended to the path, or None if it could not be made.
         absent: why, where it could not.
     """
 
@@ -69,8 +69,8 @@ class Stacks:
     """What a PIL can be compared with.
 
     Attributes:
-        official: the newest official wheel; None where that is what is in place.
-        ours: our build; None where that is what is in place.
+        official: the newest official wheel, or None if it is installed already.
+        ours: our build, or None if it is installed already.
     """
 
     official: Stack | None = None

@@ -23,9 +23,9 @@ from fastinstall.system import files, lock
 from fastinstall.system.process import CommandError, run
 
 MOST_BYTES = 2 << 30
-"""That all entries may take together: the largest known, imagecodecs with numpy, takes 150 MB."""
+"""The limit for all entries together: the largest known, imagecodecs with numpy, takes 150 MB."""
 FREE_BYTES = 1 << 30
-"""That has to be free on the disk before anything is fetched."""
+"""What must be free on the disk before anything is fetched."""
 _SECONDS = 300.0
 
 

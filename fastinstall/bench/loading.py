@@ -102,7 +102,7 @@ class Measured:
         passes: how often each.
         peak_bytes: the most memory meanwhile; since the start where the kernel does not tell.
         failed: indexes of images that could not be loaded, and why.
-        was_cold: whether the files were out of the page cache; None where that was not asked for.
+        was_cold: whether the files were out of the page cache, or None if not requested.
     """
 
     ms: float

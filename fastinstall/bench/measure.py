@@ -156,7 +156,7 @@ def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any
 
 
 def _row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
-    """One line of the table; None where one of the two cannot do it."""
+    """Return one row of the table, or None if one of the two cannot do it."""
     before, after = (min(column) for column in zip(*rounds, strict=True))
     if not (math.isfinite(before) and math.isfinite(after)):
         return None

@@ -16,7 +16,7 @@ WORKLOADS: Mapping[str, str] = {
 """By name, for people. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
 
 _MOST = {"500px": 2000, "12mp": 40, "png": 150}
-"""That nobody's disk is filled: about 100 MB."""
+"""A limit that fills nobody's disk: about 100 MB."""
 
 _PROGRAM = Path(__file__).with_name("_photos.py")
 _SECONDS = 60.0

@@ -53,7 +53,7 @@ class _Part:
 
 
 def _imports(parts: list[_Part]) -> str:
-    """Those of all parts, each name once."""
+    """List the names of all parts, each once."""
     whole: set[str] = set()
     named: dict[str, set[str]] = {}
     for each in (line for part in parts for line in part.imports):

@@ -86,7 +86,7 @@ class MadeStore:
 
 
 def store_at(directory: Path) -> ImageStore | None:
-    """The store that a printed script has made there; None where there is none, or one of plain files.
+    """Return the store that a printed script made there, or None if there is none or only plain files.
 
     Args:
         directory: where somebody's images may lie.

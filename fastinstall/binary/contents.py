@@ -28,7 +28,7 @@ class Contents:
     offered: frozenset[str]
 
     def text(self, pattern: re.Pattern[bytes]) -> str:
-        """The first group of a pattern's first match; empty where nothing matches.
+        """Return the first group of a pattern's first match, or "" if nothing matches.
 
         A pattern that begins with a literal is searched for by that, at a speed of gigabytes a second.
         """

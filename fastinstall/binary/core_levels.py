@@ -41,7 +41,7 @@ class Stub:
 
 
 def read_stub(path: Path) -> Stub | None:
-    """Tell whether a core is a stub; None where it holds the code itself.
+    """Read the stub of a core, or return None if the core holds the code itself.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -57,7 +57,7 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
 
     Args:
         stub: the stub.
-        loaded: the copy that the loader would take here; None where it finds none.
+        loaded: the copy that the loader would take here, or None if it finds none.
         symbols: which to look for.
     """
     home = _home(stub, loaded)

@@ -93,7 +93,7 @@ def read_dynamic(path: Path) -> DynamicFile:
 
 
 def dynamic_entries(image: ElfImage) -> tuple[tuple[int, int], ...]:
-    """Tags and values of the dynamic section up to DT_NULL; empty where there is none."""
+    """Read tags and values of the dynamic section up to DT_NULL, empty if there is none."""
     entries = []
     for segment in image.of_kind(DYNAMIC)[:1]:
         size = segment.size - segment.size % 16

@@ -40,7 +40,7 @@ class _Function:
 
 
 def returned_number(path: Path, name: str) -> int | None:
-    """The number that a function always returns; None where it does anything else, or is not there.
+    """Return the constant that a function returns, or None if it is missing or does anything else.
 
     Raises:
         ElfError: the file cannot be read as one.

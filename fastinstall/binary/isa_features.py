@@ -141,7 +141,7 @@ def kernel_names(features: Iterable[str]) -> frozenset[str]:
 
 
 def level_for(features: Collection[str]) -> str | None:
-    """The least x86-64 level that has all of `features`; None where no level has them."""
+    """Return the lowest x86-64 level with all of `features`, or None if no level has them all."""
     held: set[str] = set()
     for level, own in LEVELS.items():
         held.update(own)

@@ -44,7 +44,7 @@ def describe_jpeg(soname: str, path: Path | None) -> Library:
 
     Args:
         soname: the name asked for.
-        path: where it resolves to; None where it would not be found.
+        path: where it resolves to, or None if the loader would not find it.
     """
     plain = Library(soname=soname, path=path)
     if path is None:

@@ -35,7 +35,7 @@ class ResolvedLibrary:
 
     Attributes:
         soname: the name asked for.
-        path: the file; None where the loader would fail.
+        path: the file, or None if the loader would fail.
         needed_by: the file that asked first.
         problem: why there is no path; empty where there is one.
     """

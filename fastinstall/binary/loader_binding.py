@@ -27,7 +27,7 @@ class Definitions:
     def bind(
         self, references: tuple[Reference, ...], scope: Iterable[MappedFile]
     ) -> dict[Reference, MappedFile | None]:
-        """The file for each reference, in a scope; None where it stays undefined."""
+        """Return the defining file for each reference in a scope, or None if it stays undefined."""
         bound: dict[Reference, MappedFile | None] = dict.fromkeys(references)
         open_ones = list(bound)
         for file in scope:

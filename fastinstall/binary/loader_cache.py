@@ -98,6 +98,6 @@ def _string(content: bytes, offset: int) -> str:
 
 
 def _bytes(content: bytes, offset: int) -> bytes | None:
-    """The string at an offset; None where it has no end."""
+    """Return the string at an offset, or None if it is not terminated."""
     end = content.find(b"\0", offset)
     return content[offset:end] if end >= 0 else None

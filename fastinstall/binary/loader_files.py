@@ -55,7 +55,7 @@ class Found:
         path: as the loader names it.
         read: the file.
         reason: why there: "DT_RUNPATH", "ld.so.cache".
-        source: the file whose search path it was; None where it was nobody's.
+        source: the file whose search path it was, or None if it belongs to no file.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Request:
 
     Attributes:
         name: what is asked for.
-        file: what it gets; None where the loader would fail.
+        file: the file it gets, or None if the loader would fail.
         problem: why there is none; empty where there is one.
     """
 

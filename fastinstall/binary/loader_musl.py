@@ -90,7 +90,7 @@ class MuslSearch:
         return text
 
     def search(self, name: str, requester: MappedFile | None) -> Found | None:
-        """Look for a name, or take what is at a path; None where nothing is.
+        """Look up a name or a path, or return None if nothing is there.
 
         Raises:
             DamagedError: the first file of that name cannot be loaded; it is not passed over.

@@ -25,7 +25,7 @@ class Opened:
     """What became of opening a library at run time.
 
     Attributes:
-        file: the library; None where the loader refuses, and then nothing of it stays in the process.
+        file: the library, or None if the loader refuses it; then nothing of it stays in the process.
         scope: it and what it needs, breadth-first: where its references are looked up behind the global scope.
         missing: what the refusal is about, first what the loader would name.
     """
@@ -62,7 +62,7 @@ class SimulatedProcess:
 
     @property
     def main(self) -> MappedFile | None:
-        """The program; None if there is none that could run."""
+        """Return the program, or None if none could run."""
         return self.link_map.search.main
 
     @property
@@ -99,7 +99,7 @@ class SimulatedProcess:
         return Opened(file=file, scope=scope)
 
     def provider(self, user: MappedFile, reference: "Reference", scope: Iterable[MappedFile] = ()) -> MappedFile | None:
-        """The file whose definition a reference is bound to; None where it stays undefined.
+        """Return the file whose definition a reference binds to, or None if it stays undefined.
 
         Args:
             user: the file with the reference.

@@ -49,7 +49,7 @@ class Search(Protocol):
         """Replace the tokens in a name that a file asks for."""
 
     def search(self, name: str, requester: MappedFile | None, /) -> Found | None:
-        """Look for a name, or take what is at a path; None where nothing fits.
+        """Look up a name or a path, or return None if nothing fits.
 
         Raises:
             DamagedError: the search ends at a file that cannot be loaded.

@@ -133,7 +133,7 @@ class GlibcSearch:
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
     def search(self, name: str, requester: MappedFile | None) -> Found | None:
-        """Look for a name, or take what is at a path; None where nothing fits.
+        """Look up a name or a path, or return None if nothing fits.
 
         Raises:
             DamagedError: the search ends at a file that cannot be loaded.

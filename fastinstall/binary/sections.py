@@ -39,7 +39,7 @@ class Section:
 
 
 def read_sections(image: ElfImage) -> tuple[Section, ...]:
-    """The section headers, in order; empty where they were stripped.
+    """Read the section headers in order, empty if they were stripped.
 
     Raises:
         ElfError: they, or the names they refer to, are malformed or not in the file.

@@ -32,7 +32,7 @@ class Parts:
     Attributes:
         request: the build.
         headers: as found on the machine.
-        report: what the merge did; None where nothing was merged.
+        report: what the merge did, or None if nothing was merged.
         statics: libraries that were linked into the cores.
         requirements: what the build ran with.
         chassis: the unpacked official wheel, if one carries the cores.

@@ -62,7 +62,7 @@ def berths(request: BuildRequest, chassis: Chassis, key: str) -> tuple[Berth, ..
 
 
 def moor(request: BuildRequest, chassis: Chassis, cores: dict[Berth, Path]) -> None:
-    """Put built cores into their berths; before several of them, the module that holds no code.
+    """Place the built cores; before several of them, the module that holds no code.
 
     Raises:
         FailedError: a core asks for a library that the official one does not ask for.

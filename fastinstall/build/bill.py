@@ -62,8 +62,8 @@ class Contents:
         distribution: name of the wheel's distribution.
         version: its version.
         source: the sdist of the core.
-        chassis: the official wheel around the core; None where there is none.
-        kernels: the sdist of the fork whose changes were merged; None where nothing was.
+        chassis: the official wheel around the core, or None if there is none.
+        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
         base: the sdist of what that fork follows.
         without: parts of the fork that were left out.
         statics: libraries inside the core.

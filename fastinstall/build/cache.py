@@ -26,7 +26,7 @@ class Entry:
     Attributes:
         wheel: its file name.
         sha256: of it, hexadecimal.
-        features: of the build's own summary; None where absent.
+        features: from the build's own summary, or None if it has none.
         inputs: what the key was made from, for people who wonder why something was built again.
     """
 
@@ -86,7 +86,7 @@ def reserved(cache: Path, key: str, emit: Emit, work: str = "builds the same whe
 
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
-    """A cached wheel by its own hash, whatever it was made from; None where it is not there, or damaged."""
+    """Find a cached wheel by its own hash, or return None if it is missing or damaged."""
     for key, entry in entries(cache):
         if entry.sha256 == sha256 and is_whole(cache, key, entry):
             return directory_of(cache, key) / entry.wheel

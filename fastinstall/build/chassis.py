@@ -37,7 +37,7 @@ class Chassis:
         filename: of the wheel.
         package: the directory of the import package.
         core: the official imaging core.
-        libraries: the directory of its bundled libraries; None where it bundles none.
+        libraries: the directory of its bundled libraries, or None if it bundles none.
         bundled: libraries that the official core asks for and the wheel brings.
         host: libraries that the official core asks for and the system brings.
         platforms: the wheel's platform tags.
@@ -65,7 +65,7 @@ class Chassis:
 
     @property
     def run_path(self) -> str:
-        """Where the core finds the bundled libraries, relative to itself; empty where there are none."""
+        """Return where the core finds its bundled libraries, relative to itself, or "" if there are none."""
         return f"$ORIGIN/../{self.libraries.name}" if self.libraries is not None else ""
 
 

@@ -91,7 +91,7 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
 
 
 def macro(name: str, text: str) -> str:
-    """The value of a macro in preprocessed text; empty where it is not defined."""
+    """Return a macro's value in preprocessed text, or "" if it is not defined."""
     match = re.search(rf"^#define {name}\s+(.+?)\s*$", text, re.MULTILINE)
     return match[1] if match else ""
 

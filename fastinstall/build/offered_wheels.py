@@ -40,7 +40,7 @@ class OfferedWheel:
         path: of the file.
         file: what the index says of it.
         metadata: its METADATA.
-        variant: which one of its version it is; None where it has no variant label.
+        variant: its variant of the version, or None if it has no variant label.
     """
 
     path: Path

@@ -26,7 +26,7 @@ class Prepared:
 
     Attributes:
         tree: its top directory.
-        report: what the merge did; None where nothing is merged.
+        report: what the merge did, or None if nothing is merged.
     """
 
     tree: Path

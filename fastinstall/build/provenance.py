@@ -43,7 +43,7 @@ class Provenance:
         pipeline: number of the build pipeline.
         recipe: its name.
         source: the sdist.
-        kernels: the sdist of the fork whose changes were merged; None where nothing was.
+        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
         base: the sdist of what that fork follows.
         without: parts of the fork that were left out.
         statics: sdists of libraries that were linked into the core, and what they were called there.

@@ -85,7 +85,7 @@ def known_inputs(recipe: Recipe, step: Build, interpreter: Interpreter, hashes: 
 
 
 def planned_hashes(step: Build) -> dict[str, str] | None:
-    """The hashes of what a step is made from, by name; None where one of them is not known before it is fetched."""
+    """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
     files: dict[str, Artefact | None] = {
         "source": step.source,
         "kernels": step.kernels,

@@ -21,10 +21,10 @@ class BuildRequest:
         step: version, level, flags, link mode and libraries, as planned.
         interpreter: the Python that it is built for.
         source: the sdist, its hash verified.
-        kernels: the sdist of the fork whose changes are merged; None where nothing is.
+        kernels: the sdist of the fork whose changes are merged, or None if nothing is.
         base: the sdist of what that fork follows.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        chassis: the official wheel that carries the core, its hash verified; None where all is built.
+        chassis: the official wheel that carries the core, its hash verified, or None if all is built.
         include_directories: private C headers, searched before the system's.
         library_prefix: the environment whose libraries are linked (link mode "env"): its `lib` and `include`.
         compiler: the C compiler.

@@ -32,7 +32,7 @@ class Requirements:
     """Wheels that a build runs with.
 
     Attributes:
-        directory: where they lie, and nothing else; None where the build requires nothing.
+        directory: holds them and nothing else, or None if the build requires nothing.
         files: file name and sha256 of each, sorted.
     """
 

@@ -58,7 +58,7 @@ def own_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = Fals
 
 
 def _checkout() -> Path | None:
-    """The checkout that this module lies in; None where it was installed."""
+    """Return the checkout that contains this module, or None if it was installed."""
     above = _PACKAGE.parent
     return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
 

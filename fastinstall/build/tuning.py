@@ -9,7 +9,7 @@ from fastinstall.model.kernels import Tuning
 
 
 def tuned(source: str, rule: Tuning) -> str | None:
-    """The source with a rule applied; None where it lacks a function that the rule names.
+    """Apply a rule to a source, or return None if the source lacks a function that the rule names.
 
     Args:
         source: the text of a C file.

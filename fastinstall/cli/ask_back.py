@@ -29,7 +29,7 @@ class Menu:
 
 
 def chosen_or_back(asker: Asker, menu: Menu, back: str = "Back") -> str | None:
-    """One of the answers; None where the person goes back.
+    """Ask for one of the answers, or return None if the user goes back.
 
     Args:
         asker: how to ask.
@@ -44,7 +44,7 @@ def chosen_or_back(asker: Asker, menu: Menu, back: str = "Back") -> str | None:
 def typed_or_back(
     asker: Asker, question: str, read: Callable[[str], object], complain: Callable[[str], None], default: str = ""
 ) -> str | None:
-    """A line of text that can be read, or the empty one; None where the person goes back.
+    """Ask for a valid or empty line of text, or return None if the user goes back.
 
     Args:
         asker: how to ask.

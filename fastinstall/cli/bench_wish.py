@@ -80,7 +80,7 @@ def _refuse_contradictions(arguments: Namespace) -> None:
 
 
 def _read(flag: str, text: str | None, read: Callable[[object], T], default: T) -> T:
-    """The value of a flag; `default` where it was not given."""
+    """Read a flag's value, or return `default` if it was not given."""
     if text is None:
         return default
     try:

@@ -129,7 +129,7 @@ def memory_words(result: CandidateResult) -> str:
 
 
 def measured(results: Iterable[CandidateResult]) -> list[CandidateResult]:
-    """Those that were measured, in their order."""
+    """Select the measured results, in their order."""
     return [each for each in results if each.outcome is Outcome.MEASURED and each.timing is not None]
 
 

@@ -67,7 +67,7 @@ class Verb:
         name: as it is typed.
         says: what it does.
         flags: in the order of its help.
-        first: its first argument; None where it takes none.
+        first: its first argument, or None if it takes none.
         following: those after it, by the word that stands first; under "" whatever that is.
     """
 

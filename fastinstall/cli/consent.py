@@ -79,7 +79,7 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> 
 
 
 def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
-    """Ask about each risk by its name; None where one is declined.
+    """Ask about each risk by name, and return None if one is declined.
 
     What is accepted goes into the wish too, so that the equivalent flags name it.
     """

@@ -22,7 +22,7 @@ class RunLog:
     """Lines with a time, written as they come.
 
     Args:
-        path: the file; None where no log could be opened.
+        path: the file, or None if no log could be opened.
         stream: open on that file.
         home: replaced by "~" in every line.
         known: secrets by their value, as of `rules.secrets.known_secrets`.

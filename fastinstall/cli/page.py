@@ -28,7 +28,7 @@ class Page:
     """How text is laid out for a stream.
 
     Attributes:
-        width: columns; None where lines are never broken, because no terminal shows them.
+        width: columns, or None to never wrap lines because no terminal shows them.
         colour: whether escape codes are used.
         verbose: whether long lists are shown whole.
     """

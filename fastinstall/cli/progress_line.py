@@ -23,7 +23,7 @@ class State:
         done: units of it that are done.
         total: all of them; 0 where nobody counts.
         counted: when its units began to be counted.
-        end: when all will be done, by the same clock; None where that is not known.
+        end: when all will be done, by the same clock, or None if unknown.
         overdue: whether it takes longer than it ever did.
         measured: whether earlier runs here say so.
     """
@@ -77,7 +77,7 @@ def said(state: State, now: float) -> str:
 
 
 def left(state: State, now: float) -> str:
-    """How long the rest will take, in words; empty where nothing is known."""
+    """Describe how long the rest will take, or return "" if unknown."""
     if state.end is not None:
         seconds = state.end - now
         if seconds > 0:

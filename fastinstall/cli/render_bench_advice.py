@@ -10,7 +10,7 @@ _BELOW = " " * 5
 
 
 def advice_lines(advice: Sequence[Advice], page: Page, *, most: int | None = None) -> list[str]:
-    """What to do, as a numbered list; empty where there is nothing.
+    """Render the advice as a numbered list, empty if there is none.
 
     Args:
         advice: in the order of gain.
@@ -28,7 +28,7 @@ def advice_lines(advice: Sequence[Advice], page: Page, *, most: int | None = Non
 
 
 def first_advice(advice: Sequence[Advice], page: Page) -> list[str]:
-    """The recommended one, else the first; empty where there is none."""
+    """Return the recommended one, else the first, or nothing if there is none."""
     first = next((each for each in advice if each.recommended), next(iter(advice), None))
     if first is None:
         return []

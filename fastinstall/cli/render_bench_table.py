@@ -14,7 +14,7 @@ _ASCII = "#"
 _INDENT = "  "
 _TIMES = re.compile(r"(\d+(?:\.\d+)?)x")
 _NOISE = 0.05
-"""As far from 1 a ratio is neither painted as a gain nor as a loss."""
+"""A ratio this close to 1 is painted neither as a gain nor as a loss."""
 
 
 @immutable

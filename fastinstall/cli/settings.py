@@ -18,7 +18,7 @@ class Settings:
     """What a fastinstall.toml says.
 
     Attributes:
-        file: which one; None where there is none.
+        file: where they were read from, or None if there is no file.
         values: its keys.
     """
 

@@ -74,7 +74,7 @@ class _Conversation:
     may_go_back: bool
 
     def agreed(self) -> Plan | None:
-        """The plan that was agreed to, or one without steps; None where another environment is wanted."""
+        """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
         made, shown = self._first(), None
         while made.steps:
             if made is not shown:

@@ -19,7 +19,7 @@ def ending_text(plan: Plan, receipt: Receipt, report: Report | None, page: Page)
     Args:
         plan: that was carried out.
         receipt: of the setup that holds.
-        report: doctor's; None where it could not be had.
+        report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
     """
     parts = [_checked(report, page), _speed(receipt, page), joined(_closing(plan, receipt, page))]

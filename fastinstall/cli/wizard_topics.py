@@ -34,7 +34,7 @@ class Topic:
         fields: of `Wish`, that it sets.
         title: for the menu.
         told: its present value, in a few words.
-        ask: asks for another one; None where the person goes back.
+        ask: asks for another one; returns None if the user goes back.
         applies: whether it means anything for a target.
     """
 

@@ -78,7 +78,7 @@ def render_state(target: GuardTarget) -> str:
 
 
 def parse_state(text: str) -> GuardTarget | None:
-    """Read the text of a `state` file; None where it is not one that this version of the guard understands."""
+    """Parse a `state` file, or return None if this version of the guard does not understand it."""
     lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
     try:
         (number,), core, version, stack, prefix = lines

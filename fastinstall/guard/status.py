@@ -20,7 +20,7 @@ def observe_guard(site_packages: Path, core: Core | None) -> GuardState:
 
     Args:
         site_packages: where the guard lies, if it does.
-        core: the imaging core in place; None where there is none.
+        core: the imaging core in place, or None if there is none.
     """
     if not entries_present(site_packages):
         return GuardState(installed=False)

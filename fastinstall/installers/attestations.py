@@ -111,7 +111,7 @@ def _fetched(url: str, download: Callable[[str, Path], None]) -> bytes | Attesta
 
 
 def recorded(path: Path) -> Attestation | None:
-    """What was kept beside a file of our store; None where nothing was."""
+    """Read the attestation stored beside a file, or return None if there is none."""
     note = _note(path)
     try:
         return codec.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)

@@ -71,7 +71,7 @@ class Web:
         self._client.close()
 
     def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[Offer, ...]:
-        """What an index page offers; empty where the index does not have it.
+        """Return what an index page offers, empty if the index lacks the page.
 
         Args:
             url: of the page; may bear credentials.

@@ -70,7 +70,7 @@ def without(content: bytes, adding: Adding) -> bytes:
 
 
 def withdrawn(content: bytes, adding: Adding) -> bytes | None:
-    """The content of a file once our text is out of it; None where the file goes: it was not there before."""
+    """Return a file's content without our text, or None if we created the file and it is to be removed."""
     rest = content if _is_as_before(content, adding) else without(content, adding)
     return rest if rest or adding.size >= 0 else None
 

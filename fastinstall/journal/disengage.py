@@ -28,7 +28,7 @@ class Engagement:
 
     Attributes:
         engaging: its announcement.
-        engaged: its end; None where the process died in it.
+        engaged: the entry that ends it, or None if the process died first.
         prefix: of the environment.
         work: of the transaction.
     """

@@ -77,7 +77,7 @@ def forget(store: Store, identifier: str | None) -> tuple[str, ...]:
 
 
 def unreadable_named(store: Store, identifier: str) -> Unreadable | None:
-    """The transaction of that name whose journal cannot be read; None where there is none."""
+    """Find the transaction of that name whose journal cannot be read, or return None."""
     return next((each for each in store.unreadable() if each.transaction == identifier), None)
 
 

@@ -147,7 +147,7 @@ def _events(file: Path) -> list[dict[str, Any]]:
 
 
 def sequence_in(file: Path) -> int | None:
-    """The number of a transaction by the first line of its journal, whatever follows; None where that does not say."""
+    """Read a transaction's number from the first line of its journal, or return None if the line has none."""
     try:
         line = foreign.read_text(file, errors="surrogateescape").partition("\n")[0]
         sequence = _event(line, f"{file}:1").get("sequence")

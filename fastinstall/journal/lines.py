@@ -12,7 +12,7 @@ def whole_lines(text: str) -> list[str]:
 
 
 def whole_size(content: bytes) -> int:
-    """So many bytes are theirs, from the start of the file."""
+    """Return how many bytes from the start of the file hold whole lines."""
     end = content.rfind(b"\n") + 1
     start = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
     return start if b"\0" in content[start:end] else end

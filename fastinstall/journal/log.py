@@ -49,7 +49,7 @@ class Log:
 
     @property
     def begun(self) -> Begun | None:
-        """The first line; None where the process died before it was written."""
+        """The first line, or None if the process died before writing it."""
         first = self.entries[0] if self.entries else None
         return first if isinstance(first, Begun) else None
 

@@ -146,7 +146,7 @@ def is_lost(item: Placed) -> bool:
 
 
 def before(item: Placed) -> Path | None:
-    """Where what stood at `live` before is kept; None where nothing did, it is back, or it is nowhere any more."""
+    """Return where the previous entry of `live` is kept, or None if it is not kept anywhere."""
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:

@@ -13,7 +13,7 @@ from fastinstall.system import foreign
 
 
 def read_receipt(prefix: Path) -> Receipt | None:
-    """The receipt of the setup that holds in an environment; None where there is none.
+    """Return the receipt of an environment's current setup, or None if it has none.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
@@ -31,7 +31,7 @@ def read_receipt(prefix: Path) -> Receipt | None:
 
 
 def receipt_data(prefix: Path) -> dict[str, Any] | None:
-    """The receipt as it stands there, with all its keys; None where there is none.
+    """Return the receipt as stored, with all its keys, or None if there is none.
 
     Raises:
         DocumentError: it is not a JSON object.

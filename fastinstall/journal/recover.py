@@ -61,7 +61,7 @@ class RolledBack:
 def recover(
     store: Store, *, force: bool = False, intruders: tuple[str, ...] = (), conclude: Conclude = nothing_outside
 ) -> Recovered | None:
-    """Bring to its end what was interrupted, from the journal alone; None where nothing was.
+    """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
     The caller holds the environment's lock. A transaction that did not finish is undone, a rollback is finished, and
     directories that were being made or removed go.
@@ -142,7 +142,7 @@ def rollback(
 
 
 def receipt_if_readable(store: Store) -> Receipt | None:
-    """The receipt of the setup that holds; None where there is none, or where it cannot be read."""
+    """Return the receipt of the current setup, or None if it is missing or unreadable."""
     try:
         return store.read_receipt()
     except DocumentError:

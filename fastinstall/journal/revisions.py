@@ -17,7 +17,7 @@ _BEGINNING = b"==> "
 
 
 def later(file: Path | bytes, digests: Collection[str]) -> bytes | None:
-    """What stands in a history behind one of these contents (the longest); None where it begins with none of them."""
+    """Return the history after the longest of these prefixes, or None if it starts with none of them."""
     if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
     content = foreign.read_bytes(file) if isinstance(file, Path) else file

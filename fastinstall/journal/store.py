@@ -72,7 +72,7 @@ class Store:
         self.transactions_directory = prefix / TRANSACTIONS
 
     def read_receipt(self) -> Receipt | None:
-        """The receipt of the setup that holds; None where there is none.
+        """Return the receipt of the current setup, or None if there is none.
 
         Raises:
             DocumentError: it is malformed; names the file and the key.

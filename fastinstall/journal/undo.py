@@ -32,7 +32,7 @@ from fastinstall.rules.messages import quote
 from fastinstall.system import files, signals, trouble
 
 _NAMED = 20
-"""So many paths a refusal names."""
+"""The most paths that a refusal lists."""
 
 
 def nothing_outside(_log: Log) -> None:

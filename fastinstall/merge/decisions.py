@@ -16,7 +16,7 @@ Macros = Mapping[str, frozenset[str]]
 
 @immutable
 class Versions:
-    """One item on the three sides; None where a side has it not.
+    """One item on the three sides, None on a side that lacks it.
 
     Attributes:
         base: before both changes.
@@ -40,7 +40,7 @@ class Decision:
     """What becomes of an item.
 
     Attributes:
-        text: its text; None where it is not there.
+        text: its text, or None if it does not exist.
         origin: where that comes from.
         reason: why.
     """

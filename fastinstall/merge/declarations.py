@@ -29,7 +29,7 @@ class Declared:
         name: empty where none can be made out.
         type: tokens of the type with its qualifiers and storage class, without what belongs to the declarator.
         declarator: with its stars and brackets, without the initial value.
-        initial: its initial value; None where it has none.
+        initial: its initial value, or None if it has none.
     """
 
     name: str

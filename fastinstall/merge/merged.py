@@ -32,7 +32,7 @@ class MergedFile:
     """One file, merged.
 
     Attributes:
-        text: what it holds then; None where it is not there.
+        text: its content afterwards, or None if it does not exist.
         outcomes: item by item.
         guards: functions that choose between both at run time.
         unused: functions of guards that the merge did not touch.

@@ -34,7 +34,7 @@ class Node:
 
     Attributes:
         type: tree-sitter's name of the kind ("if_statement", "identifier"), or "directive", or "atomic".
-        text: of a leaf; None where there are children.
+        text: of a leaf, or None if the node has children.
         children: in order; None for a leaf.
     """
 

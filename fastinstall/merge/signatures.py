@@ -28,7 +28,7 @@ class FunctionSignature:
 
 
 def read_signature(item: Item) -> FunctionSignature | None:
-    """Read a function's signature; None where the item is no function, or its signature cannot be parsed."""
+    """Read a function's signature, or return None if the item is no function or cannot be parsed."""
     if item.node.type == ATOMIC and "{" in item.text:  # the body may be what could not be read
         item = next(iter(parse_items(until_body(item.text) + " {}").items), item)
     declarator = _declarator(item.node)

@@ -21,8 +21,8 @@ class Source:
 
     Attributes:
         name: relative to the top directories, with slashes.
-        base: its text before both changes; None where it was not there.
-        upstream: in the tree that is merged into; None where it is not there.
+        base: its text before both changes, or None if it did not exist.
+        upstream: its text in the tree merged into, or None if it does not exist.
         kernels: in the fork.
     """
 

@@ -190,7 +190,7 @@ class _Reader:
         return Node(node.type, None, (*(node.children or (node,)), Node(";", ";")))
 
     def node(self, node: tree_sitter.Node, depth: int) -> Node | None:
-        """The node without comments; None where nothing is left."""
+        """Return the node without comments, or None if nothing is left."""
         if depth > _DEEPEST:
             raise _TooDeepError
         if node.type in _LINES:

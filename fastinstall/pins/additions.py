@@ -71,7 +71,7 @@ def holds(content: dict[str, Any], addition: Addition) -> bool:
 
 
 def table_at(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
-    """What lies at a path of parsed TOML; None where nothing does."""
+    """Return the value at a path of parsed TOML, or None if the path does not exist."""
     found: Any = content
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None

@@ -224,7 +224,7 @@ def interruption_of(directory: Path, begun: Begun) -> Interruption | None:
 
 
 def read_record(directory: Path) -> PinRecord | None:
-    """The record of a project's pin; None where there is none.
+    """Read the record of a project's pin, or return None if there is none.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.

@@ -116,7 +116,7 @@ def unpin_project(session: PinSession, project: Project) -> bool:
 
 
 def project_pin(session: PinSession, project: Project) -> PinState | None:
-    """The pin of a project, with what is wrong with it; None where there is none.
+    """Return the state of a project's pin, or None if the project has no pin.
 
     A change of this user's that was cut short is brought to its end first.
     """

@@ -51,7 +51,7 @@ def holding_directory(prefix: Path) -> Path | None:
 
 
 def noted_project(prefix: Path) -> Path | None:
-    """The directory that an environment notes as the project it is pinned in; None where no path is noted."""
+    """Read which project directory an environment is pinned in, or return None if it names none."""
     try:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:

@@ -27,7 +27,7 @@ def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
 
 
 def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
-    """The pin of a project, and what is wrong with it; None where there is none.
+    """Read a project's pin and what is wrong with it, or return None if there is no pin.
 
     Args:
         directory: of the project.

@@ -116,7 +116,7 @@ class PinTool(Protocol):
 
     @property
     def lock(self) -> str:
-        """The file that it writes; empty where there is none."""
+        """The file that it writes, or "" if it writes none."""
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class PinTool(Protocol):
 
     @property
     def locking(self) -> Locking | None:
-        """How a pin is tried; None where it cannot be, and the tool itself meets the pin first."""
+        """How a pin is tried beforehand, or None if only the tool itself can try it."""
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
         """Whether a directory is a project of this tool.

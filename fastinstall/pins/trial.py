@@ -67,7 +67,7 @@ def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
 
     Args:
         trial: what is tried.
-        before: manifest and lock without a pin, by their names; None where there is no lock.
+        before: manifest and lock without a pin, by file name. The lock is None if there is none.
 
     Raises:
         RefusedError: a foreign setting is in the way, no lock can be made, it would not hold our build, or it would go

@@ -45,7 +45,7 @@ def _device(nvml: ModuleType, handle: object) -> dict[str, object]:
 
 
 def _asked(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (whatever NVML gives)
-    """The answer to one question; None where this device or driver does not support it."""
+    """Return the answer to one query, or None if this device or driver does not support it."""
     try:
         answer = function(*arguments)
     except nvml.NVMLError:

@@ -15,7 +15,7 @@ _TIMEOUT = 20.0
 
 
 def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """The compiler that CC names, else the first of cc, gcc and clang on PATH; None where there is none.
+    """Find the compiler: CC, else the first of cc, gcc and clang on PATH. Returns None if there is none.
 
     Args:
         flags: which ones to try; those that begin with "-Wl," are tried on the linker.
@@ -81,7 +81,7 @@ def _succeeds(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
 
 
 def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
-    """What a command said, in English; None where it cannot be started."""
+    """Run a command in the C locale and return its output, or None if it cannot be started."""
     program = find_program(argv[0], variables) or argv[0]
     try:
         return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)

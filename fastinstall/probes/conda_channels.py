@@ -36,7 +36,7 @@ def configured_channels(variables: Mapping[str, str], prefix: Path, root: Path |
     Args:
         variables: the shell's environment variables.
         prefix: the environment.
-        root: the prefix that conda itself is installed in; None if unknown.
+        root: the prefix that conda itself is installed in, or None if unknown.
 
     Returns:
         Names and URLs, without credentials; empty where nothing is configured and conda's own defaults hold.
@@ -74,7 +74,7 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
     Args:
         variables: the shell's environment variables.
         prefix: the environment.
-        root: the prefix that conda itself is installed in; None if unknown.
+        root: the prefix that conda itself is installed in, or None if unknown.
 
     Raises:
         DocumentError: a file that cannot be read might say that a name is a private channel's.

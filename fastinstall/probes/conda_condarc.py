@@ -70,7 +70,7 @@ class Condarc:
     """A configuration file, read.
 
     Attributes:
-        document: its nodes; None where it is empty.
+        document: the root node, or None if the file is empty.
         lines: of its text, for the comments.
         variables: what words may refer to ("$NAME").
     """
@@ -80,7 +80,7 @@ class Condarc:
     variables: Mapping[str, str] = field(repr=False)
 
     def word(self, *names: str) -> Word | None:
-        """The word of a key that takes one; None where the file does not have it, or has something else there."""
+        """Return the single word of a key, or None if the key is missing or holds something else."""
         found = self.document.value(*names) if self.document is not None else None
         return self._word(found) if found is not None else None
 
@@ -128,7 +128,7 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
     Args:
         variables: the shell's environment variables.
         prefix: the environment.
-        root: the prefix that conda itself is installed in; None if unknown.
+        root: the prefix that conda itself is installed in, or None if unknown.
     """
     home, settings = variables.get("HOME"), variables.get("XDG_CONFIG_HOME")
     directories = (

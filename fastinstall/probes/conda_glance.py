@@ -84,7 +84,7 @@ def _glance(descriptor: int) -> Glance:
 
 
 def _in_pieces(head: bytes, descriptor: int, size: int) -> Glance | None:
-    """What the beginning and the end of a record tell; None where its files and paths do not stand between them."""
+    """Read a record's beginning and end, or return None if its files and paths are not between them."""
     opening = _OPENING.match(head)
     if opening is None:
         return None
@@ -104,7 +104,7 @@ def _in_pieces(head: bytes, descriptor: int, size: int) -> Glance | None:
 
 
 def _joined(pieces: tuple[bytes, ...]) -> Fields | None:
-    """One object of pieces that were cut before a key; None where it lacks what describes a package."""
+    """Join pieces of JSON into one object, or return None if it does not describe a package."""
     members = (piece.strip(b" \t\n,") for piece in pieces)
     try:
         fields = json_data(b",".join(filter(None, members)) + b"}", any_text=True)

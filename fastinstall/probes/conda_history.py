@@ -68,7 +68,7 @@ def _revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevi
 
 
 def _dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
-    """Those of the names, without the channels that stand before them."""
+    """Return the names without their channels."""
     dists = (_plain(line) for line in lines)
     return tuple(dist for dist in dists if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names)
 

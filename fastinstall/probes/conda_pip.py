@@ -18,7 +18,7 @@ _SHA256 = "sha256="
 
 
 def recorded_entries(record: Path, site_packages: str) -> tuple[Entry, ...]:
-    """What a RECORD lists, bytecode aside; nothing where it cannot be read.
+    """List a RECORD's files without bytecode; empty if it cannot be read.
 
     Args:
         record: the file.

@@ -26,7 +26,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
 
     Args:
         variables: the shell's environment variables.
-        prefix: the environment; None if there is none yet.
+        prefix: the environment, or None if it does not exist yet.
 
     Returns:
         None where there is none that could be started; mamba and micromamba are none.

@@ -60,7 +60,7 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 
 def observe_quota(root: Path = Path("/")) -> float | None:
-    """CPUs that the control groups of this process grant; None if they set no limit.
+    """Read how many CPUs this process's control groups grant, or return None if they set no limit.
 
     The tightest limit from the process's own group up to the root counts, in both versions of the
     interface. Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and sched-bwc.rst.
@@ -161,7 +161,7 @@ def _level(root: Path, seen: _Seen, tunables: str) -> tuple[str | None, str]:
 
 
 def level_from_help(text: str) -> str | None:
-    """The level in what `ld.so --help` prints (glibc 2.33 and later); None where it does not say.
+    """Read the level from `ld.so --help` (glibc 2.33 and later), or return None if it names none.
 
     A loader that names levels but supports none of them runs on the baseline.
     """

@@ -46,7 +46,7 @@ def _requirements(metadata: Path, pattern: re.Pattern[bytes]) -> Iterator[str]:
 
 
 def _applicable(requirement: str, interpreter: Interpreter) -> str:
-    """The requirement without its marker; empty where the marker excludes this interpreter."""
+    """Return the requirement without its marker, or "" if the marker excludes this interpreter."""
     bare, semicolon, marker = (part.strip() for part in requirement.partition(";"))
     if not semicolon:
         return bare

@@ -97,7 +97,7 @@ def _plain(text: str) -> str:
 
 
 def _rotational(root: Path, mount: Mount) -> bool | None:
-    """Whether the disk turns; None where nobody says.
+    """Tell whether the disk rotates, or return None if that is unknown.
 
     A filesystem over several devices (btrfs) has a number of its own, and is looked up by its source. The disk of a
     virtual machine says 1 unless its host told it otherwise, so it says nothing.

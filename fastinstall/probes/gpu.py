@@ -53,7 +53,7 @@ def observe_gpu(
 
 
 def joined(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
-    """Both together; None where there is neither a sign of a GPU nor a framework that could use one."""
+    """Combine both, or return None if there is neither a GPU nor a framework that could use one."""
     return replace(hardware, frameworks=frameworks) if hardware.present or frameworks else None
 
 

@@ -32,7 +32,7 @@ class DriverLibraries:
     """What programs would load of the driver.
 
     Attributes:
-        libcuda: the file found as libcuda.so.1; None where there is none.
+        libcuda: the file found as libcuda.so.1, or None if there is none.
         version: of the driver that the libraries belong to; empty if unknown.
         compat: the version of a forward-compatibility libcuda, where that is the one found; empty elsewhere.
     """

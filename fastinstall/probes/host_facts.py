@@ -74,7 +74,7 @@ def read_hosts(files: Iterable[Path]) -> Iterator[FleetHost | LeftOut]:
 
 
 def read_host_facts(document: HostDocument) -> FleetHost | None:
-    """What counts of one document; None where it speaks of many hosts.
+    """Read what counts from one document, or return None if it covers many hosts.
 
     Raises:
         DocumentError: it is none, is damaged, or of another schema.

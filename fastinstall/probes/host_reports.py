@@ -83,7 +83,7 @@ def read_reports(files: Iterable[Path]) -> Iterator[HostReport | Unreported]:
 
 
 def read_report(document: HostDocument) -> HostReport | Unreported | None:
-    """What counts of one document; None where it speaks of many hosts.
+    """Read what counts from one document, or return None if it covers many hosts.
 
     Raises:
         DocumentError: it is none, is damaged, or of another schema.

@@ -40,7 +40,7 @@ def observe_interpreter(python: Path) -> Interpreter:
 
 
 def absence(python: Path) -> str:
-    """Why an interpreter cannot be asked, as far as its file tells; empty where it may answer."""
+    """Explain from its file why an interpreter cannot run here, or return "" if it may."""
     if python.is_dir():
         return "is a directory"
     if python.is_symlink() and not python.exists():
@@ -85,7 +85,7 @@ def _ask(python: Path, *arguments: str) -> Completed:
 
 
 def _parse(stdout: str) -> Mapping[str, Any] | None:
-    """The answer of the script; None where what ran is not a Python that could give one."""
+    """Parse the script's answer, or return None if the program was not a Python that could give one."""
     last = stdout.strip().rpartition("\n")[2]
     try:
         document = json_data(last)

@@ -16,7 +16,7 @@ _ELF = b"\x7fELF"
 def interpreter_with(
     abi: str, python: str, first: tuple[Path, ...], variables: Mapping[str, str]
 ) -> Interpreter | None:
-    """A CPython of this machine with an ABI; None where there is none. Root asks none that is another user's.
+    """Find a CPython with this ABI, or return None. Root never runs another user's interpreter.
 
     Args:
         abi: the ABI tag that its extension modules have: "cp311".

@@ -7,7 +7,7 @@ from fastinstall.rules.checks._loading_packages import frameworks_of
 
 
 def observe_loading(distributions: Sequence[Distribution], tunables: str) -> LoadingFacts | None:
-    """How memory is handed out to a program that trains; None where nothing is installed that does.
+    """Read how memory is allocated for training, or return None if no training framework is installed.
 
     Args:
         distributions: what is installed in the target.

@@ -29,7 +29,7 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
 
     Args:
         prefix: of the environment.
-        conda: what conda knows of it; None where it is none of conda's.
+        conda: what conda knows of it, or None if it is not a conda environment.
     """
     return (*_of_pip(prefix), *_of_conda(prefix, conda), *observe_project_pin(prefix))
 

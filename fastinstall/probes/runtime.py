@@ -50,7 +50,7 @@ def observe_runtime(
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """Why the subprocess did not come to its own end; empty where it did."""
+    """Explain why the subprocess did not finish, or return "" if it did."""
 
     error: str = ""
     signal: str = ""
@@ -102,13 +102,13 @@ def _first(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
 
 
 def _mapped(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
-    """The files that were mapped by then; nothing where it did not get so far."""
+    """List the files mapped by then; empty if it did not get that far."""
     found = (event["files"] for event in events if event["event"] == "mapped" and event["when"] == when)
     return tuple(map(PurePath, next(found, ())))
 
 
 def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
-    """Where the signal struck; None where none did, or where the handler could not tell."""
+    """Return where the signal struck, or None if there was no signal or the place is unknown."""
     address = _first(events, "fault").get("address", "")
     if not signal or not address:
         return None

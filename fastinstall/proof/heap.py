@@ -16,7 +16,7 @@ def prove_heap(ours: Stack, reference: Stack | None, work: Work, results: Result
 
     Args:
         ours: the build.
-        reference: the official wheel of the same version; None where there is none.
+        reference: the official wheel of the same version, or None if there is none.
         work: the cases of `matrix_cases`.
         results: runs them, or knows them.
 

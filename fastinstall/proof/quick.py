@@ -44,7 +44,7 @@ class Trial:
     Attributes:
         subject: what it is, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
-        reference: the official wheel of the same version; None where there is none.
+        reference: the official wheel of the same version, or None if there is none.
         kept: a directory where the reference's outcomes are kept; None for nowhere.
         emit: listens to progress.
     """

@@ -62,7 +62,7 @@ class Work:
     Attributes:
         cases: names.
         operations: the module that performs them: MATRIX or DECODERS.
-        inputs: a directory of files that the operations read; None where they read none.
+        inputs: a directory of files that the operations read, or None if they read none.
         seconds: longest time of one case.
     """
 
@@ -153,7 +153,7 @@ def _argv(stack: Stack, work: Work, names: Path, results: Path) -> tuple[str | P
 
 
 def _ending(stack: Stack, argv: tuple[str | Path, ...], work: Work, leash: Leash | None) -> str:
-    """How a process died; empty where it came to its end."""
+    """Describe how a process died, or return "" if it exited by itself."""
     variables = {**stack.variables, "FASTINSTALL_GUARD": "0"}
     try:
         completed = run(argv, environment=variables, check=False, leash=leash)

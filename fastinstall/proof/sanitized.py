@@ -173,6 +173,6 @@ def _parts(work: Work) -> Iterator[Work]:
 
 
 def _path_of(steps: CoreSteps, library: str) -> str:
-    """Where the compiler has a library; empty where it has none, for then it echoes the name."""
+    """Ask the compiler for a library's path, or return "" (it echoes the name) if it has none."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""

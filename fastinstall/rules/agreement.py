@@ -22,8 +22,8 @@ class Disagreement:
 
     Attributes:
         name: the library, as it is asked for ("libjpeg.so.62"); a file's name where nobody asks for it.
-        simulated: the file that the loader's rules give; None where they give none.
-        mapped: the file that the process has; None where it has none of that name.
+        simulated: the file according to the loader's rules, or None if they find none.
+        mapped: the file in the process, or None if it has none of that name.
         package: the directory in site-packages that `mapped` belongs to, where it is not one of PIL's own
             ("opencv_python.libs"): another package was first. Empty otherwise.
     """

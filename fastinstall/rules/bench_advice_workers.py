@@ -28,7 +28,7 @@ def advice_on_workers(context: AdviceContext) -> Iterator[Advice]:
 
 
 def fewest_that_pay(context: AdviceContext) -> LoadingRate | None:
-    """The smallest number of workers whose rate is as good as the best one's; None if none was measured."""
+    """Return the fewest workers that match the best rate, or None if none was measured."""
     measured = _measured(context)
     most = max((rate.images_per_second for rate in measured), default=0.0)
     good = (rate for rate in measured if rate.images_per_second >= most * _AS_GOOD)

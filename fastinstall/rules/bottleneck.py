@@ -40,7 +40,7 @@ def verdict_of(baseline: CandidateResult, workload: Workload, machine: Machine, 
         baseline: the environment as it is, or the user's own loader.
         workload: the images, and how many files were found.
         machine: where it was measured.
-        target_rate: images per second that training takes; None where nobody said.
+        target_rate: images per second that training consumes, or None if not given.
     """
     if baseline.timing is None:
         sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
@@ -67,7 +67,7 @@ def stays_in_memory(size: float, machine: Machine) -> bool:
 
 
 def best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> LoadingRate | None:
-    """The highest rate that was measured with a cold page cache, or with a warm one; None where none was."""
+    """Return the highest rate measured with a cold (or a warm) page cache, or None if none was measured."""
     wanted = (rate for rate in rates if rate.cold == is_cold)
     return max(wanted, key=lambda rate: rate.images_per_second, default=None)
 
@@ -78,7 +78,7 @@ class _Seen:
 
     Attributes:
         groups: milliseconds an image, by the limit that they stand for; empty where the loader is of one piece.
-        handing_over: of these, what a worker loses in handing over; None where that was not measured.
+        handing_over: the part a worker loses in transfer, or None if not measured.
         best: the highest rate that is reached.
         is_cold: whether the files come from disk.
         was_cold: whether that was measured.
@@ -136,7 +136,7 @@ def _read_ms(timing: Timing) -> float:
 
 
 def _lost_by_a_worker(baseline: CandidateResult, timing: Timing) -> float | None:
-    """Milliseconds an image that one worker takes longer than the process itself; None if not measured.
+    """Return one worker's overhead in milliseconds per image, or None if not measured.
 
     The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
     whose speed drifts had another one when the stages were timed.

@@ -81,7 +81,7 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Wish) -> None:
 
 
 def hindrance_to_several(interpreter: Interpreter, link: LinkMode, *, chassis: bool) -> str:
-    """Why one wheel cannot carry several levels for a target; empty where it can.
+    """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
 
     Args:
         interpreter: its C library's loader is to choose.

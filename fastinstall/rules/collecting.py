@@ -25,7 +25,7 @@ def sum_up(
         reports: in any order; several of one host count together.
         unreported: hosts whose documents say nothing of their state.
         expected: names of hosts that should have a report; empty where nobody said which.
-        oldest: seconds since the epoch before which a report does not count; None where all do.
+        oldest: seconds since the epoch; older reports do not count. None counts all.
         now: likewise, for messages.
     """
     told = list(reports)

@@ -32,7 +32,7 @@ class ChannelSettings:
         alias: the address below which bare names lie; empty for conda's own.
         custom: names, and the address below which each lies.
         multiple: names that stand for several channels.
-        default: what "defaults" stands for; None where nothing is configured.
+        default: what "defaults" stands for, or None if nothing is configured.
         mirrored: names, and the address of a mirror of each.
         allowed: the only channels that may be asked; empty for all.
         denied: channels that must not be asked.

@@ -25,8 +25,8 @@ class PackageChange:
 
     Attributes:
         name: of the package.
-        before: None where it is not installed yet.
-        after: None where nothing takes its place.
+        before: the installed package, or None if it is not installed yet.
+        after: the package that takes its place, or None if nothing does.
     """
 
     name: str

@@ -116,7 +116,7 @@ def bounded(package: CondaPackage, conda: Conda) -> str:
 
 
 def required_glibc(tags: str) -> tuple[int, int] | None:
-    """The oldest glibc that platform tags promise to run on; None where they promise nothing.
+    """Return the oldest glibc that platform tags promise, or None if they promise none.
 
     Args:
         tags: of a wheel, or its file name ("manylinux_2_27_x86_64.manylinux_2_28_x86_64").

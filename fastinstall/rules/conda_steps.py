@@ -157,7 +157,7 @@ def _pin(situation: Situation, make: MakeCondaPackages) -> tuple[Pin, ...]:
 
 
 def _unpinned_because(situation: Situation, make: MakeCondaPackages) -> str:
-    """Why a pin that is wished is not made; empty where it is."""
+    """Explain why a requested pin is not made, or return "" if it is."""
     conda, prefix = situation.facts.conda, situation.facts.environment.prefix
     if is_of_pixi(prefix):
         return f"pixi made the environment, and reads no {PINS}: the pin belongs into pixi.toml"

@@ -53,14 +53,14 @@ def major(version: str) -> int:
 
 
 def required_driver(cuda: str) -> str:
-    """The least Linux driver for a CUDA version; empty where the data does not know it."""
+    """Return the oldest Linux driver for a CUDA version, or "" if the data lacks it."""
     if major(cuda) >= _WITH_MINORS:
         return FIRST_DRIVERS["11.0"] if minor(cuda) == "11.0" else MINIMUM_DRIVERS.get(major(cuda), "")
     return FIRST_DRIVERS.get(minor(cuda), "")
 
 
 def serves(gpu: Gpu, cuda: str) -> bool | None:
-    """Whether the driver is new enough for a CUDA version; None where that cannot be told.
+    """Tell whether the driver is new enough for a CUDA version, or return None if unknown.
 
     NVML's word on the highest CUDA version counts first. Under WSL the driver is Windows's, whose numbers are others
     within the same branch. A Tegra's numbers mean something else altogether. A package for forward compatibility
@@ -154,7 +154,7 @@ def _preferred(fitting: list[str], driver: str) -> str:
 
 
 def torchvision_for(torch: str) -> str:
-    """The minor version of torchvision that belongs to a torch, "0.24"; empty where the data does not know it."""
+    """Return the torchvision minor version for a torch ("0.24"), or "" if the data lacks it."""
     return TORCHVISION.get(minor(torch), "")
 
 
@@ -166,12 +166,12 @@ def suited_major(gpu: Gpu) -> int | None:
 
 
 def dali_wheel(gpu: Gpu) -> str | None:
-    """The distribution of NVIDIA DALI that suits driver and torch; None where none does, or nothing is known."""
+    """Return the NVIDIA DALI distribution for driver and torch, or None if none is known to fit."""
     return _wheel(gpu, DALI_WHEELS)
 
 
 def nvimgcodec_wheel(gpu: Gpu) -> str | None:
-    """The distribution of nvImageCodec that suits driver and torch; None where none does, or nothing is known."""
+    """Return the nvImageCodec distribution for driver and torch, or None if none is known to fit."""
     return _wheel(gpu, NVIMGCODEC_WHEELS)
 
 

@@ -18,8 +18,8 @@ class Loading:
         format: "JPEG" or "PNG".
         below: megapixels up to which it stands for an image; infinite for the largest kind.
         build: times as fast with the fast build.
-        draft: times as fast with `Image.draft`; None where it does not suit.
-        copies: times as fast from copies that were resized before; None where it was not measured.
+        draft: times as fast with `Image.draft`, or None if it does not apply.
+        copies: times as fast from copies resized beforehand, or None if not measured.
         together: times as fast with the best of each kind; None likewise.
     """
 

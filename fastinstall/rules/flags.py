@@ -55,7 +55,7 @@ def compile_flags(
 
 
 def compiled_file(line: str) -> str | None:
-    """The C file that a line of a build log compiles; None if it is no such line."""
+    """Return the C file that a build log line compiles, or None if it compiles none."""
     words = _words(line)
     return _source(words) if words else None
 

@@ -22,7 +22,7 @@ Verdict = tuple[Cause, str, str]
 
 
 def machine_verdict(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
-    """Why nothing is built for a machine; None where something is.
+    """Explain why nothing is built for a machine, or return None if something is.
 
     The architecture comes first, because a level says nothing on another.
     """

@@ -19,7 +19,7 @@ GUARDS = "guards"
 
 
 def guard_plan(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
-    """The plan that renews the start-up guard; None where that is not all there is to do."""
+    """Return a plan that only renews the start-up guard, or None if more has to be done."""
     guard = facts.guard
     whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
     if receipt is None or not wish.guard or unsatisfied(whole, recipe, wish, receipt) is not None:

@@ -44,7 +44,7 @@ def installed_already(recipe: Recipe, stack: Stack, version: str) -> tuple[str, 
 
 
 def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
-    """The risk of setting up a version that is known to be critically vulnerable; None where it is not.
+    """Return the risk of a version with a known critical vulnerability, or None if it has none.
 
     Args:
         recipe: whose advisories count.

@@ -13,7 +13,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def much_held(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
-    """A sentence with the command that frees it; None where it is not much, or all that could go has to stay.
+    """Name the command that frees the space, or return None if little or nothing can be freed.
 
     Args:
         setups: the transactions that hold something.

@@ -77,7 +77,7 @@ class Intent:
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
-    """What was meant by what stands in the place of ours; None where that is ours, or nobody's.
+    """Infer what replacing our stack was meant to do, or return None if it was not replaced.
 
     Args:
         facts: the target.
@@ -111,7 +111,7 @@ def asked(distribution: Distribution) -> Asked:
 
 
 def replacement(facts: Facts, receipt: Receipt) -> Owner | None:
-    """The latest distribution with PIL's files that is not ours; None where there is none."""
+    """Return the latest foreign distribution with PIL's files, or None if there is none."""
     others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
@@ -151,7 +151,7 @@ def _order(there: str, ours: str) -> Order:
 
 
 def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """Conda's package in the place of ours; None where conda has not replaced it."""
+    """Return the conda package that replaced ours, or None if conda did not replace it."""
     if facts.conda is None or receipt.conda is None:
         return None
     found = facts.conda.named(receipt.conda.package.name)

@@ -7,7 +7,7 @@ from fastinstall.rules.messages import fix_command, quote
 
 
 def told(interruption: Interruption, prefix: PurePath) -> str:
-    """What was interrupted, and the command that mends it.
+    """Describe what was interrupted and name the command that recovers it.
 
     Args:
         interruption: of the environment, or of its project.
@@ -21,7 +21,7 @@ def told(interruption: Interruption, prefix: PurePath) -> str:
 
 
 def ended(interruption: Interruption) -> str:
-    """What had been interrupted, and how things are now that it is brought to its end."""
+    """Describe what had been interrupted and how recovery left it."""
     return f"{what_was(interruption)} had been interrupted; {_END[interruption.cut]}"
 
 
@@ -60,14 +60,14 @@ def unpinning_command(project: PurePath, prefix: PurePath) -> str:
 
 
 def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
-    """The command that helps where a transaction cannot be read; None where a later fastinstall has to be used."""
+    """Return the command that repairs an unreadable transaction, or None if a later fastinstall is needed."""
     if unreadable.is_later or not unreadable.transaction:
         return None
     return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
 
 
 def cleared(interruption: Interruption) -> str:
-    """What had been interrupted, where nothing is left of it."""
+    """Describe an interruption that left nothing behind."""
     return f"{what_was(interruption)} had been interrupted; what was there of it is cleared away"
 
 

@@ -78,7 +78,7 @@ def beyond(scan: IsaScan, level: str) -> tuple[str, ...]:
 
 
 def taken_by(core: Core, cpu: Cpu, *, knows_levels: bool) -> CoreLevel | None:
-    """The copy of a core that a CPU's loader takes; None where it has no copies.
+    """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
 
     Args:
         core: the core.

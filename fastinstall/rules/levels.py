@@ -116,7 +116,7 @@ def missing_for(level: str, flags: Collection[str]) -> tuple[str, ...]:
 
 
 def level_of(flags: Collection[str]) -> str | None:
-    """The highest level whose features are all among `flags`; None if not even the first is."""
+    """Return the highest level whose features are all among `flags`, or None if there is none."""
     reached = [level for level in LEVELS if not missing_for(level, flags)]
     return reached[-1] if reached else None
 

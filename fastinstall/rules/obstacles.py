@@ -17,7 +17,7 @@ class Obstacle:
 
     Attributes:
         reason: for people.
-        dependant: the installed distribution that forbids it; None where something else does.
+        dependant: the installed distribution that forbids it, or None if something else does.
         remedy: what to do where no version fits and no distribution is to blame.
     """
 

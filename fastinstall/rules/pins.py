@@ -59,7 +59,7 @@ def is_pinned(existing: str) -> bool:
 
 
 def pin_in(existing: str) -> str:
-    """Our pin among the lines; empty where it is not."""
+    """Return our pin from the lines, or "" if it is not there."""
     return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
 
 

@@ -135,13 +135,13 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 
 def block_in(content: bytes) -> tuple[str, ...]:
-    """Our lines, with their marks; empty where they are not there."""
+    """Return our lines with their marks, empty if they are not there."""
     start, end = _span(content)
     return tuple(content[start:end].decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
 def pinned_settings(content: bytes) -> dict[str, str]:
-    """What our lines say, by their keys; empty where they are not there."""
+    """Parse our lines by key, empty if they are not there."""
     pairs = (line.partition("=") for line in block_in(content) if not line.startswith(("#", "[")))
     return {key.strip(): value.strip() for key, _, value in pairs}
 

@@ -51,7 +51,7 @@ def setbacks(
 
 
 def objection(found: Sequence[Setback], impossible: str, requirement: str) -> str:
-    """What speaks against a pin, in a sentence; empty where nothing does.
+    """Explain in a sentence what speaks against a pin, or return "" if nothing does.
 
     Args:
         found: what would go back.

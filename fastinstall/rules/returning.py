@@ -66,7 +66,7 @@ def with_word_of(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Re
 
     Args:
         plan: that restores what the receipt says.
-        intent: what took its place; None where nothing did.
+        intent: what took its place, or None if nothing did.
         receipt: of ours.
         recipe: of ours, for what is known against the version that was asked for.
     """

@@ -43,7 +43,7 @@ _RUNNING = ("run", "shell")
 
 
 def change_of(program: Program) -> Change | None:
-    """What a process changes; None where it is no tool that we know, or only looks."""
+    """Return what a process changes, or None if it is not a known tool or only reads."""
     tool, arguments = unwrapped(program.words)
     judge = _TOOLS.get(tool)
     found = judge(program, arguments) if judge is not None else None

@@ -8,7 +8,7 @@ _CORES = ("_imaging.", "lib_imaging_core-")
 
 
 def running_core(mapped: Collection[PurePath]) -> PurePath | None:
-    """Give the file that holds the code of a process's imaging core; None where it has none mapped.
+    """Return the file that holds a process's imaging core, or None if none is mapped.
 
     Where a core has copies for several CPU levels, the module in `PIL/` is an empty stub, and the copy counts.
     """

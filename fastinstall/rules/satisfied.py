@@ -19,7 +19,7 @@ _SHOWN = 3
 
 
 def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> str | None:
-    """Why a setup has something to do; None where it has not.
+    """Explain why a setup has work to do, or return None if it has none.
 
     Returns:
         A reason for people, or None if the environment is what the wish asks for, to the byte.

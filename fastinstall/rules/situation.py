@@ -26,11 +26,11 @@ class Situation:
         create: the environment to make first; then `facts` speak of it as it will be.
         restoring: the plan puts back what the receipt says, so its version is consented to already.
         microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
-        preview: what an engine's solver says would change; None where it was not asked (yet).
+        preview: what the engine's solver would change, or None if it was not asked yet.
         cached: the hash of a wheel in our cache that is what would be built; "" while it is being looked for, as though
             there were one, and None where there is none.
         links: places of wheels that pip is told of, for a pin to repeat.
-        project: that makes the environment of a manifest and a lock; None where there is none.
+        project: whose manifest and lock make the environment, or None if there is none.
         foreign_checks: of other distributions, by which the setup is verified beside ours.
     """
 

@@ -36,7 +36,7 @@ class Person:
 
     Attributes:
         user: effective user ID.
-        before: the user who called sudo; None where nobody did.
+        before: the user who called sudo, or None if nobody did.
     """
 
     user: int

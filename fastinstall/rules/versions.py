@@ -27,9 +27,9 @@ class Choice:
 
     Attributes:
         version: of the source distribution, or of the prebuilt wheel where there is no source.
-        source: the sdist; None where a prebuilt wheel is taken.
-        chassis: the official wheel of the same base version; None where none fits the target.
-        kernels: the sdist of the fork that is merged onto the source; None where nothing is.
+        source: the sdist, or None if a prebuilt wheel is used.
+        chassis: the official wheel of the same base version, or None if none fits the target.
+        kernels: the sdist of the fork to merge onto the source, or None if nothing is merged.
         base: the sdist of what that fork follows.
         prebuilt: a wheel of our own making that is taken as it is.
         reason: for people.

@@ -19,7 +19,7 @@ _COLUMNS = 3
 
 
 def metadata_of(names: Iterable[str]) -> str:
-    """The one `.dist-info` directory; empty where there is none, or more than one."""
+    """Return the only `.dist-info` directory, or "" if there is not exactly one."""
     found = {name.partition("/")[0] for name in names}
     metadata = [name for name in found if _METADATA.fullmatch(name)]
     return metadata[0] if len(metadata) == 1 else ""

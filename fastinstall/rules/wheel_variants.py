@@ -48,7 +48,7 @@ def variant_of(level: str | None) -> Variant:
 
 
 def split_label(filename: str) -> tuple[str, str]:
-    """The name of a wheel without its variant label, and the label; empty where it has none.
+    """Split a wheel's name from its variant label, which is "" if there is none.
 
     Returns:
         ("pillow-13.0.0-cp311-cp311-linux_x86_64.whl", "x86_64_v3") for such a wheel with that label.

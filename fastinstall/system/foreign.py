@@ -76,7 +76,7 @@ def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict",
 
 
 def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
-    """The content of a file; None where nothing is.
+    """Read a file's content, or return None if it does not exist.
 
     Raises:
         DocumentError: something is there and cannot be read; names the file.

@@ -61,7 +61,7 @@ def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None
 
 
 def holder(locks: str, *, device: int, inode: int) -> int | None:
-    """The process that holds a flock(2), out of the text of /proc/locks; None where it is not told.
+    """Find the process that holds a flock(2) in the text of /proc/locks, or return None.
 
     Source: proc_locks(5). Some filesystems show another device there than stat(2) does; then a
     single holder of that inode is believed.

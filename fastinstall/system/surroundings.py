@@ -32,7 +32,7 @@ def cautious() -> Iterator[None]:
 
 
 def find_program(name: str, variables: Mapping[str, str]) -> str | None:
-    """The program of that name on PATH, or at that path; None where there is none.
+    """Find a program by name on PATH or by path, or return None if there is none.
 
     Raises:
         RefusedError: anybody could have put it there.

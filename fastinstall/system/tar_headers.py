@@ -41,7 +41,7 @@ class Readable(Protocol):
     """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes, or what is left."""
+        """Read this many bytes, or what is left."""
 
 
 class TarError(MalformedError):

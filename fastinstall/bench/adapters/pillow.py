@@ -84,7 +84,7 @@ def to_rgb(image: Any) -> Any:
 
 
 def convert(image: Any) -> Any:
-    """The same without the copy."""
+    """Decode without the copy."""
     return image if image.mode == "RGB" else image.convert("RGB")
 
 

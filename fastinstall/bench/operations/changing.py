@@ -84,7 +84,7 @@ def enhanced(enhancer: Any, picture: Any) -> Any:
 
 
 def shifted_hue(picture: Any) -> Any:
-    """As colour jitter does it."""
+    """Change the picture as colour jitter does."""
     from PIL import Image
 
     hue, saturation, value = picture.convert("HSV").split()

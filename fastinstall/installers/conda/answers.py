@@ -38,7 +38,7 @@ def error_in(documents: tuple[Document, ...]) -> Document | None:
 
 
 def actions_in(documents: tuple[Document, ...]) -> Actions:
-    """What the last transaction that is told of would do; nothing where none is."""
+    """Return what the last reported transaction would do, if any."""
     told = [each["actions"] for each in documents if each.get("actions")]
     parts = _parts(told[-1]) if told else []
     fetched = {package.dist: package for part in parts for package in _packages(part.get("FETCH"))}

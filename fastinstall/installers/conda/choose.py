@@ -12,7 +12,7 @@ def engine_for(engine: Engine, tool: CondaTool | None, means: Means) -> CondaEng
 
     Args:
         engine: CONDA or RATTLER.
-        tool: the conda executable that was found; None if none was.
+        tool: the conda executable, or None if none was found.
         means: what it works with.
 
     Raises:

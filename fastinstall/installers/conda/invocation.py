@@ -112,7 +112,7 @@ def invoke(tool: CondaTool, invocation: Invocation, means: Means, *, offline: bo
 
 
 def information(tool: CondaTool, means: Means) -> Document:
-    """What `conda info` tells; empty where it tells nothing."""
+    """Return the output of `conda info`, empty if it gives none."""
     environment = conda_variables(means.variables)
     completed = run((*tool.command, "info", "--json"), environment=environment, check=False, timeout=60)
     found = documents_in(completed.stdout)

@@ -20,5 +20,5 @@ def tools() -> tuple[PinTool, ...]:
 
 
 def tool_named(name: str) -> PinTool | None:
-    """The tool of a name; None if there is no such tool."""
+    """Return the tool with this name, or None if there is no such tool."""
     return next((tool for tool in tools() if tool.name == name), None)

@@ -65,7 +65,7 @@ class Hatch:
         return version_of(requirement)
 
     def caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """That nobody has tried it."""
+        """Say that nobody has tried it."""
         return f"hatch has not tried it: look at what `hatch env create` says in {directory}"
 
 

@@ -68,7 +68,7 @@ class Pdm:
         return version_of(requirement)
 
     def caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """That the project installs nowhere else any more."""
+        """Say that the project installs nowhere else any more."""
         build = pinned.wheel
         where = f"Linux on {build.machine} with Python {build.python}"
         return f"pdm locks one Pillow for all: {directory} now installs on {where} alone"

@@ -66,7 +66,7 @@ class Pixi:
         return CHANNEL
 
     def caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """That nobody has tried it."""
+        """Say that nobody has tried it."""
         return f"pixi has not tried it: look at what `pixi lock` says in {directory}"
 
 

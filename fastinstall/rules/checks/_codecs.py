@@ -9,7 +9,7 @@ from fastinstall.rules.checks._context import CheckContext
 
 
 def simulation(context: CheckContext) -> Linkage | None:
-    """Give the simulated process; None where there is none, or where it never came to PIL's modules."""
+    """Return the simulated process, or None if it is missing or never reached PIL's modules."""
     linkage = context.facts.linkage
     return linkage if linkage is not None and not linkage.problem and linkage.modules else None
 

@@ -72,7 +72,7 @@ def bringer(facts: Facts, dist: str) -> CondaRevision | None:
 
 
 def remover(facts: Facts, dist: str) -> CondaRevision | None:
-    """Give the transaction of conda's that took a package away; None where it, or a later one, brought it back."""
+    """Return the conda transaction that removed a package, or None if the package came back."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     last = next((each for each in reversed(revisions) if dist in (*each.linked, *each.unlinked)), None)
     return last if last is not None and dist not in last.linked else None

@@ -29,7 +29,7 @@ def replacement(facts: Facts, owner: Owner) -> str:
 
 
 def other_package(facts: Facts, receipt: Receipt) -> str | None:
-    """Name the package of conda's that took the place of ours and left no metadata; None where none did."""
+    """Name the conda package that replaced ours and left no metadata, or return None."""
     found = facts.conda.named(receipt.conda.package.name) if facts.conda is not None and receipt.conda else None
     if found is None or receipt.conda is None or found.dist == receipt.conda.package.dist:
         return None

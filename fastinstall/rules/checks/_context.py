@@ -15,7 +15,7 @@ class CheckContext:
 
     Attributes:
         facts: what was observed.
-        receipt: what our last setup left there; None where fastinstall has set up nothing.
+        receipt: of our last setup, or None if fastinstall has set up nothing.
         recipe: the receipt's recipe, or the one that a setup would follow.
         today: the date, for the age of data.
         tool_version: of fastinstall.

@@ -6,7 +6,7 @@ from fastinstall.model.core import Core, CoreLevel
 
 
 def loaded_copy(core: Core) -> CoreLevel | None:
-    """Give the copy that the loader takes here; None where the core has no copies, or none that it would take."""
+    """Return the copy that the loader takes here, or None if it takes none."""
     return next((copy for copy in core.levels if copy.loaded), None)
 
 

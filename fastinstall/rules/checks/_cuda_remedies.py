@@ -16,7 +16,7 @@ from fastinstall.rules.cuda_torch import WHEEL_INDEX
 
 
 def torch_for_gpu(context: CheckContext, gpu: Gpu, version: str) -> Remedy | None:
-    """Have the build installed that suits driver and GPUs; None where none that is known does."""
+    """Suggest the build that suits driver and GPUs, or return None if no known build does."""
     choice = suited_torch(gpu, version)
     if choice is None:
         return None

@@ -33,7 +33,7 @@ class Displacement:
 
 
 def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> Displacement | None:
-    """Say why a file should not come from where it does; None where it may.
+    """Explain why a file should not come from its place, or return None if it may.
 
     What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
     """

@@ -42,7 +42,7 @@ class Taken:
 
 
 def taken_from_turbo(context: CheckContext) -> Taken | None:
-    """Tell what another package has; None where libjpeg-turbo's files are its own, or it is not installed."""
+    """Find what another package took from libjpeg-turbo, or return None if nothing was taken."""
     conda = context.facts.conda
     taken = tuple(clash for clash in (conda.clashes if conda is not None else ()) if _is_taken(clash))
     if not taken:

@@ -33,7 +33,7 @@ class Recorded:
 
 
 def recorded(context: CheckContext) -> Recorded | None:
-    """Give the record that PIL's files fit best; None where there is none."""
+    """Return the record that fits PIL's files best, or None if there is none."""
     found = (_record(context, claimant) for claimant in claimants(context.facts))
     kept = (record for record in found if record is not None)
     return min(kept, key=lambda record: len(record.altered) + len(record.missing), default=None)

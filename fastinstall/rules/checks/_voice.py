@@ -47,7 +47,7 @@ class Voice:
         return self.say(Status.ERROR, message, **details)
 
     def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
-        """There was nothing to judge."""
+        """Report that there was nothing to judge."""
         return self.say(Status.SKIPPED, message, **details)
 
     def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
@@ -55,7 +55,7 @@ class Voice:
         return self.say(Status.UNKNOWN, message, **details)
 
     def crashed(self, message: str, **details: Unpack[Details]) -> Finding:
-        """The check itself failed."""
+        """Report that the check itself failed."""
         return self.say(Status.CRASHED, message, **details)
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
