@@ -19,11 +19,8 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.steps import MakeCondaPackages
-from fastinstall.rules.conda_stack import CHANNEL
+from fastinstall.rules.conda_stack import CHANNEL, REGISTRATION
 from fastinstall.system import files
-
-REGISTRATION = "condarc.d/fastinstall.yml"
-"""Relative to the prefix: conda and mamba read it where the environment is the active one or the target."""
 
 _NOTE = """\
 # Put here by fastinstall: the channel inside this environment that holds its Pillow with SIMD kernels.

@@ -6,7 +6,6 @@ receipt comes back and with it the warnings.
 
 from pathlib import Path
 
-from fastinstall.actions.conda_stage import REGISTRATION
 from fastinstall.api.doctor import judge
 from fastinstall.api.guard_files import moves_out
 from fastinstall.api.guard_package import installed_package, note_removal, package_moves
@@ -25,6 +24,7 @@ from fastinstall.model.finding import Status
 from fastinstall.model.immutable import immutable
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.probes.facts import ObservationRequest
+from fastinstall.rules.conda_stack import REGISTRATION
 from fastinstall.rules.protection import refuse_if_protected
 
 _SWAPPED = "swapped"

@@ -24,6 +24,9 @@ GUARD_VERSION = "1"
 CHANNEL = "share/fastinstall/channel"
 """The channel inside an environment, relative to its prefix."""
 
+REGISTRATION = "condarc.d/fastinstall.yml"
+"""Relative to the prefix: conda and mamba read it where the environment is the active one or the target."""
+
 _NEVER = "<0.0.0a"
 _LABEL = "simd"
 _OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
