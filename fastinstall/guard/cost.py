@@ -4,7 +4,6 @@ Each process does what `site` does for our `.pth`, and times that alone: a diffe
 the noise of a machine that has other things to do. Not measured: the few microseconds at the end of a process.
 """
 
-import statistics
 import time
 from pathlib import Path
 
@@ -55,6 +54,8 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
         return None
     if not timed:
         return None
+    import statistics  # noqa: PLC0415 (only where something was timed)
+
     median_us = statistics.median(timed) / 1000
     return GuardCost(median_us=median_us, start_ms=statistics.median(whole) * 1000 - median_us / 1000, starts=starts)
 
