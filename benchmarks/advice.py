@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.photos import WORKLOADS, generate_photos
+from fastinstall.bench.survey import WORKLOADS, generate_photos
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 WITHIN = 0.15

@@ -23,19 +23,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fastinstall.api.session import open_session
-from fastinstall.build.source import extract_source
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import pip_settings
-from fastinstall.merge.pairs import check_tree
-from fastinstall.merge.syntax import ItemKey, parse_items
-from fastinstall.merge.trees import Trees, merge_trees
-from fastinstall.model.event import ignore
-from fastinstall.model.kernels import Kernels
-from fastinstall.model.merge import MergeReport, Origin
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.system.resources import recipes_directory
+from fastinstall.cmerge.diagnostics import check_tree
+from fastinstall.cmerge.documents import Kernels, MergeReport, Origin
+from fastinstall.cmerge.syntax import ItemKey, parse_items
+from fastinstall.cmerge.trees import Trees, merge_trees
+from fastinstall.core.events import ignore
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.session import open_session
+from fastinstall.wheelbuild.prepare import extract_source
 
 PAIRS = (
     ("10.4.0", "11.0.0"),

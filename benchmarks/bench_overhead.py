@@ -30,9 +30,9 @@ from pathlib import Path
 
 from fastinstall.bench import _loading
 from fastinstall.bench.loading import Job, Loading, start_loading
-from fastinstall.bench.photos import generate_photos
-from fastinstall.model.immutable import immutable
-from fastinstall.system import process
+from fastinstall.bench.survey import generate_photos
+from fastinstall.core import process
+from fastinstall.core.values import immutable
 
 KINDS = {"500 px JPEG": "500px", "12 MP JPEG": "12mp"}
 STAGES = 7

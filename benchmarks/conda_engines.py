@@ -22,11 +22,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for p
 
 import conda_packages  # noqa: E402 (it lies with the tests)
 
-from fastinstall.installers.conda.choose import engine_for  # noqa: E402
-from fastinstall.installers.conda.engine import CondaEngine  # noqa: E402
-from fastinstall.installers.conda.means import Means  # noqa: E402
+from fastinstall.conda.engines.choose import Means, engine_for  # noqa: E402
+from fastinstall.core.events import ignore  # noqa: E402
+from fastinstall.index.execution import CondaEngine  # noqa: E402
 from fastinstall.model.conda import CondaPackage, CondaRequest, CondaTool, Engine  # noqa: E402
-from fastinstall.model.event import ignore  # noqa: E402
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
 SETTINGS = "default_channels: []\nchannels: []\nsolver: classic\nregister_envs: false\npkgs_dirs: [{root}/pkgs]\n"

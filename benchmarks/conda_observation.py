@@ -30,7 +30,7 @@ start = time.perf_counter()
 from pathlib import Path
 from fastinstall.model.facts import Interpreter
 loaded = time.perf_counter()
-from fastinstall.probes.conda import observe_conda
+from fastinstall.observe.conda.prefix import observe_conda
 imported = time.perf_counter()
 prefix = Path(sys.argv[1])
 text = dict.fromkeys(("implementation", "version", "abi", "platform", "libc", "libc_version", "extension_suffix"), "")

@@ -20,10 +20,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.guard.install import GUARD_STATE
-from fastinstall.guard.state import guard_target, render_state
+from fastinstall.core.surroundings import hooks_directory
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.system.resources import hooks_directory
+from fastinstall.observe.guard_files import GUARD_STATE, guard_target, render_state
 
 CORE = "PIL/_imaging.so"
 SHELLS = {"bash": ("--norc",), "dash": (), "zsh": ("-f",), "fish": ("--no-config",)}

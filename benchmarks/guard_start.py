@@ -21,10 +21,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from fastinstall.guard.cost import measure_cost
-from fastinstall.guard.install import GUARD_PACKAGE, guard_target, stage_guard
+from fastinstall.core import files
+from fastinstall.guard.status import measure_cost
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.system import files
+from fastinstall.observe.guard_files import GUARD_PACKAGE, guard_target, stage_guard
 
 CORE = "PIL/_imaging.so"
 UV = Path(sys.executable).with_name("uv")

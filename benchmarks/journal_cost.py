@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fastinstall.system import files
+from fastinstall.core import files
 
 TOOL = (sys.executable, "-m", "fastinstall")
 STOCK = "pillow==12.1.1"
@@ -37,7 +37,7 @@ def fsync(descriptor):
         real(descriptor)
 os.fsync = fsync
 from fastinstall.cli.main import main
-from fastinstall.journal import footing
+from fastinstall.journal import store as footing
 from fastinstall.journal.transaction import Transaction
 def timed(owner, name):
     call = getattr(owner, name)

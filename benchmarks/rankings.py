@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastinstall.system import process
+from fastinstall.core import process
 
 PLAIN = Path(__file__).with_name("plain_loader.py")
 WAYS = ("pillow-draft", "opencv-area", "opencv-linear", "simplejpeg", "turbojpeg", "pyvips")

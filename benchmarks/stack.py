@@ -12,14 +12,14 @@ import importlib.util
 import os
 from pathlib import Path
 
-from fastinstall.api.benching import measure_operations
-from fastinstall.api.session import open_session
-from fastinstall.api.target import Target, find
-from fastinstall.bench.measure import TimingEffort
-from fastinstall.cli.page import Page
-from fastinstall.cli.render import speed_text
-from fastinstall.model.codec import document, dump
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.reports import speed_text
+from fastinstall.core.values import document, dump
 from fastinstall.model.receipt import SpeedTable
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import open_session
+from fastinstall.proof.stack_operations import TimingEffort
+from fastinstall.verbs.measure_loading import measure_operations
 
 GOALS = {
     "decode-256-224 500 px": 2.1,

@@ -30,7 +30,7 @@ from pathlib import Path
 STOCK = "pillow==12.1.1"
 TOOL = (sys.executable, "-m", "fastinstall")
 WITHOUT_EXCHANGE = (
-    "import sys; from fastinstall.system import files; files.exchange = lambda one, other: False; "
+    "import sys; from fastinstall.core import files; files.exchange = lambda one, other: False; "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
 LOOKER = """

@@ -2,6 +2,14 @@
 
 Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr.
 The health check is in conda_health.py.
+
+Our part of `conda doctor`: the quick checks as a few lines, and the repair after conda's own consent.
+
+Written to stdout, as conda's own checks are; to stderr where conda was asked for JSON.
+
+How the stack of a setup stands in a conda environment, from a few files: what conda's plugin asks at each command.
+
+Not an examination, which is doctor's: one file is compared, by size and time, and read only where these differ.
 """
 
 import atexit
@@ -9,12 +17,23 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.conda.swaps import Core, Standing, foreseen, happened
+from fastinstall.core.errors import FastinstallError
+from fastinstall.core.files import sha256
+from fastinstall.doctor.examine import Examination
+from fastinstall.doctor.examine import examine as examine_environment
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import open_session
 
 _OFF = "FASTINSTALL_GUARD"
 _BLOCK = "FASTINSTALL_BLOCK_SWAPS"
@@ -82,7 +101,7 @@ def _notice(record: logging.LogRecord) -> bool:
 
 def _why_unsolved(text: str, prefix: Path) -> str | None:
     """Explain how our guard package caused a conda error, or return None if it did not."""
-    from fastinstall.rules.conda_stack import GUARD  # noqa: PLC0415 (only where a command has failed)
+    from fastinstall.model.conda_packages import GUARD  # noqa: PLC0415 (only where a command has failed)
 
     if not any(name in text for name in _UNSOLVED) or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
         return None
@@ -92,7 +111,7 @@ def _why_unsolved(text: str, prefix: Path) -> str | None:
 
 
 def _back(prefix: Path) -> str:
-    from fastinstall.rules.messages import quote  # noqa: PLC0415 (likewise)
+    from fastinstall.core.messages import quote  # noqa: PLC0415 (likewise)
 
     return f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
 
@@ -106,7 +125,6 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     standing = _standing()
     if standing is None:
         return None
-    from fastinstall.rules.swaps import foreseen  # noqa: PLC0415 (only where something of ours is)
 
     change = CondaChange(linked=tuple(map(_package, linked)), unlinked=tuple(map(_package, unlinked)))
     warning = foreseen(change, tuple(_requested), standing)
@@ -133,7 +151,6 @@ def look_back(command: str) -> None:
     standing = _standing()
     if standing is None:
         return
-    from fastinstall.rules.swaps import happened  # noqa: PLC0415 (only where something of ours is)
 
     warning = happened(standing, command if _foreseen else "")
     if warning:
@@ -141,8 +158,8 @@ def look_back(command: str) -> None:
 
 
 def _tell_interrupted(prefix: Path) -> None:
-    from fastinstall.journal.glance import past_of  # noqa: PLC0415 (only where something of ours is)
-    from fastinstall.rules.interruptions import mending_command, what_was  # noqa: PLC0415 (likewise)
+    from fastinstall.journal.snapshot import past_of  # noqa: PLC0415 (only where something of ours is)
+    from fastinstall.model.history import mending_command, what_was  # noqa: PLC0415 (likewise)
 
     for each in past_of(prefix, sized=False).interruptions:
         _warn(f"{what_was(each)} was interrupted", f"to have it undone or finished: {mending_command(each, prefix)}")
@@ -174,7 +191,6 @@ def _standing() -> Any:  # noqa: ANN401 (its type would have to be imported at e
     prefix = Path(_context().target_prefix)
     if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
         return None
-    from fastinstall.conda_standing import standing_of  # noqa: PLC0415 (likewise)
 
     return standing_of(prefix)
 
@@ -198,7 +214,7 @@ def _is_blocking() -> bool:
 
 
 def _warn(sentence: str, hint: str) -> None:
-    from fastinstall.cli.page import harmless  # noqa: PLC0415 (only where there is something to say)
+    from fastinstall.cli.console import harmless  # noqa: PLC0415 (only where there is something to say)
 
     sys.stdout.flush()
     sys.stderr.write(harmless(f"fastinstall: {sentence}\nhint: {hint}\n"))
@@ -209,3 +225,158 @@ def _context() -> Any:  # noqa: ANN401 (conda's Context)
     from conda.base.context import context  # noqa: PLC0415 (conda has it by then)
 
     return context
+
+
+_WARNING = Status.WARNING.gravity
+_SHOWN = 5  # lines of evidence
+_GOOD, _BAD = "✅", "❌"  # as the lines of conda's own checks begin
+
+
+def examine(prefix: str, *, verbose: bool) -> None:
+    """Write what doctor's quick checks find, if there is a setup.
+
+    Args:
+        prefix: the environment.
+        verbose: every finding, and what it rests on; else those that are warnings or errors.
+    """
+    try:
+        report = _report(prefix)
+    except FastinstallError as error:
+        _write(f"{_mark(Status.ERROR)} fastinstall: {error.message}", *_hint(error.hint), "")
+        return
+    if report is not None:
+        _write(*_report_lines(report, verbose=verbose), "")
+
+
+def fix(prefix: str, confirm: Callable[[str], None]) -> int:
+    """Put back what was set up.
+
+    Args:
+        prefix: the environment.
+        confirm: asks; raises, by conda's means, where the answer is no or nothing is to be changed.
+
+    Returns:
+        The exit code of the repair; 0 where there is nothing to repair.
+
+    Raises:
+        FastinstallError: the environment cannot be examined.
+    """
+    report = _report(prefix)
+    if report is None:
+        return 0
+    repairable = [
+        each for each in report.findings if each.remedy is not None and "--fix" in (each.remedy.command or "")
+    ]
+    if not repairable:
+        _write("fastinstall: there is nothing that a repair would change", "")
+        return 0
+    _write(*(f"fastinstall: {finding.message}" for finding in repairable), "")
+    confirm("Put back the Pillow that fastinstall has set up?")
+    return run(("doctor", "--fix", "--yes", "--prefix", prefix))
+
+
+def _is_repairable(finding: Finding) -> bool:
+    return finding.remedy is not None and "--fix" in (finding.remedy.command or "")
+
+
+def _report(prefix: str) -> Report | None:
+    if not Path(prefix, RECEIPT).is_file():
+        return None
+    session = open_session(dict(os.environ))
+    return examine_environment(session, find(session, Target(prefix=Path(prefix))), Examination(quick=True))
+
+
+def _report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
+    grave = [finding for finding in report.findings if finding.status.gravity >= _WARNING]
+    told = f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _in_place(report)
+    yield f"{_mark(report.status)} fastinstall: {told}"
+    for finding in report.findings if verbose else grave:
+        yield f"  {finding.status} {finding.check}: {finding.message}"
+        if verbose:
+            yield from _evidence(finding)
+        if finding.status.gravity:
+            yield from (f"    {line}" for line in _remedy(finding))
+
+
+def _evidence(finding: Finding) -> Iterator[str]:
+    shown = finding.evidence[:_SHOWN]
+    yield from (f"    {line}" for line in shown)
+    if len(finding.evidence) > len(shown):
+        yield f"    and {len(finding.evidence) - len(shown)} more"
+
+
+def _in_place(report: Report) -> str:
+    return next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
+
+
+def _remedy(finding: Finding) -> tuple[str, ...]:
+    remedy = finding.remedy or Remedy(text="")
+    command = remedy.command or ""
+    # The plugin is where conda is; our own command need not be on PATH.
+    there = f"conda {command}" if command.startswith("fastinstall ") else command
+    return _hint(": ".join(filter(None, (remedy.text, there))))
+
+
+def _hint(text: str | None) -> tuple[str, ...]:
+    return (f"hint: {text}",) if text else ()
+
+
+def _mark(status: Status) -> str:
+    return _BAD if status.gravity >= _WARNING else _GOOD
+
+
+def _write(*lines: str) -> None:
+    from conda.base.context import context  # noqa: PLC0415 (conda's)
+
+    stream: TextIO = sys.stderr if context.json else sys.stdout
+    stream.write("".join(f"{line}\n" for line in lines))
+
+
+_PARTS = 3
+"""Of a record's name: NAME-VERSION-BUILD."""
+
+_SECOND = 10**9
+
+
+def standing_of(prefix: Path) -> Standing | None:
+    """Read the stack's status, or return None if the environment has no setup or is gone.
+
+    Raises:
+        DocumentError: its receipt is malformed.
+        OSError: a file of it cannot be read.
+    """
+    if not (prefix / RECEIPT).is_file() or not (prefix / "conda-meta/history").is_file():
+        return None
+    receipt = read_receipt(prefix)
+    if receipt is None:
+        return None
+    kind = "Pillow-SIMD" if receipt.core.simd_symbols else "the optimised Pillow"
+    return Standing(
+        prefix=prefix,
+        name=f"{kind} {receipt.stack_version}",
+        packaged=receipt.conda is not None,
+        core=_core(prefix, receipt),
+        records=tuple(_records(prefix)),
+    )
+
+
+def _core(prefix: Path, receipt: Receipt) -> Core:
+    minor = ".".join(receipt.python_version.split(".")[:2])
+    cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
+    core = next((file for file in cores if file.is_file()), None)
+    if core is None:
+        return Core.GONE
+    status = core.stat()
+    if status.st_size != receipt.core.size:
+        return Core.OTHER
+    # In whole seconds, because archives keep no more.
+    if status.st_mtime_ns // _SECOND == receipt.core.mtime_ns // _SECOND:
+        return Core.INTACT
+    return Core.INTACT if sha256(core) == receipt.core.sha256 else Core.OTHER
+
+
+def _records(prefix: Path) -> list[CondaPackage]:
+    """Packages that provide PIL, by the names of their records."""
+    found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
+    named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
+    return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

@@ -98,14 +98,14 @@ def _subcommand(words: tuple[str, ...]) -> int:
 
 def _health_check(prefix: str, verbose: object) -> None:
     # What fails here conda catches, and names.
-    from fastinstall.conda_health import examine  # noqa: PLC0415 (likewise)
+    from fastinstall.conda_hooks import examine  # noqa: PLC0415 (likewise)
 
     examine(prefix, verbose=bool(verbose))
 
 
 def _fixer(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # What fails here conda catches, and it is told so where a person declines.
-    from fastinstall.conda_health import fix  # noqa: PLC0415 (likewise)
+    from fastinstall.conda_hooks import fix  # noqa: PLC0415 (likewise)
 
     return fix(prefix, confirm)
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from fastinstall.system.signals import interruptible
+from fastinstall.core.signals import interruptible
 
 _PATIENCE = 3.0
 

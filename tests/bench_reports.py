@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.model.bench import Advice, BenchReport, Bound, Verdict, WorkloadResult
-from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.images import Pipeline, Unmeasured, Workload
-from fastinstall.model.loading import (
+from fastinstall.bench.report import (
+    Advice,
+    BenchReport,
+    Bound,
     Candidate,
     CandidateResult,
     Difference,
@@ -15,12 +15,18 @@ from fastinstall.model.loading import (
     Kind,
     LoadingRate,
     Outcome,
+    Pipeline,
     Stage,
     StageTime,
     Timing,
+    Unmeasured,
+    Verdict,
     WorkerStart,
+    Workload,
+    WorkloadResult,
 )
-from fastinstall.model.measured_machine import Filesystem, Machine
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.machine import Filesystem, Machine
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
 MACHINE = Machine(

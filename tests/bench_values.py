@@ -6,9 +6,11 @@ from typing import Any
 
 from builders import environment
 
-from fastinstall.model.bench import Advice, Verdict
-from fastinstall.model.images import Workload
-from fastinstall.model.loading import (
+from fastinstall.bench.adoption import Surroundings
+from fastinstall.bench.advice import advice_for
+from fastinstall.bench.bottleneck import verdict_of
+from fastinstall.bench.report import (
+    Advice,
     Candidate,
     CandidateResult,
     Difference,
@@ -20,12 +22,11 @@ from fastinstall.model.loading import (
     Stage,
     StageTime,
     Timing,
+    Verdict,
     WorkerStart,
+    Workload,
 )
-from fastinstall.model.measured_machine import Filesystem, Machine
-from fastinstall.rules.bench_advice import advice_for
-from fastinstall.rules.bench_advice_ways import Surroundings
-from fastinstall.rules.bottleneck import verdict_of
+from fastinstall.model.machine import Filesystem, Machine
 
 USUAL = {Stage.READ: 0.1, Stage.DECODE: 1.0, Stage.CONVERT: 0.1, Stage.RESIZE: 0.5, Stage.CROP: 0.1, Stage.ARRAY: 0.2}
 """Milliseconds of each stage: 2 ms, 500 images/s."""

@@ -9,12 +9,20 @@ from functools import cache
 from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
-from fastinstall.model.advisory import Advisory, Severity
-from fastinstall.model.codec import decode, encode
+from fastinstall.core.values import decode, encode
+from fastinstall.elf.description import (
+    Binding,
+    Codec,
+    Confidence,
+    Core,
+    CoreLevel,
+    Cpu,
+    IsaScan,
+    Library,
+    Linkage,
+    LoadedFile,
+)
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
-from fastinstall.model.core import Core, CoreLevel, Library
-from fastinstall.model.cpu import Cpu
-from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
     Dependant,
     Distribution,
@@ -26,12 +34,19 @@ from fastinstall.model.facts import (
     Runtime,
     Stack,
 )
-from fastinstall.model.isa import Confidence, IsaScan
-from fastinstall.model.linkage import Binding, Codec, Linkage, LoadedFile
 from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
-from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, Source
-from fastinstall.model.wish import LinkMode, Wish
+from fastinstall.model.recipe import (
+    Advisory,
+    BenchSpec,
+    Expectation,
+    Level,
+    NativeRequirement,
+    Recipe,
+    Severity,
+    Source,
+)
+from fastinstall.model.request import Environment, EnvironmentKind, LinkMode, Wish
 
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"

@@ -27,10 +27,10 @@ from builders import (
 )
 from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
 
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.elf.description import Host
 from fastinstall.model.facts import Facts
-from fastinstall.model.isa import Host
 from fastinstall.model.receipt import Receipt
-from fastinstall.rules.checks import CheckContext
 
 CASES = Path(__file__).parent / "cases" / "checks"
 _BASES: dict[str, Callable[[], Facts]] = {

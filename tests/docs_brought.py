@@ -18,7 +18,7 @@ from docs_pages import ROOT
 from project_tools import made_project_tools, programs
 from sandbox import Sandbox, run
 
-from fastinstall.build.tool_wheel import own_wheel
+from fastinstall.fleet.tool_wheels import own_wheel
 
 _PROGRAMS = {"pipx": ("pipx==1.18.4",), "pre-commit": ("pre-commit==4.7.0",)}
 _NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastinstall.binary.dynamic import read_dynamic
-from fastinstall.binary.image import DYNAMIC, ElfError, open_image
-from fastinstall.binary.lookup import find_all_definitions, references
-from fastinstall.binary.sections import Section, read_sections
-from fastinstall.binary.symbols import (
+from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.image import DYNAMIC, ElfError, open_image
+from fastinstall.elf.lookup import find_all_definitions, references
+from fastinstall.elf.symbols import (
+    Section,
     compiler_switches,
     defined_among,
     defined_symbols,
     exported_symbols,
+    read_sections,
     unoptimised_share,
 )
-from fastinstall.binary.versions import read_versions
 
 Reader = Callable[[Path], object]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from builders import changed, conda_facts, healthy_facts
 
-from fastinstall.model.codec import document, encode
-from fastinstall.probes.host_documents import HostDocument
-from fastinstall.rules.levels import LEVELS, required_by
+from fastinstall.core.values import document, encode
+from fastinstall.elf.cpu_levels import LEVELS, required_by
+from fastinstall.fleet.hosts import HostDocument
 
 NOW = 1_763_800_000.0
 """The clock of the tests, in seconds since the epoch."""

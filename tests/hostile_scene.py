@@ -21,17 +21,16 @@ from conda_meta import add_package
 from guarded import make_guarded
 from hostile import NO_FILES
 
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.values import document, dump
+from fastinstall.fleet.fleet import Fleet
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import begin
-from fastinstall.model.codec import document, dump
-from fastinstall.model.fleet import Fleet
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.wish import Wish
-from fastinstall.pins.record import PinnedFile, PinRecord, PinStage
-from fastinstall.rules.pip_pins import CONFIGURATION, CONSTRAINTS
-from fastinstall.system.resources import recipes_directory
+from fastinstall.model.request import Wish
+from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
+from fastinstall.pins.project_files import PinnedFile, PinRecord, PinStage
 
 ID = "20261121T101500Z-000001"
 _TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"

@@ -19,7 +19,7 @@ from typing import Any
 from interpreters import Python
 from with_pip import add_pip
 
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
 
 UV = Path(sys.executable).with_name("uv")
 FORK = ("--recipe", "pillow-simd", "--allow", "vulnerable")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fastinstall.api.session import Session
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.observe.session import Session
 
 
 def a_session(home: Path, **variables: str) -> Session:

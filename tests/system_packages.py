@@ -11,13 +11,13 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.errors import FastinstallError
-from fastinstall.installers.system_packages import install_command, install_packages, may_install, package_manager
-from fastinstall.model.event import Event, Noted
+from fastinstall.core.errors import FastinstallError
+from fastinstall.core.events import Event, Noted
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.probes.toolchain import observe_toolchain
-from fastinstall.system.resources import recipes_directory
+from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.toolchain import observe_toolchain
+from fastinstall.wheelbuild.system_packages import install_command, install_packages, may_install, package_manager
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}

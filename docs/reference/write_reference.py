@@ -3,17 +3,14 @@
 import sys
 from pathlib import Path
 
-from fastinstall.cli.man import render_man
-from fastinstall.cli.page import Page
-from fastinstall.cli.reference import DOCUMENTS, render_cli
-from fastinstall.cli.reference_pages import render_exit_codes, render_settings
-from fastinstall.cli.render import finding_text
-from fastinstall.model.reference import render_recipes
-from fastinstall.model.reference_documents import render_documents
-from fastinstall.model.schemas import schema_files
-from fastinstall.rules.checks import CheckContext, check_names, run_checks
-from fastinstall.rules.checks._reference import check_page, render_reference
-from fastinstall.system.files import write_text
+from fastinstall.cli.console import Page
+from fastinstall.cli.reference import DOCUMENTS, render_cli, render_exit_codes, render_man, render_settings
+from fastinstall.cli.reference_documents import check_page, render_documents, render_recipes, render_reference
+from fastinstall.cli.text.reports import finding_text
+from fastinstall.core.files import write_text
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.registry import check_names, run_checks
+from fastinstall.verbs.schemas import schema_files
 
 _TESTS = Path(__file__).parents[2] / "tests"
 _WIDTH = 118

@@ -1,1 +1,1 @@
-"""Carry out a plan: prepare, swap, verify, commit."""
+"""A plan carried out: prepare, prove, swap, verify, commit or undo; and what an interrupted run has left."""

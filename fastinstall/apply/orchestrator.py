@@ -2,19 +2,21 @@
 
 The order is the promise: the environment is never without a working PIL, and whatever fails before
 or after the swap leaves it as it was.
+
+What a setup leaves on record.
+
+Judge an environment after the swap by doctor's own checks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.actions.alone import Watch, alone
-from fastinstall.actions.build import bring_headers, make_wheel
-from fastinstall.actions.conda_changes import change_conda_packages
-from fastinstall.actions.conda_history import record_pin, record_revision
-from fastinstall.actions.conda_swap import claimed_entries, conda_moves
-from fastinstall.actions.create_environment import (
+from fastinstall import __version__
+from fastinstall.apply.exclusive import (
+    Watch,
+    alone,
     begin_creation,
     create_environment,
     end_creation,
@@ -22,33 +24,38 @@ from fastinstall.actions.create_environment import (
     make_place,
     undo_creation,
 )
-from fastinstall.actions.pip_pin import put_pip_pin
-from fastinstall.actions.pip_trap import tried_pin
-from fastinstall.actions.proven import Ground, make_proven
-from fastinstall.actions.receipt import loaded_jpeg, receipt_for
-from fastinstall.actions.staging import Staged, StagedTree, stage_stack
-from fastinstall.actions.steps import required_step, step_of
-from fastinstall.actions.swap import Exchange, swap_moves
-from fastinstall.actions.verify import refuse_errors
-from fastinstall.actions.workshop import Workshop
-from fastinstall.build.request import BuildResult
-from fastinstall.errors import FailedError, RefusedError
-from fastinstall.guard.install import GUARD_ENTRIES
-from fastinstall.journal.stamp import Stamp, fresh_stamp
-from fastinstall.journal.store import Store
+from fastinstall.apply.proven_wheel import Ground, bring_headers, make_proven, make_wheel
+from fastinstall.apply.staging import Exchange, Staged, StagedTree, stage_stack, swap_moves
+from fastinstall.conda.changes import change_conda_packages
+from fastinstall.conda.history_file import claimed_entries, conda_moves, record_pin, record_revision
+from fastinstall.core import files, signals
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Started
+from fastinstall.core.messages import listing
+from fastinstall.core.values import document, immutable
+from fastinstall.elf.description import Library
+from fastinstall.guard.pip_trap import put_pip_pin, tried_pin
+from fastinstall.index.execution import Workshop, required_step, step_of
+from fastinstall.journal.store import Stamp, Store, fresh_stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.codec import document
-from fastinstall.model.conda import Conda
-from fastinstall.model.event import Started
+from fastinstall.model.conda import Conda, Engine
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import Report
-from fastinstall.model.immutable import immutable
+from fastinstall.model.finding import Finding, Report, Status
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, Receipt
-from fastinstall.model.steps import Build, ChangeCondaPackages, CreateEnvironment, Pin, Prove, Swap, Verify
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.rules.messages import listing
-from fastinstall.system import signals, trouble
+from fastinstall.model.steps import (
+    Build,
+    ChangeCondaPackages,
+    CreateEnvironment,
+    MakeCondaPackages,
+    Pin,
+    Prove,
+    Swap,
+    Verify,
+)
+from fastinstall.observe.guard_files import GUARD_ENTRIES
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.wheelbuild.build_inputs import BuildResult
 
 _AGAIN = "make it again: fastinstall plan"
 
@@ -263,7 +270,7 @@ def _explained(prefix: Path) -> Iterator[None]:
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
         raise
     except OSError as error:
-        raise FailedError(trouble.reason(error, prefix), hint=trouble.advice(error, prefix)) from error
+        raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
 
 
 @contextmanager
@@ -299,3 +306,69 @@ def _created(plan: Plan) -> Iterator[None]:
             undo_creation(step)
         raise
     end_creation(step)
+
+
+def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Receipt:
+    """The receipt of a transaction.
+
+    Args:
+        plan: what was carried out.
+        staged: what came in.
+        before: the target as it was.
+        stamp: the transaction's identity.
+    """
+    step = required_step(plan, Build)
+    artefact = step.source or step.prebuilt
+    owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
+    return Receipt(
+        id=stamp.id,
+        created_at=stamp.at,
+        tool_version=__version__,
+        environment=plan.environment,
+        wish=replace(plan.wish, upgrade=False),  # it has been answered, and a repair must not ask again
+        recipe=step.recipe,
+        source_version=artefact.version if artefact is not None else "",
+        distribution=step.distribution,
+        version=step.version,
+        metadata=staged.tree.metadata,
+        levels=step.levels,
+        kernels=staged.origin.kernels,
+        left_out=staged.origin.left_out,
+        link=step.link,
+        wheel=staged.built.wheel.name,
+        wheel_sha256=staged.built.sha256,
+        python_version=before.interpreter.version,
+        core=staged.core,
+        stack_version=staged.stack_version,
+        features=staged.runtime.features,
+        speed=staged.speed,
+        previous=", ".join(owners),
+        engine=_engine(plan),
+        conda=staged.tree.linked.stack if staged.tree.linked is not None else None,
+    )
+
+
+def loaded_jpeg(facts: Facts) -> Library | None:
+    """The libjpeg that the core in place resolves to."""
+    libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
+    return next((library for library in libraries if library.is_called_libjpeg), None)
+
+
+def _engine(plan: Plan) -> Engine:
+    making = step_of(plan, MakeCondaPackages)
+    return making.engine if making is not None else Engine.PIP
+
+
+def refuse_errors(findings: Iterable[Finding]) -> None:
+    """Raise where a check says that the swap went wrong; the caller undoes it.
+
+    Raises:
+        FailedError: names each finding.
+    """
+    wrong = [finding for finding in findings if finding.status.gravity >= Status.ERROR.gravity]
+    if wrong:
+        raise FailedError(
+            "the environment is not healthy after the swap, so the swap was undone",
+            hint="report it with the output of: fastinstall inspect --redact",
+            details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
+        )

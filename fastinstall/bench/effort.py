@@ -1,11 +1,21 @@
-"""How much is measured: what fits into a time that was promised, the most promising first. Estimates, and no clock."""
+"""How much is measured: what fits into a time that was promised, the most promising first. Estimates, and no clock.
 
-from collections.abc import Mapping, Sequence
+What every part of `bench` works with: the target, the machine, the time that is left, and a place to put things.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
-from fastinstall.bench.contestant import CandidateRun
-from fastinstall.model.immutable import immutable
-from fastinstall.model.loading import Kind
+from fastinstall.bench.candidates import CandidateRun
+from fastinstall.bench.report import BenchWish, Kind
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Core
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import Machine
+from fastinstall.model.request import Environment
+from fastinstall.observe.session import Session
 
 QUICK_SECONDS = 19.0
 FULL_SECONDS = 180.0
@@ -180,3 +190,60 @@ def _rank(candidate_run: CandidateRun, *, scalable: bool) -> tuple[bool, int, in
 
 
 _KINDS: Mapping[Kind, int] = MappingProxyType({Kind.STACK: 0, Kind.DECODER: 1, Kind.SETTING: 2, Kind.STORAGE: 3})
+
+
+@immutable
+class BenchContext:
+    """Where and for what it is measured.
+
+    Attributes:
+        session: the outside world.
+        environment: the target.
+        wish: what was asked for.
+        facts: of the target.
+        core: of the PIL in place.
+        machine: what bounds a loader here.
+        effort: what is spent.
+        space: a temporary directory, which goes away with the run.
+        remark: takes a line for the reader of the report.
+        elapsed: seconds since the run began.
+    """
+
+    session: Session
+    environment: Environment
+    wish: BenchWish
+    facts: Facts
+    core: Core
+    machine: Machine
+    effort: Effort
+    space: Path
+    remark: Callable[[str], None]
+    elapsed: Callable[[], float]
+
+    @property
+    def python(self) -> Path:
+        """The target's interpreter."""
+        return Path(self.facts.interpreter.executable)
+
+    @property
+    def label(self) -> str:
+        """The PIL in place, for tables."""
+        return f"pillow {self.facts.stack.version} (in place)"
+
+    def left(self) -> float:
+        """Seconds that are left of what was promised, the table of operations aside."""
+        kept = self.effort.operations_seconds if self.wish.operations else 0.0
+        return self.effort.seconds - kept - self.elapsed()
+
+    def from_now(self) -> "BenchContext":
+        """The same with the whole time left, as builds and downloads are not part of it; in quick mode all is."""
+        if self.wish.quick:
+            return self
+        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + self.elapsed()))
+
+    def with_time_for(self, workloads: int) -> "BenchContext":
+        """The same with as much time for each of several workloads; in quick mode they share what there is."""
+        if self.wish.quick:
+            return self
+        more = self.effort.seconds * (workloads - 1)
+        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + more))

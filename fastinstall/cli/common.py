@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.api.session import Session, open_session
-from fastinstall.api.target import Target, find
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_wish
-from fastinstall.errors import UsageError
-from fastinstall.model.environment import Environment
-from fastinstall.model.wish import Wish
+from fastinstall.core.errors import UsageError
+from fastinstall.model.request import Environment, Wish
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import Session, open_session
 
 if TYPE_CHECKING:
-    from fastinstall.model.event import Event
+    from fastinstall.core.events import Event
 
 
 def session_of(context: Context) -> Session:
@@ -50,7 +49,7 @@ def look_at(session: Session, arguments: Namespace, context: Context) -> Environ
 
 def tell_interruptions(session: Session, environment: Environment, context: Context) -> None:
     """Say on stderr what a dead run left in an environment, with the command that mends it."""
-    from fastinstall.api.mending import notices  # noqa: PLC0415 (doctor tells it in its report)
+    from fastinstall.apply.recovery import notices  # noqa: PLC0415 (doctor tells it in its report)
 
     for notice in notices(session, environment):
         context.console.complain(f"warning: {notice}")
@@ -65,7 +64,7 @@ def mend_or_tell(session: Session, environment: Environment, arguments: Namespac
         FastinstallError: as `mend` says.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.api.mending import mend  # noqa: PLC0415 (likewise)
+        from fastinstall.apply.recovery import mend  # noqa: PLC0415 (likewise)
 
         mend(session, environment)
     else:
@@ -106,7 +105,7 @@ def progress_for(context: Context) -> Callable[["Event"], None]:
 
 
 def _log(context: Context, event: "Event", *, shown: bool = False) -> None:
-    from fastinstall.model.event import Finished, Noted, Progressed, Started  # noqa: PLC0415 (once there is one)
+    from fastinstall.core.events import Finished, Noted, Progressed, Started  # noqa: PLC0415 (once there is one)
 
     match event:
         case Started():

@@ -3,16 +3,16 @@
 from argparse import Namespace
 from dataclasses import replace
 
-from fastinstall.cli.ask import Asker, asker_for
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import as_flags
-from fastinstall.cli.render_plan import plan_text
-from fastinstall.errors import RefusedError
+from fastinstall.cli.questions import Asker, asker_for
+from fastinstall.cli.text.plans import plan_text
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
 from fastinstall.model.plan import Hazard, Plan
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.rules.hazards import consent_hint
-from fastinstall.rules.messages import quote
+from fastinstall.plan.risks import consent_hint
 
 _DECLINED = "declined; nothing was changed"
 _SHOWN = 6

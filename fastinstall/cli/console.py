@@ -1,16 +1,226 @@
-"""Two streams: data on stdout, talk on stderr; colour and line breaks only where a terminal shows them."""
+"""Two streams: data on stdout, talk on stderr; colour and line breaks only where a terminal shows them.
 
+stdin, stdout and stderr as a run finds them: closed, in a poor encoding, read by one who leaves, on a full disk.
+
+One stream as text is laid out for it: its width, its colours, and how much is shown.
+"""
+
+import codecs
 import contextlib
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TextIO
+from io import TextIOWrapper
+from typing import TextIO, cast
 
-from fastinstall.cli.page import Page, harmless
-from fastinstall.cli.streams import UnwrittenError, put
-from fastinstall.model.immutable import immutable
-from fastinstall.rules.secrets import redacted
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import immutable
+
+_STREAMS = "fastinstall-streams"
+"""The option (-X) that bears the encoding of the streams from one start to the next."""
+
+_ESCAPED = "fastinstall.escaped"
+"""How characters are written that an encoding has not: as JSON has them, "\\u00e9", so that a document stays one."""
+
+
+def open_closed_streams() -> None:
+    """Lead what the caller has closed (`>&-`) to nowhere: else the next file to be opened would take its place."""
+    names = ("stdin", "stdout", "stderr")
+    for descriptor, name in enumerate(names):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, _opened(descriptor))
+
+
+def name_files_in_utf8() -> None:
+    """Begin anew in Python's UTF-8 mode where the locale has another encoding for the names of files (PEP 540).
+
+    What interpreters, records and receipts say of paths is UTF-8. With the encoding of a C or Latin-1 locale, no file
+    could be found by it. An interpreter takes that encoding once, when it starts. The streams keep theirs.
+    """
+    encoding = sys._xoptions.get(_STREAMS)  # noqa: SLF001 (documented, for options of one's own)
+    if isinstance(encoding, str):
+        for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, _ESCAPED), (sys.stderr, _ESCAPED)):
+            cast("TextIOWrapper", stream).reconfigure(encoding=encoding, errors=errors)
+    elif sys.getfilesystemencoding() != "utf-8" and sys.executable and not sys.flags.utf8_mode:
+        options = ("-X", "utf8", "-X", f"{_STREAMS}={sys.stdout.encoding}")
+        with contextlib.suppress(OSError):
+            os.execve(  # noqa: S606 (itself)
+                sys.executable,
+                (sys.executable, *options, *sys.orig_argv[1:]),
+                {**os.environ, "PYTHONUTF8": "1"},
+            )
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)), error.end
+
+
+codecs.register_error(_ESCAPED, _escape)
+
+
+class UnwrittenError(Exception):
+    """The result of a run could not be written to stdout.
+
+    Args:
+        reason: the kernel's.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"stdout: {reason}: the result could not be written")
+
+
+def put(stream: TextIO, text: str) -> None:
+    """Write whole lines to stdout or stderr.
+
+    To a reader who has left (`| head`) nothing is said any more, and that is no failure.
+
+    Raises:
+        OSError: as the kernel says; nothing is written there any more.
+    """
+    try:
+        _write(stream, text if text.endswith("\n") else text + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        _lead_nowhere(stream)
+    except OSError:
+        _lead_nowhere(stream)
+        raise
+
+
+def _opened(descriptor: int) -> TextIO:
+    return cast("TextIO", os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))
+
+
+def _write(stream: TextIO, line: str) -> None:
+    try:
+        stream.write(line)
+    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor
+        encoding = stream.encoding or "ascii"
+        stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    """So that what is still to be written, by us and by the interpreter as it ends, is written somewhere.
+
+    Source: Python's documentation of the signal module, "Note on SIGPIPE".
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+SHOWN = 6
+_CODES = {
+    "ok": "32",
+    "hint": "36",
+    "warning": "33",
+    "error": "31",
+    "crashed": "31",
+    "unknown": "33",
+    "bold": "1",
+    "dim": "2",
+}
+_OURS = "|".join(dict.fromkeys(("0", *_CODES.values())))
+_ESCAPE = re.compile(
+    rf"(?P<ours>\x1b\[(?:{_OURS})m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+_COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda) .*)")
+
+
+@immutable
+class Page:
+    """How text is laid out for a stream.
+
+    Attributes:
+        width: columns, or None to never wrap lines because no terminal shows them.
+        colour: whether escape codes are used.
+        verbose: whether long lists are shown whole.
+    """
+
+    width: int | None = None
+    colour: bool = False
+    verbose: bool = False
+
+    def paint(self, text: str, style: str) -> str:
+        """`text` in a style ("ok", "warning", "error", "bold", "dim"), where colours are on."""
+        code = _CODES.get(style)
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
+
+    def lines(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
+        """`text`, broken between words; paths and flags stay whole.
+
+        Args:
+            text: one paragraph.
+            first: what stands before the first line.
+            rest: what stands before the others.
+            style: of every line, without what stands before it.
+        """
+        room, text = self.width, text.replace("\n", "\\n")  # what is foreign begins no line of its own
+        broken = [text] if room is None else _broken(text, max(room - len(first), 20), max(room - len(rest), 20))
+        for number, line in enumerate(broken):
+            yield (rest if number else first) + self.paint(line, style)
+
+    def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
+        """Like `lines`, but a command at the end is never broken, so that it can be pasted."""
+        found = _COMMAND.fullmatch(text)
+        if self.width is None or len(first) + len(text) <= self.width or found is None:
+            yield from self.lines(text, first=first, rest=rest, style=style)
+            return
+        yield from self.lines(found["talk"], first=first, rest=rest, style=style)
+        yield rest + self.paint(found["command"], style)
+
+    def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
+        """The first few items, and how many more there are; all of them where much is to be shown."""
+        # One more line says no more than the item itself would.
+        if self.verbose or len(items) <= SHOWN + 1:
+            return tuple(items)
+        return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
+
+
+def harmless(text: str, *, colour: bool = False) -> str:
+    r"""`text` without what would steer a terminal: what comes from files and other people's metadata may try to.
+
+    Control characters, and those that turn the direction of writing, become escapes as JSON spells them ("\u001b"), so
+    that a document stays one. Line ends and tabs stay.
+
+    Args:
+        text: whatever is about to be printed.
+        colour: whether our own colours, and no other escape codes, are let through.
+    """
+    return _ESCAPE.sub(
+        lambda found: found[0] if colour and found["ours"] else f"\\u{ord(found[0][0]):04x}{found[0][1:]}", text
+    )
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines as one text, with a final newline."""
+    return "\n".join(lines) + "\n"
+
+
+def _broken(text: str, first: int, rest: int) -> list[str]:
+    """Lines of at most `first` and then `rest` columns."""
+    import textwrap  # noqa: PLC0415 (only for a terminal)
+
+    pad = first - rest
+    lines = textwrap.wrap(
+        text,
+        width=max(first, rest),
+        initial_indent=" " * max(-pad, 0),
+        subsequent_indent=" " * max(pad, 0),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.lstrip() for line in lines] or [""]
+
 
 PLAIN = "FASTINSTALL_PLAIN"
 """The variable that asks for lines alone."""

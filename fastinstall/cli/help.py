@@ -1,14 +1,191 @@
 """The text of `--help`: a screen of 80 columns and 24 lines, the last one left for the prompt.
 
 What does not fit stands in `--help-all`, which argparse lays out, and in the man page.
+
+Which flags `--help` shows of a verb that has more than fit a screen, and in which words.
+
+A verb that is not here shows all of its flags. None stands for the words of the parser.
+
+What people do with each verb, as they type it: shown by `--help`, in the man page and in the reference.
 """
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
-from fastinstall.cli.examples import EXAMPLES, Example
-from fastinstall.cli.help_screens import SCREENS
-from fastinstall.model.immutable import immutable
+from fastinstall.core.values import immutable
+
+_PREFIX: dict[str, str | None] = {"--prefix": None}
+_WISHES: dict[str, str | None] = {
+    "--recipe": None,
+    "--levels": "several CPU levels in one wheel: x86-64-v2,x86-64-v3",
+    "--wheelhouse": None,
+    "--offline": None,
+    "--allow": "accept named risks: vulnerable, downgrade, ...",
+}
+_JSON: dict[str, str | None] = {"--json": None}
+_OUTPUT: dict[str, str | None] = {**_JSON, "--quiet": None, "--verbose": None, "--no-color": None}
+_TARGET: dict[str, str | None] = {**_PREFIX, "--python": None}
+
+SCREENS: Mapping[str, Mapping[str, str | None]] = {
+    "setup": {
+        **_PREFIX,
+        "--new-env": "make a virtual environment there",
+        **_WISHES,
+        "--yes": None,
+        "--dry-run": None,
+        **_JSON,
+    },
+    "plan": {
+        "--output": None,
+        "--format": "how to print it",
+        "--hosts": "for many machines: a directory of `inspect --json`",
+        **_PREFIX,
+        "--new-env": "make a virtual environment there",
+        **_WISHES,
+        **_JSON,
+    },
+    "doctor": {
+        "--list": None,
+        "--all": "every environment that is known",
+        "--pid": "what a running process has loaded",
+        "--host-flags": "would it run on that machine, too?",
+        "--quick": "from files alone, within a moment",
+        "--fix": None,
+        "--fail-on": None,
+        "--collect": "sum up reports: a directory of `doctor --json`",
+        **_PREFIX,
+        **_JSON,
+    },
+    "rollback": {
+        "--list": None,
+        "--to": "undo all back to before this one",
+        "--forget": "give up the way back to older ones, for disk space",
+        "--allow": None,
+        **_TARGET,
+        "--yes": None,
+        **_OUTPUT,
+    },
+    "guard": {
+        "files": "check: would these lock files bring stock Pillow back?",
+        "--pin": "install: hold pip, uv or conda to this build, too",
+        "--project": "install --pin, remove: the project that is pinned",
+        **_TARGET,
+        "--yes": None,
+        **_OUTPUT,
+    },
+    "build": {
+        "--output": None,
+        "--format": "conda: make DIR a channel of conda packages",
+        "--explain": None,
+        "--hosts": "for many machines: a directory of `inspect --json`",
+        "--with-tool": "fastinstall itself too, for hosts without an index",
+        **_PREFIX,
+        **{flag: says for flag, says in _WISHES.items() if flag != "--allow"},
+        **_JSON,
+    },
+    "bench": {
+        "paths": "images, or directories; without any, made-up photos",
+        "--quick": None,
+        "--only": None,
+        **_PREFIX,
+        "--target-rate": None,
+        "--loader": "your own way of loading, to compare with",
+        "--with": "fetch packages of candidates first, into our cache",
+        "--html": None,
+        **_JSON,
+    },
+    "recipes": {
+        "--prove": "check: build what it makes, and prove it; minutes",
+        **_TARGET,
+        **_OUTPUT,
+    },
+}
+"""By verb, flags (the longest spelling) and other arguments (the name in the parser), in the words of a screen."""
+
+
+@immutable
+class Example:
+    """One command line.
+
+    Attributes:
+        command: as it is typed into a shell.
+        says: what it is for, in a few words.
+    """
+
+    command: str
+    says: str
+
+
+def _pairs(*pairs: tuple[str, str]) -> tuple[Example, ...]:
+    return tuple(Example(command=f"fastinstall {words}", says=says) for words, says in pairs)
+
+
+EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "": _pairs(
+        ("setup", "a wizard: plan, build, prove, swap"),
+        ("setup --yes --new-env ./fast", "in a script, in a new environment"),
+        ("doctor", "is it fast, whole and still ours?"),
+        ("rollback", "the state before, to the byte"),
+    ),
+    "setup": _pairs(
+        ("setup", "the wizard"),
+        ("setup --yes --new-env ./fast", "in a new environment"),
+        ("setup --yes --wheelhouse DIR --offline", "from what build made"),
+    ),
+    "plan": _pairs(
+        ("plan -o plan.json", "save it, for: apply plan.json"),
+        ("plan --format dockerfile", "the same as an image's file"),
+        ("plan --hosts FACTS", "which wheels serve all these machines"),
+    ),
+    "apply": _pairs(
+        ("apply plan.json", "show the plan, and ask"),
+        ("apply --yes plan.json", "without a question"),
+    ),
+    "doctor": _pairs(
+        ("doctor", "every check"),
+        ("doctor swapped simd-active", "two checks"),
+        ("doctor --quick --quiet --all", "one line for each environment"),
+        ("doctor --fix", "repair what it finds, after asking"),
+    ),
+    "rollback": _pairs(
+        ("rollback --list", "what can be undone"),
+        ("rollback", "undo the last setup"),
+        ("rollback --to ID --yes", "undo everything since that one"),
+    ),
+    "guard": _pairs(
+        ("guard status", "what it costs, and what it has told"),
+        ("guard install --pin", "hold pip, uv or conda to this build too"),
+        ("guard check uv.lock", "would this bring stock Pillow back?"),
+        ("guard accept", "keep what has replaced the stack"),
+    ),
+    "build": _pairs(
+        ("build -o wheels", "then: setup --wheelhouse wheels"),
+        ("build -o channel --format conda", "conda packages"),
+        ("build -o wheels --hosts FACTS", "what these machines need"),
+    ),
+    "bench": _pairs(
+        ("bench --quick", "an answer within 20 seconds"),
+        ("bench ~/images", "measured on your images"),
+        ("bench --print-code NAME", "that way of loading, as code"),
+    ),
+    "inspect": _pairs(
+        ("inspect", "what fastinstall sees"),
+        ("inspect --redact", "the same, for a bug report"),
+        ("inspect --json > facts.json", "for: plan --hosts"),
+    ),
+    "recipes": _pairs(
+        ("recipes list", "what can be built"),
+        ("recipes show pillow-merged", "one of them, with its advisories"),
+        ("recipes check mine.toml", "is this a recipe?"),
+    ),
+    "completion": _pairs(
+        ("completion bash > fastinstall.bash", "then: source fastinstall.bash"),
+        ("completion zsh > _fastinstall", "in a directory of fpath"),
+        ("completion fish > fastinstall.fish", "in ~/.config/fish/completions"),
+    ),
+}
+"""Those of each verb, and of the program itself under the empty name."""
+
 
 _COLUMN = 24
 """Where the words about a flag begin."""

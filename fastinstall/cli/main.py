@@ -1,22 +1,37 @@
-"""The program: arguments to a verb, failures to messages and exit codes."""
+"""The program: arguments to a verb, failures to messages and exit codes.
+
+The log of a run, in the user's state directory, without secrets.
+
+A log that cannot be written is no reason to stop.
+"""
 
 import contextlib
 import importlib
 import os
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
-from fastinstall.cli.console import Console, can_ask, is_dumb, page_for
-from fastinstall.cli.log import RunLog, open_log
+from fastinstall.cli.console import (
+    Console,
+    UnwrittenError,
+    can_ask,
+    harmless,
+    is_dumb,
+    name_files_in_utf8,
+    open_closed_streams,
+    page_for,
+)
+from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
-from fastinstall.cli.settings import Sources
-from fastinstall.cli.streams import UnwrittenError, name_files_in_utf8, open_closed_streams
-from fastinstall.errors import (
+from fastinstall.core import signals
+from fastinstall.core.errors import (
     DamagedError,
     DocumentError,
     ExitCode,
@@ -24,12 +39,67 @@ from fastinstall.errors import (
     LateInterruption,
     UsageError,
 )
-from fastinstall.model.immutable import immutable
-from fastinstall.rules.secrets import known_secrets
-from fastinstall.system import signals
-from fastinstall.system.directories import user_directories
-from fastinstall.system.signals import interruptible
-from fastinstall.system.surroundings import cautious
+from fastinstall.core.secrets import known_secrets, redacted
+from fastinstall.core.signals import interruptible
+from fastinstall.core.surroundings import cautious, make_private, user_directories
+from fastinstall.core.values import dump, immutable
+
+_KEPT = 50
+
+
+class RunLog:
+    """Lines with a time, written as they come.
+
+    Args:
+        path: the file, or None if no log could be opened.
+        stream: open on that file.
+        home: replaced by "~" in every line.
+        known: secrets by their value, as of `rules.secrets.known_secrets`.
+    """
+
+    def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:
+        self.path = path
+        self._stream = stream
+        self._home = home
+        self._known = known
+
+    def write(self, text: str) -> None:
+        """Add one or more lines."""
+        if self._stream is None:
+            return
+        told = harmless(redacted(text, self._known))
+        if len(self._home) > 1:
+            told = told.replace(self._home, "~")
+        try:
+            self._stream.write(f"{datetime.now(UTC):%H:%M:%S} {told.rstrip()}\n")
+            self._stream.flush()
+        except OSError:
+            self._stream = None
+
+    def close(self) -> None:
+        """Nothing is written any more."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
+    """Open the log of this run; the oldest of many are removed."""
+    home = variables.get("HOME", "")
+    directory = user_directories(variables).state / "log"
+    path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    try:
+        make_private(directory)
+        for old in sorted(directory.glob("*.log"))[:-_KEPT]:
+            old.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return RunLog(None, None, home)
+    log = RunLog(path, stream, home, known_secrets(variables))
+    log.write(f"fastinstall {shlex.join(words)}")
+    return log
+
 
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
@@ -169,11 +239,9 @@ def _flags_seen(words: Sequence[str]) -> Namespace:
 
 
 def _explain(error: FastinstallError, console: Console) -> int:
-    from fastinstall.cli.render import error_text  # noqa: PLC0415 (healthy runs do not need it)
+    from fastinstall.cli.text.reports import error_text  # noqa: PLC0415 (healthy runs do not need it)
 
     if console.json:
-        from fastinstall.model.codec import dump  # noqa: PLC0415
-
         console.data(
             dump(
                 {

@@ -1,17 +1,219 @@
 """Every wish as one row: its flag, its variable, its key in fastinstall.toml, and how to read it.
 
 Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Wish`.
+
+How a value is read that somebody wrote: text from a flag or a variable, or what TOML holds.
+
+Each reader raises ValueError with a sentence that says what it expected.
+
+Where a value comes from when no flag gives it: a FASTINSTALL_* variable, then fastinstall.toml.
 """
 
 import argparse
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
-from fastinstall.cli import readers
-from fastinstall.cli.settings import Reader, Sources, read_from, variable_of
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.secrets import has_credentials, redacted
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import Engine
-from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
+
+Reader = Callable[[object], Any]
+
+_MEND = "correct that file, or remove it"
+
+
+@immutable
+class Settings:
+    """What a fastinstall.toml says.
+
+    Attributes:
+        file: where they were read from, or None if there is no file.
+        values: its keys.
+    """
+
+    file: Path | None = None
+    values: Mapping[str, object]
+
+
+@immutable
+class Sources:
+    """Variables and settings, in this order.
+
+    Attributes:
+        variables: environment variables; an empty one counts as absent.
+        settings: of a file.
+        overruled: keys that a flag of the same run makes meaningless.
+    """
+
+    variables: Mapping[str, str]
+    settings: Settings
+    overruled: frozenset[str] = frozenset()
+
+    def find(self, key: str, variable: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
+        """The value for a key, or nothing.
+
+        Args:
+            key: in the settings file.
+            variable: its name.
+            read: what was written to the value; raises ValueError with a sentence.
+            negated: whether the variable (not the key) turns it off.
+
+        Raises:
+            UsageError: the variable cannot be read; names it.
+            DocumentError: the key cannot be read; names the file and the key.
+        """
+        if key in self.overruled:
+            return ()
+        if words := self.variables.get(variable):
+            value = read_from(words, variable, read)
+            return (not value if negated else value,)
+        if key in self.settings.values:
+            try:
+                return (read(self.settings.values[key]),)
+            except ValueError as error:
+                raise DocumentError(self.settings.file or "fastinstall.toml", key, str(error), hint=_MEND) from None
+        return ()
+
+
+def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (each reader has its own type)
+    """Read a value.
+
+    Raises:
+        UsageError: it cannot be read; names `where` it was written, a flag or a variable.
+    """
+    try:
+        return read(words)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}", hint="fastinstall setup --help") from None
+
+
+def variable_of(flag: str) -> str:
+    """The environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON."""
+    return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
+
+
+def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
+    """The first settings file that is there.
+
+    Args:
+        candidates: where one may lie.
+        known: gives the keys that it may have; asked only where there is a file.
+
+    Raises:
+        DocumentError: not TOML, or a key that is not known.
+    """
+    for path in candidates:
+        if path.exists():
+            return Settings(file=path, values=_parse(path, known()))
+    return Settings(values={})
+
+
+def _parse(path: Path, known: Collection[str]) -> dict[str, object]:
+    try:
+        values = foreign.read_toml(path)
+    except DocumentError as error:
+        raise error.hinting(_MEND) from None
+    for key in values:
+        if key not in known:
+            raise DocumentError(path, key, f"unknown key; known here: {', '.join(sorted(known))}", hint=_MEND)
+    return values
+
+
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def text(value: object) -> str:
+    """A word that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("expected a word")
+    return value
+
+
+def names(value: object) -> tuple[str, ...]:
+    """Names separated by commas, or a list of them."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise ValueError("expected names, separated by commas")
+
+
+def channels(value: object) -> tuple[str, ...]:
+    """Names and addresses of conda channels; a password would be seen in the list of processes and stay in plans."""
+    found = names(value)
+    for channel in found:
+        if channel.startswith("-") or any(character.isspace() for character in channel):
+            raise ValueError(f"{channel!r} is no channel")
+        if has_credentials(channel):
+            raise ValueError(
+                f"{redacted(channel)} bears a password or token: leave it to conda's own settings (.condarc, ~/.netrc, "
+                "anaconda login), and name the channel without it"
+            )
+    return found
+
+
+def switch(value: object) -> bool:
+    """True or false, in the words that people use for it."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in _SWITCHES:
+        return _SWITCHES[value.lower()]
+    raise ValueError(f"expected true or false, found {value!r}")
+
+
+def count(value: object) -> int:
+    """A number of at least 1."""
+    written = "" if isinstance(value, bool) else str(value)
+    if not written.isdecimal() or int(written) < 1:
+        raise ValueError(f"expected a number of at least 1, found {value!r}")
+    return int(written)
+
+
+def directory(value: object) -> Path:
+    """A directory that is there, absolute."""
+    path = Path(text(value)).expanduser().absolute()
+    if not path.is_dir():
+        raise ValueError(f"{path} is not a directory")
+    return path
+
+
+def one_of(members: type[Enum]) -> Reader:
+    """A reader of the values of an enum."""
+
+    def read(value: object) -> Enum:
+        try:
+            return members(value)
+        except ValueError:
+            raise ValueError(_not_among(value, [str(member.value) for member in members])) from None
+
+    return read
+
+
+def word_of(words: Collection[str]) -> Reader:
+    """A reader of one of several words."""
+
+    def read(value: object) -> str:
+        if value not in words:
+            raise ValueError(_not_among(value, words))
+        return text(value)
+
+    return read
+
+
+def risks(value: object) -> tuple[Enum, ...]:
+    """Names of risks."""
+    read = one_of(Risk)
+    return tuple(read(name) for name in names(value))
+
+
+def _not_among(value: object, known: Collection[str]) -> str:
+    return f"{value!r} is not one of {', '.join(known)}"
 
 
 @immutable
@@ -46,93 +248,93 @@ WISHES: tuple[Option, ...] = (
         flag="--recipe",
         metavar="NAME",
         help="what to build (fastinstall recipes list)",
-        read=readers.text,
+        read=text,
     ),
     Option(
         field="version",
         flag="--version",
         metavar="V",
         help="version of the source; default: the newest that fits",
-        read=readers.text,
+        read=text,
     ),
     Option(
         field="level",
         flag="--level",
         metavar="LEVEL",
         help="one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; auto: --levels as suits this machine",
-        read=readers.text,
+        read=text,
     ),
     Option(
         field="levels",
         flag="--levels",
         metavar="LEVEL,...",
         help="several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later)",
-        read=readers.names,
+        read=names,
     ),
     Option(
         field="require",
         flag="--require",
         metavar="LIB,...",
         help="libraries that the build must have",
-        read=readers.names,
+        read=names,
     ),
     Option(
         field="link",
         flag="--link",
         metavar="MODE",
         help="bundle (default), env or system libraries",
-        read=readers.one_of(LinkMode),
+        read=one_of(LinkMode),
     ),
     Option(
         field="dist_name",
         flag="--dist-name",
         metavar="NAME",
         help=f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}",
-        read=readers.word_of(DIST_NAMES),
+        read=word_of(DIST_NAMES),
     ),
-    Option(field="jobs", flag="--jobs", metavar="N", help="parallel compile jobs", read=readers.count),
-    Option(field="offline", flag="--offline", metavar="", help="never use the network", read=readers.switch),
+    Option(field="jobs", flag="--jobs", metavar="N", help="parallel compile jobs", read=count),
+    Option(field="offline", flag="--offline", metavar="", help="never use the network", read=switch),
     Option(
         field="wheelhouse",
         flag="--wheelhouse",
         metavar="DIR",
         help="take sdists and wheels from there",
-        read=readers.directory,
+        read=directory,
     ),
     Option(
         field="with_system_deps",
         flag="--with-system-deps",
         metavar="",
         help="install missing system packages",
-        read=readers.switch,
+        read=switch,
     ),
     Option(
         field="toolchain",
         flag="--toolchain",
         metavar="SOURCE",
         help="compiler and headers: auto (default), system, or conda: of conda packages, in a private prefix",
-        read=readers.one_of(ToolchainSource),
+        read=one_of(ToolchainSource),
     ),
     Option(
         field="engine",
         flag="--engine",
         metavar="ENGINE",
         help="in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)",
-        read=readers.one_of(Engine),
+        read=one_of(Engine),
     ),
     Option(
         field="channels",
         flag="--channel",
         metavar="CHANNEL,...",
         help="conda channels for what else is needed; default: as conda is configured",
-        read=readers.channels,
+        read=channels,
     ),
     Option(
         field="guard",
         flag="--no-guard",
         metavar="",
         help="do not install the guards",
-        read=readers.switch,
+        read=switch,
         negated=True,
     ),
     Option(
@@ -140,21 +342,21 @@ WISHES: tuple[Option, ...] = (
         flag="--pin",
         metavar="",
         help="also pin it in the environment's configuration; holds back security updates of Pillow too",
-        read=readers.switch,
+        read=switch,
     ),
     Option(
         field="upgrade",
         flag="--upgrade",
         metavar="",
         help="look for a later version even if all is well",
-        read=readers.switch,
+        read=switch,
     ),
     Option(
         field="allow",
         flag="--allow",
         metavar="RISK,...",
         help="accept named risks: " + ", ".join(Risk),
-        read=readers.risks,
+        read=risks,
     ),
 )
 

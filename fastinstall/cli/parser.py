@@ -1,17 +1,19 @@
-"""The command line, as argparse reads it: the verb, its flags, and what variables and settings put in their place."""
+"""The command line, as argparse reads it: the verb, its flags, and what variables and settings put in their place.
+
+The flags of each verb.
+"""
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from fastinstall import __version__
-from fastinstall.cli import readers
-from fastinstall.cli.options import WISHES
-from fastinstall.cli.settings import Reader, Sources, load_settings, variable_of
-from fastinstall.cli.verbs import VERBS, add_common, process_number
-from fastinstall.errors import UsageError
-from fastinstall.system.surroundings import refuse_planted
+from fastinstall.cli import options
+from fastinstall.cli.options import WISHES, Reader, Sources, add_wishes, load_settings, variable_of
+from fastinstall.core.errors import UsageError
+from fastinstall.core.surroundings import refuse_planted
 
 _OVERRULES = {
     "--prefix": ("new_env", "python", "pid", "all"),
@@ -133,15 +135,211 @@ def _defaults_from(sources: Sources, verb: argparse.ArgumentParser) -> None:
 
 def _reader(action: argparse.Action) -> Reader:
     if action.nargs == 0:
-        return readers.switch
+        return options.switch
     if isinstance(action.default, list):
-        return readers.names
+        return options.names
     if action.type is process_number:
-        return readers.count
-    return readers.word_of([str(choice) for choice in action.choices]) if action.choices else readers.text
+        return options.count
+    return options.word_of([str(choice) for choice in action.choices]) if action.choices else options.text
 
 
 def _overruled(words: Sequence[str]) -> frozenset[str]:
     """A flag that names the target or a level overrules variables and settings that would name another one."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
+
+
+EVERYTHING = "older"
+"""What `--forget` without a name means: everything older than the setup that holds."""
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The flags that every verb has."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    group.add_argument("--quiet", action="store_true", help="only results and errors")
+    group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
+    group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
+    everything = "every flag, in full words"
+    parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)
+
+
+def process_number(text: str) -> int:
+    """The number of a process; argparse names the flag where it is none."""
+    try:
+        return options.count(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+class _Everything(argparse.Action):
+    """Like argparse's own help, with all flags."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_words: object) -> None:
+        from fastinstall.cli.help import everything  # noqa: PLC0415 (few runs ask for it)
+
+        parser._print_message(everything(parser), sys.stdout)  # noqa: SLF001 (what argparse's own action calls)
+        parser.exit()
+
+
+def _setup(parser: argparse.ArgumentParser) -> None:
+    _target(parser, creates=True)
+    add_wishes(parser)
+    _consent(parser, dry=True)
+
+
+def _plan(parser: argparse.ArgumentParser) -> None:
+    _target(parser, creates=True)
+    add_wishes(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
+    formats = "how to print it; sh, dockerfile: as a script or an image's file that does the same elsewhere"
+    parser.add_argument("--format", choices=("text", "json", "sh", "dockerfile"), default=None, help=formats)
+    hosts = "plan for many machines: a directory with the `inspect --json` of each; which few wheels serve all of them"
+    parser.add_argument("--hosts", metavar="DIR", help=hosts)
+    _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
+
+
+def _apply(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
+    allow = "accept a risk by its name; the plan itself grants none"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
+    _consent(parser)
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
+    _target(parser)
+    parser.add_argument("--list", action="store_true", help="name the checks")
+    parser.add_argument("--all", action="store_true", help="every environment that a receipt or a registry knows")
+    process = "a process that runs already: what it has loaded, in the environment that it runs in"
+    parser.add_argument("--pid", metavar="N", type=process_number, help=process)
+    hosts = "judge the code for another machine too: its `inspect --json`, or a copy of its /proc/cpuinfo; repeatable"
+    parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
+    quick = "from files alone: PIL is not used, its libraries and code are not followed, unchanged files are not read"
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
+    parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
+    junit = "write the findings as JUnit XML too, for a CI system"
+    parser.add_argument("--junit", metavar="FILE", help=junit)
+    allow = "--fix: accept a risk by its name; downgrade: put ours back though a later Pillow was asked for"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
+    collect = "sum up reports of many machines: a directory with the `doctor --json` of each"
+    parser.add_argument("--collect", metavar="DIR", help=collect)
+    expected = "--collect: hosts that should have a report: their facts files, or a fleet.json"
+    parser.add_argument("--hosts", metavar="DIR|FILE", help=expected)
+    _max_age(parser, "7", "--collect: reports that are older count as none; any: all count (default: 7)")
+    _consent(parser)
+
+
+def _rollback(parser: argparse.ArgumentParser) -> None:
+    _target(parser)
+    parser.add_argument("--list", action="store_true", help="list what can be undone")
+    to = "undo everything back to before this transaction; the beginning of its name is enough"
+    parser.add_argument("--to", metavar="ID", help=to)
+    forget = "give up the way back to before ID and older ones, for their disk space; without ID: all but the last"
+    parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
+    allow_help = "force-remove: move aside what has replaced it"
+    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
+    _consent(parser)
+
+
+def _guard(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("install", "status", "remove", "check", "accept"))
+    lock = "check: requirement and lock files; one that would bring stock Pillow back is named (exit code 3)"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
+    pin = "install: also pin the stack, for pip, uv or conda, and in its project; holds back security updates too"
+    parser.add_argument("--pin", action="store_true", help=pin)
+    project = "install --pin, remove: the project whose lock is pinned (default: the one that the environment lies in)"
+    parser.add_argument("--project", metavar="DIR", help=project)
+    _target(parser)
+    _consent(parser)
+
+
+def _build(parser: argparse.ArgumentParser) -> None:
+    _target(parser)
+    add_wishes(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
+    conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
+    parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
+    parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
+    hosts = "build what these machines need: a directory with the `inspect --json` of each (see plan --hosts)"
+    parser.add_argument("--hosts", metavar="DIR", help=hosts)
+    _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
+    tool = "put fastinstall itself and all that it needs into DIR/tool, for machines without an index"
+    parser.add_argument("--with-tool", action="store_true", help=tool)
+    variants = "experimental (PEP 825 is a draft): a labelled wheel for each level beside the one that carries all"
+    parser.add_argument("--experimental-variants", action="store_true", help=variants)
+
+
+def _bench(parser: argparse.ArgumentParser) -> None:
+    from fastinstall.cli.bench.bench_flags import add_bench, add_images  # noqa: PLC0415 (no other verb pays for them)
+
+    add_images(parser)
+    _target(parser)
+    add_bench(parser)
+
+
+def _inspect(parser: argparse.ArgumentParser) -> None:
+    _target(parser)
+    parser.add_argument("--redact", action="store_true", help="without home directory, user, machine and secrets")
+
+
+def _recipes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show", "check"))
+    parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
+    prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
+    parser.add_argument("--prove", metavar="NAME", help=prove)
+    _target(parser)
+    add_wishes(parser)
+
+
+def _max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
+    parser.add_argument("--max-age", metavar="DAYS", type=_days, default=usual, help=summary)
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
+
+
+def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
+    group = parser.add_argument_group("target (default: the active environment)")
+    group.add_argument("--prefix", metavar="DIR", help="the environment")
+    group.add_argument("--python", metavar="EXE", help="the environment of this interpreter")
+    if creates:
+        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment there, with --python if given")
+
+
+def _consent(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
+    group = parser.add_argument_group("consent")
+    group.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
+    if dry:
+        group.add_argument("--dry-run", action="store_true", help="show the plan and stop")
+
+
+def _days(text: str) -> float | None:
+    """A number of days; None for "any"."""
+    if text == "any":
+        return None
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days, nor the word any")
+    return days
+
+
+VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "setup": ("plan, build, prove and swap in the fast stack", _setup),
+    "plan": ("show or save what setup would do", _plan),
+    "apply": ("carry out a saved plan, unless the facts have changed", _apply),
+    "doctor": ("check an environment", _doctor),
+    "rollback": ("the state before a setup, offline, to the byte", _rollback),
+    "guard": ("what notices that the stack was swapped, or keeps it from that", _guard),
+    "build": ("the wheel alone", _build),
+    "bench": ("is the loader the bottleneck, and what would help?", _bench),
+    "inspect": ("the facts, for a bug report", _inspect),
+    "recipes": ("what can be built", _recipes),
+    "completion": ("a script that completes command lines, for a shell", _completion),
+}
+"""Each verb with what it does, and what gives it its flags."""

@@ -1,20 +1,32 @@
 """Renders the reference page of the command line from the parser, the wishes and the exit codes.
 
 Nothing is written here; `docs/reference/write_reference.py` does that.
+
+Renders the reference pages of exit codes and of settings, from the errors, the parser and the wishes.
+
+Nothing is written here; `docs/reference/write_reference.py` does that.
+
+Renders the man page from the parser, the wishes, the examples and the exit codes.
+
+It bears a version and no date, so that the same source gives the same page. Nothing is written here;
+`docs/reference/write_reference.py` does that. Source: man(7), groff_man(7).
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 
-from fastinstall.cli.examples import EXAMPLES, Example
-from fastinstall.cli.help import groups_of, spelled, usage, verb_of
-from fastinstall.cli.options import WISHES, Option
+from fastinstall import __version__
+from fastinstall.cli.help import EXAMPLES, Example, groups_of, spelled, usage, verb_of
+from fastinstall.cli.options import WISHES, Option, variable_of
 from fastinstall.cli.parser import build_parser, verbs_of
-from fastinstall.errors import ExitCode
-from fastinstall.model.codec import encode
-from fastinstall.model.reference import table
-from fastinstall.model.schemas import SCHEMAS
-from fastinstall.model.wish import Wish
+from fastinstall.cli.reference_documents import table
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.messages import listing
+from fastinstall.core.values import encode
+from fastinstall.model.request import Wish
+from fastinstall.verbs.schemas import SCHEMAS
 
 EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "done, healthy, or nothing to do",
@@ -198,3 +210,183 @@ def _default(option: Option) -> str:
 def _document(name: str) -> tuple[str, ...]:
     schema = f"[{name}.json](schemas/{name}.json)" if name in SCHEMAS else ""
     return (f"`fastinstall.{name}/1`", DOCUMENTS[name], schema)
+
+
+REMEDIES: dict[ExitCode, str] = {
+    ExitCode.OK: "nothing",
+    ExitCode.BUG: "report it, with the log and with what `fastinstall inspect --redact` prints",
+    ExitCode.USAGE: "correct what the message names; `fastinstall VERB --help` shows the flags",
+    ExitCode.FINDINGS: "read the findings: each has a command that shows it, and one that mends it; "
+    "`fastinstall doctor --fix` puts back what was set up",
+    ExitCode.UNDETERMINED: "name an environment that has a Python which runs: `--prefix DIR`",
+    ExitCode.REFUSED: "do what the `hint:` says; a risk is accepted by its name, `--allow RISK`",
+    ExitCode.FAILED_UNCHANGED: "go on using the environment; the message and the log say what failed",
+    ExitCode.FAILED_CHANGED: "stop, and do what the message says; then `fastinstall doctor`",
+    ExitCode.INTERRUPTED: "nothing; the same command begins anew, and takes what was built out of the cache",
+}
+
+_CODES = """\
+# Exit codes
+
+This page is generated from the code; do not edit it.
+
+They are a contract with scripts: a code keeps its meaning. What has become of the environment is told by 5, 6 and 7
+alone; after 0 it is as asked for."""
+
+_SETTINGS_HEAD = """\
+# Variables and settings
+
+This page is generated from the parser; do not edit it.
+
+A flag goes before a variable, a variable before a key. Keys stand in `fastinstall.toml` in the working directory, or
+else in `~/.config/fastinstall/fastinstall.toml`; an unknown one is an error that names it. A switch takes `1`, `true`,
+`yes`, `on` or their opposites; a list is separated by commas in a flag and in a variable, and is a list in the file.
+
+```toml
+level = "x86-64-v3"
+require = ["jpeg", "tiff"]
+guard = false
+```
+
+## Wishes
+
+What `setup`, `plan` and `build` can be asked for."""
+
+_FLAGS = """\
+## Other flags
+
+They have a variable and a key each, too."""
+
+_FURTHER = "## Further variables"
+
+
+def render_exit_codes() -> str:
+    """Give the text of docs/reference/exit-codes.md."""
+    rows = ((str(int(code)), EXIT_CODES[code], REMEDIES[code]) for code in ExitCode)
+    return "\n\n".join((_CODES, table(("code", "means", "do"), rows))) + "\n"
+
+
+def render_settings() -> str:
+    """Give the text of docs/reference/settings.md."""
+    wishes = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in WISHES)
+    further = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
+    head = ("variable", "key", "flag", "means")
+    parts = (
+        *(_SETTINGS_HEAD, table(head, wishes), _FLAGS, table((*head[:3], "of"), _others())),
+        *(_FURTHER, table(("variable", "means"), further)),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _others() -> list[tuple[str, ...]]:
+    """Every flag that is no wish, with the verbs that have it, by its name."""
+    found: dict[str, list[str]] = {}
+    wishes = {each.flag for each in WISHES}
+    for verb in verbs_of(build_parser()):
+        for flag in _long_flags(verb):
+            if flag not in wishes:
+                found.setdefault(flag, []).append(verb_of(verb))
+    return [
+        (f"`{variable_of(flag)}`", f"`{_key(flag)}`", f"`{flag}`", ", ".join(found[flag])) for flag in sorted(found)
+    ]
+
+
+def _long_flags(verb: argparse.ArgumentParser) -> Iterator[str]:
+    for _, actions in groups_of(verb):
+        for action in actions:
+            yield from [flag for flag in action.option_strings if flag.startswith("--")][:1]
+
+
+def _key(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+_WIDTH = 79
+_ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}
+"""What roff would turn into typography, or take for its own. Source: groff_char(7)."""
+
+_DESCRIPTION = (
+    "fastinstall builds the newest Pillow with the SIMD kernels of Pillow-SIMD merged in at build time, compiled for "
+    "several CPU levels, puts it into the official wheel with all its codecs, compares it with that wheel operation by "
+    "operation, times it, and swaps it into an environment by renames. It watches over what it has put there, and "
+    "takes it back to the byte."
+)
+_ENVIRONMENT = "The environment worked on is the active one, or what the flags of the target name."
+_VARIABLES = (
+    "Every flag has a variable: `FASTINSTALL_FAIL_ON` is that of `--fail-on`. A flag goes before its variable, and a "
+    "variable before the settings. Further variables:"
+)
+_FILES = (
+    ("fastinstall.toml", "settings, in the working directory"),
+    ("~/.config/fastinstall/fastinstall.toml", "likewise, where the working directory has none"),
+    ("~/.cache/fastinstall", "built wheels and downloads; may be removed at any time"),
+    ("~/.local/state/fastinstall", "logs of runs, and the list of known environments"),
+    ("PREFIX/share/fastinstall/receipt.json", "what was set up in an environment, and how"),
+)
+
+
+def render_man() -> str:
+    """Give the text of docs/reference/fastinstall.1."""
+    parser = build_parser()
+    verbs = verbs_of(parser)
+    lines = (
+        f'.TH FASTINSTALL 1 "" "fastinstall {__version__}" "User Commands"',
+        *_section("NAME", ("fastinstall \\- build, prove and guard the fast Python image stack",)),
+        *_section("SYNOPSIS", (".B fastinstall", ".I VERB", "[\\,\\fIFLAG\\/\\fR...]")),
+        *_section("DESCRIPTION", (_text(_DESCRIPTION), ".PP", _text(_ENVIRONMENT))),
+        *_section("VERBS", (line for verb in verbs for line in _render_man_verb(verb))),
+        *(line for title in _SHARED for line in _shared(title, verbs[0])),
+        *_section("ENVIRONMENT", (_text(_VARIABLES), *_items((f"`{name}`", says) for name, says in VARIABLES.items()))),
+        *_section("FILES", _items((f"`{name}`", says) for name, says in _FILES)),
+        *_section("EXIT STATUS", _items((f"`{int(code)}`", EXIT_CODES[code]) for code in ExitCode)),
+        *_section("EXAMPLES", _render_man_examples(EXAMPLES[""])),
+        *_section("SEE ALSO", (".BR pip (1),", ".BR conda (1)")),
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f'.SH "{title}"' if " " in title else f".SH {title}"
+    yield from lines
+
+
+def _render_man_verb(verb: argparse.ArgumentParser) -> Iterator[str]:
+    yield f".SS {_tag(usage(verb).removeprefix('usage: '))}"
+    yield _text(verb.description or "")
+    groups = list(groups_of(verb))
+    own = (action for title, actions in groups if not title.startswith(_SHARED) for action in actions)
+    yield from _items((f"`{spelled(action)}`", action.help or "") for action in own if action.help)
+    shared = [start for start in _SHARED if any(title.startswith(start) for title, _ in groups)]
+    yield from (".PP", f"Also the flags of {listing(f'the {title}' for title in shared)}.")
+    yield from (".PP", "Examples:", *_render_man_examples(EXAMPLES[verb_of(verb)]))
+
+
+def _shared(start: str, verb: argparse.ArgumentParser) -> Iterator[str]:
+    actions = (action for title, found in groups_of(verb) if title.startswith(start) for action in found)
+    items = _items((f"`{spelled(action)}`", action.help or "") for action in actions)
+    yield from _section(f"FLAGS OF THE {start.upper()}", items)
+
+
+def _items(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, says in rows:
+        yield from (".TP", _tag(name), _text(says))
+
+
+def _render_man_examples(examples: Iterable[Example]) -> Iterator[str]:
+    yield from _items((f"`{example.command}`", example.says) for example in examples)
+
+
+def _text(markdown: str) -> str:
+    """Roff of one paragraph: `code` in bold, and nothing that roff takes for a request."""
+    lines = textwrap.wrap(_bold(markdown), width=_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
+
+
+def _tag(markdown: str) -> str:
+    """The same in one line, however long."""
+    return _text(markdown).replace("\n", " ")
+
+
+def _bold(markdown: str) -> str:
+    escaped = "".join(_ESCAPES.get(character, character) for character in markdown)
+    return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)

@@ -1,1 +1,1 @@
-"""The start-up guard: how it is staged, and how it is doing. What it does stands in `hooks/`."""
+"""What keeps the stack in place: the start-up guard, and pins of environments and of their projects."""

@@ -1,91 +1,191 @@
-"""Look at the guard in a site-packages directory: what of it is there, and whether it is as it should be."""
+"""What guards a stack, as `guard status` tells it.
 
-import os
-import re
-import struct
+What the start-up guard has told, as it wrote it down: one JSON line for each time. Reads, and changes nothing.
+
+The start-up guard's files, moved into site-packages and out of it by a transaction.
+
+What the start-up guard costs, measured where it runs: in the target's own interpreter, each time in a fresh process.
+
+Each process does what `site` does for our `.pth`, and times that alone: a difference of two whole starts would drown in
+the noise of a machine that has other things to do. Not measured: the few microseconds at the end of a process.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fastinstall.guard.install import GUARD_ENTRIES, GUARD_PACKAGE, GUARD_SOURCES, GUARD_STATE, GUARD_VERSION
-from fastinstall.guard.state import parse_state
-from fastinstall.model.core import Core
-from fastinstall.model.facts import GuardState
-from fastinstall.system import foreign
-from fastinstall.system.resources import hooks_directory
+from fastinstall.core import foreign, process
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.facts import Facts
+from fastinstall.model.pins import GuardCost, GuardEvent, PinState
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present, guard_target, stage_guard
 
-_HOOK = GUARD_SOURCES[0]
+
+@immutable
+class Guards:
+    """What guards a stack.
+
+    Attributes:
+        installed: the start-up guard is there.
+        version: its version; empty if it is not.
+        problems: what is wrong with it.
+        installed_by: the fastinstall that set it up ("fastinstall 0.6.0"); empty where nothing is set up.
+        installed_at: when that was, ISO 8601, UTC; empty likewise.
+        package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
+        pins: ours, of the environment and of its project.
+        cost: what a start of Python takes longer, measured here; None where it was not, or could not be measured.
+        events: what the start-up guard has told, the latest first.
+    """
+
+    installed: bool
+    version: str = ""
+    problems: tuple[str, ...] = ()
+    installed_by: str = ""
+    installed_at: str = ""
+    package: str = ""
+    pins: tuple[PinState, ...] = ()
+    cost: GuardCost | None = None
+    events: tuple[GuardEvent, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of what is there has a problem."""
+        return not self.problems and not any(pin.problems for pin in self.pins)
 
 
-def observe_guard(site_packages: Path, core: Core | None) -> GuardState:
-    """Compare the guard in place with the one that this fastinstall would install.
+_FIELDS = ("at", "change", "tool", "stack", "found")
+
+
+def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
+    """The last events, newest first; none where nothing was told, or nothing could be written down.
+
+    A line that is not one of ours (a disk was full, somebody edited it) is passed over.
 
     Args:
-        site_packages: where the guard lies, if it does.
-        core: the imaging core in place, or None if there is none.
+        prefix: of the environment.
+        limit: how many at most.
     """
-    if not entries_present(site_packages):
-        return GuardState(installed=False)
-    version = _version(_read(site_packages / _HOOK))
-    if version not in ("", GUARD_VERSION):
-        problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
-        return GuardState(installed=True, version=version, problems=(problem,))
-    problems = (
-        *_source_problems(site_packages),
-        *_bytecode_problems(site_packages),
-        *_state_problems(site_packages, core),
-    )
-    return GuardState(installed=True, version=version, problems=problems)
+    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _backwards(prefix / name))
+    return tuple(event for event, _ in zip(events, range(limit), strict=False))
 
 
-def entries_present(site_packages: Path) -> tuple[str, ...]:
-    """The guard's top-level names that are there, in the order of `GUARD_ENTRIES`."""
-    return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
-
-
-def _source_problems(site_packages: Path) -> tuple[str, ...]:
-    missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
-    altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
-    return (*missing, *(f"{name} is altered" for name in altered))
-
-
-def _is_altered(site_packages: Path, name: str) -> bool:
-    return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
-
-
-def _state_problems(site_packages: Path, core: Core | None) -> tuple[str, ...]:
-    file = site_packages / GUARD_STATE
-    if not file.is_file():
-        return (f"{GUARD_STATE} is missing",)
-    state = parse_state(_read(file).decode("utf-8", "replace"))
-    if state is None:
-        return (f"{GUARD_STATE} is not readable",)
-    if core is None:
-        return (f"{GUARD_STATE} describes {state.core}, and there is no imaging core",)
-    if state.core_sha256 != core.sha256:
-        return (f"{GUARD_STATE} describes another {state.core} than the one in place",)
-    return ()
-
-
-def _bytecode_problems(site_packages: Path) -> tuple[str, ...]:
-    modules = (site_packages / name for name in GUARD_SOURCES if name.endswith(".py"))
-    if all(_is_compiled(module) for module in modules if module.is_file()):
-        return ()
-    return (f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer",)
-
-
-def _is_compiled(module: Path) -> bool:
-    """Whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
-    status = module.stat()
-    valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    return any(_read(file)[4:16] == valid for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"))
-
-
-def _version(hook: bytes) -> str:
-    found = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
-    return found[1].decode("ascii", "replace") if found else ""
-
-
-def _read(file: Path) -> bytes:
+def _backwards(file: Path) -> Iterator[GuardEvent]:
     try:
-        return foreign.read_bytes(file)
+        lines = foreign.read_bytes(file).splitlines()
     except OSError:
-        return b""
+        return
+    for line in reversed(lines):
+        event = _event(line)
+        if event is not None:
+            yield event
+
+
+def _event(line: bytes) -> GuardEvent | None:
+    try:
+        data = json_data(line)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    words = {name: data.get(name, "") for name in _FIELDS}
+    if not all(isinstance(word, str) for word in words.values()) or not words["at"] or not words["change"]:
+        return None
+    return GuardEvent(**words)
+
+
+def renew(store: Store, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
+    """Write them for the stack of a receipt, compiled for the target's Python, and move them in.
+
+    Raises:
+        CommandError: the target's interpreter could not compile them; the caller undoes.
+    """
+    site_packages = Path(facts.interpreter.site_packages)
+    target = guard_target(site_packages, receipt.core, receipt.stack_version)
+    stage_guard(transaction.stage, target, Path(facts.interpreter.executable))
+    transaction.perform(_moves_in(store, site_packages))
+
+
+def moves_out(store: Store, site_packages: Path) -> Sequence[Move]:
+    """The moves that take away what of them is there."""
+    # The hooks go before the package that they name, so that no start of Python meets one without the other.
+    return [
+        Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")
+        for name in reversed(entries_present(site_packages))
+    ]
+
+
+def _moves_in(store: Store, site_packages: Path) -> Sequence[Move]:
+    present = entries_present(site_packages)
+    return [
+        Move(
+            kind=MoveKind.EXCHANGE if name in present else MoveKind.IN,
+            live=store.relative(site_packages / name),
+            kept=f"stage/{name}",
+        )
+        for name in GUARD_ENTRIES
+    ]
+
+
+_SCRIPT = """
+import os, site, sys
+from time import perf_counter_ns
+directory, name, package = sys.argv[1:]
+sys.path.append(directory)
+known = set(sys.path)
+os.environ.pop("FASTINSTALL_GUARD", None)
+if sys.version_info >= (3, 15):
+    def begin(): __import__(package).start()
+else:
+    def begin(): site.addpackage(directory, name, known)
+before = perf_counter_ns()
+begin()
+begin()  # site reads the directory of a virtual environment twice
+after = perf_counter_ns()
+print(after - before if package in sys.modules else "")
+"""
+_MOST_SECONDS = 10.0
+_TIMED_INSIDE = 3  # for each whole start that is timed from outside: that is long, and needs fewer
+
+
+def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCost | None:
+    """Time what the guard does at a start of an interpreter.
+
+    Args:
+        python: the target's interpreter.
+        site_packages: of the target, where the guard lies.
+        starts: how many processes to time.
+
+    Returns:
+        None where the guard does not start, or the interpreter does not.
+    """
+    timed: list[int] = []
+    whole: list[float] = []
+    try:
+        for number in range(starts):
+            timed.append(_start_of_guard(python, site_packages))
+            if number % _TIMED_INSIDE == 0:
+                whole.append(_whole_start(python))
+    except (process.CommandError, ValueError):
+        return None
+    if not timed:
+        return None
+    import statistics  # noqa: PLC0415 (only where something was timed)
+
+    median_us = statistics.median(timed) / 1000
+    return GuardCost(median_us=median_us, start_ms=statistics.median(whole) * 1000 - median_us / 1000, starts=starts)
+
+
+def _start_of_guard(python: Path, site_packages: Path) -> int:
+    argv = (python, "-I", "-S", "-c", _SCRIPT, site_packages, GUARD_ENTRIES[1], GUARD_PACKAGE)
+    return int(process.run(argv, timeout=_MOST_SECONDS).stdout)
+
+
+def _whole_start(python: Path) -> float:
+    before = time.perf_counter()
+    process.run((python, "-I", "-c", "pass"), timeout=_MOST_SECONDS)
+    return time.perf_counter() - before

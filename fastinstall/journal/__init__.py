@@ -1,1 +1,1 @@
-"""What we do to an environment's files: written down before it is done, and undone from what is written."""
+"""Changes of an environment, written down before they are made, and undone from what is written."""

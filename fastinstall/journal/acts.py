@@ -1,20 +1,27 @@
-"""What a transaction did, act by act: what stands in the way of undoing one, and undoing it."""
+"""What a transaction did, act by act: what stands in the way of undoing one, and undoing it.
+
+Text of ours in a file of somebody else's: added whole or not at all, and taken out again alone.
+
+At the end of files that other programs append to as well (`conda-meta/history`, `conda-meta/pinned`), or at a place in
+files that people write (`pip.conf`). What they write later stays where it is when ours goes; where nobody has written
+since, the file is what it was, to the byte and to its time.
+"""
 
 import errno
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.journal import additions, directories, disengage, moves
-from fastinstall.journal.disengage import Engagement
-from fastinstall.journal.entries import Adding, Yielding
-from fastinstall.journal.known import Known
+from fastinstall.core import files, foreign
+from fastinstall.core.values import immutable
+from fastinstall.journal import external_undo, fingerprints, moves
+from fastinstall.journal.entries import Adding, Engaging, Yielding
+from fastinstall.journal.external_undo import Engagement
+from fastinstall.journal.fingerprints import Known, remember
 from fastinstall.journal.log import Act, Log
-from fastinstall.journal.relocate import Mover
+from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import Store
-from fastinstall.journal.stretch import Engaging
-from fastinstall.model.immutable import immutable
-from fastinstall.system import files
 
 
 @immutable
@@ -45,7 +52,7 @@ def placed(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
     """
     match act:
         case Engaging():
-            return disengage.engagement(log, act, prefix, work)
+            return external_undo.engagement(log, act, prefix, work)
         case Adding():
             return act
         case _:
@@ -56,7 +63,7 @@ def in_the_way(act: Placed, known: Known) -> Iterator[str]:
     """Foreign content, relative to the prefix, that undoing the act would have to put away."""
     match act:
         case Engagement():
-            yield from disengage.foreign(act, known)
+            yield from external_undo.foreign(act, known)
         case Batch():
             yield from (item.move.live for item in act.items if moves.blocks(item, known))
 
@@ -100,17 +107,17 @@ def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = N
     """
     match act:
         case Engagement():
-            disengage.undo(act, mover)
+            external_undo.undo(act, mover)
         case Adding():
-            additions.withdraw(store, (act,))
+            withdraw(store, (act,))
         case Batch():
             for item in reversed(act.items):
                 if left is None:
                     moves.undo(item, mover)
                 elif item.move.live not in left.paths:
                     moves.undo(moves.coming(item) if item.move.live in left.dropped else item, mover)
-            directories.remove_empty(store.prefix, act.created)
-            for directory in dict.fromkeys((*moves.parents(act.items), *directories.above(store.prefix, act.created))):
+            fingerprints.remove_empty(store.prefix, act.created)
+            for directory in dict.fromkeys((*moves.parents(act.items), *fingerprints.above(store.prefix, act.created))):
                 files.sync_directory(directory)
 
 
@@ -131,7 +138,7 @@ def parents_of(path: str) -> set[str]:
 def _lost(act: Placed) -> Iterator[str]:
     match act:
         case Engagement():
-            yield from disengage.lost(act)
+            yield from external_undo.lost(act)
         case Batch():
             yield from (item.move.live for item in act.items if moves.is_lost(item))
 
@@ -143,3 +150,119 @@ def _brought(act: Placed) -> Iterator[str]:
             yield from act.engaging.appearing
         case Batch():
             yield from (path for item in act.items for path in item.brought.digests)
+
+
+def describe(store: Store, identifier: str, path: str, text: str, place: int = -1) -> Adding:
+    """What is about to be added, for the journal; arguments as of `Transaction.add`."""
+    live = store.prefix / path
+    before = _read(live)
+    directory = Path(path).parent.as_posix()
+    return Adding(
+        path=path,
+        text=text,
+        size=len(before) if before is not None else -1,
+        sha256=hashlib.sha256(before or b"").hexdigest(),
+        mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
+        draft=f"{directory}/.fastinstall-{identifier}.draft",
+        directories=remember(store.prefix, (directory,)),
+        place=place,
+    )
+
+
+def add(store: Store, adding: Adding) -> None:
+    """Put the text at its place.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    before = _read(store.prefix / adding.path) or b""
+    place = adding.place if adding.place >= 0 else len(before)
+    _write(store, adding, before[:place] + adding.text.encode() + before[place:])
+
+
+def withdraw(store: Store, additions: Iterable[Adding]) -> None:
+    """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    for adding in reversed(tuple(additions)):
+        (store.prefix / adding.draft).unlink(missing_ok=True)
+        _withdraw(store, adding)
+
+
+def without(content: bytes, adding: Adding) -> bytes:
+    """The content of a file less our text: from the place where it was put, else from where it stands, once.
+
+    Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
+    """
+    text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
+    if content[place : place + len(text)] == text:
+        return content[:place] + content[place + len(text) :]
+    before, found, after = content.rpartition(text)
+    if found:
+        return before + after
+    return content if adding.place < 0 else _without_lines(content, text)
+
+
+def withdrawn(content: bytes, adding: Adding) -> bytes | None:
+    """Return a file's content without our text, or None if we created the file and it is to be removed."""
+    rest = content if _is_as_before(content, adding) else without(content, adding)
+    return rest if rest or adding.size >= 0 else None
+
+
+def _without_lines(content: bytes, text: bytes) -> bytes:
+    """The content less our lines, from where the first of them stands to where the last one does."""
+    ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
+    lines = content.split(b"\n")
+    bare = [line.rstrip(b"\r") for line in lines]
+    if ours[0] not in bare or ours[-1] not in bare[bare.index(ours[0]) :]:
+        return content
+    first = bare.index(ours[0])
+    last = bare.index(ours[-1], first)
+    within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)
+    return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
+
+
+def _withdraw(store: Store, adding: Adding) -> None:
+    live = store.prefix / adding.path
+    content = _read(live)
+    if content is None:
+        return
+    rest = withdrawn(content, adding)
+    if rest is None:
+        live.unlink()
+        files.sync_directory(live.parent)
+        return
+    if rest != content:
+        _write(store, adding, rest)
+    if adding.size >= 0 and _is_as_before(rest, adding):
+        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
+        files.sync_tree(live)
+
+
+def _is_as_before(content: bytes, adding: Adding) -> bool:
+    return hashlib.sha256(content).hexdigest() == adding.sha256
+
+
+def _write(store: Store, adding: Adding, content: bytes) -> None:
+    """By a draft beside it, whose name the journal knows."""
+    live, draft = store.prefix / adding.path, store.prefix / adding.draft
+    files.make_directories(live.parent)
+    mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fchmod(stream.fileno(), mode)
+        os.fsync(stream.fileno())
+    os.replace(draft, live)
+    files.sync_directory(live.parent)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return foreign.read_bytes(path)
+    except FileNotFoundError:
+        return None

@@ -8,21 +8,18 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.errors import DocumentError
-from fastinstall.journal import additions, disengage, moves, records
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.foreign import read_bytes
+from fastinstall.core.values import immutable
+from fastinstall.journal import acts, external_changes, external_undo, moves
 from fastinstall.journal.acts import Batch, Placed, parents_of, placed
-from fastinstall.journal.bounds import refuse_ways_out
-from fastinstall.journal.disengage import Engagement
 from fastinstall.journal.entries import Adding
-from fastinstall.journal.fingerprint import files_of, is_bytecode, is_known
-from fastinstall.journal.intruders import intruders
-from fastinstall.journal.known import Known
-from fastinstall.journal.log import Log
+from fastinstall.journal.external_undo import Engagement
+from fastinstall.journal.fingerprints import Known, files_of, is_bytecode, is_known
+from fastinstall.journal.log import Log, intruders, refuse_ways_out
 from fastinstall.journal.store import Store
-from fastinstall.journal.yielding import is_metadata
-from fastinstall.model.immutable import immutable
+from fastinstall.journal.undo import is_metadata
 from fastinstall.model.receipt import MoveKind
-from fastinstall.system.foreign import read_bytes
 
 
 @immutable
@@ -97,7 +94,7 @@ def _in_the_way(store: Store, scene: "_Scene", acts: Sequence[Placed], log: Log)
 
 def _describes(path: str) -> bool:
     """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
-    return is_metadata(path) and not records.is_record(path)
+    return is_metadata(path) and not external_changes.is_record(path)
 
 
 def _own(acts: Sequence[Placed]) -> set[str]:
@@ -106,7 +103,7 @@ def _own(acts: Sequence[Placed]) -> set[str]:
 
 def _concerned(scene: "_Scene", act: Engagement) -> Iterator[str]:
     if not act.is_over:
-        paths = (*disengage.returning(act, scene.stands), *disengage.brought(act))
+        paths = (*external_undo.returning(act, scene.stands), *external_undo.brought(act))
         yield from (path for path in dict.fromkeys(paths) if not is_bytecode(path))
 
 
@@ -115,8 +112,8 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
     match act:
         case Engagement():
             if not act.is_over:
-                back = disengage.returning(act, scene.stands)
-                for path in disengage.brought(act):
+                back = external_undo.returning(act, scene.stands)
+                for path in external_undo.brought(act):
                     scene.remove(path)
                 for path, copy in back.items():
                     scene.put(path, copy)
@@ -174,7 +171,7 @@ class _Scene:
         lies = self._at(adding.path)
         if lies is None or isinstance(lies, dict):
             return
-        rest = additions.withdrawn(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
+        rest = acts.withdrawn(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
         if rest is None:
             self.remove(adding.path)
         else:
@@ -182,7 +179,11 @@ class _Scene:
 
     def records(self) -> dict[str, Path]:
         """The descriptions of conda's packages, by the names of their files."""
-        found = ((PurePath(key), lies) for key, lies in self._files(records.RECORDS) if records.is_record(key))
+        found = (
+            (PurePath(key), lies)
+            for key, lies in self._files(external_changes.RECORDS)
+            if external_changes.is_record(key)
+        )
         return {key.name: lies for key, lies in found if isinstance(lies, Path)}
 
     def _at(self, path: str) -> "_Node | None":

@@ -1,14 +1,34 @@
-"""What the lines of a journal amount to when read together. Pure: no disk."""
+"""What the lines of a journal amount to when read together. Pure: no disk.
 
+A journal is undone inside its environment alone, whoever wrote it.
+
+What undoing moves and removes, it takes from the journal, and a journal lies in an environment that somebody else may
+have made. So no path of it is absolute or goes up (`refuse_escapes`, from the text alone), and none goes through a
+symbolic link that leads out (`refuse_ways_out`, from the disk).
+
+A journal on the disk: lines are only ever appended, each of them durable before its act.
+
+Records of conda packages that have come since, and would contradict those that come back.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from fastinstall.journal.directories import Directory
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.journal import external_changes
 from fastinstall.journal.entries import (
     Adding,
     Begun,
     Committed,
     Committing,
+    Engaged,
+    Engaging,
     Entry,
     Moved,
     Moving,
@@ -17,13 +37,12 @@ from fastinstall.journal.entries import (
     Undoing,
     Yielding,
     to_entry,
+    to_line,
 )
-from fastinstall.journal.known import Known, known
-from fastinstall.journal.lines import whole_lines
-from fastinstall.journal.records import is_record
-from fastinstall.journal.revisions import HISTORY
-from fastinstall.journal.stretch import Engaged, Engaging
-from fastinstall.model.immutable import immutable
+from fastinstall.journal.external_changes import is_record
+from fastinstall.journal.fingerprints import HISTORY, Directory, Known, directories_below, known
+from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS, whole_lines, whole_size
+from fastinstall.model.receipt import MoveKind
 
 Act = Moving | Engaging | Adding
 """What is undone as one, in the reverse order of the journal."""
@@ -150,3 +169,241 @@ def to_log(text: str, *, file: PurePath) -> Log:
     entries = [to_entry(line, where=where) for where, line in lines[:1]]
     version = next((entry.tool_version for entry in entries if isinstance(entry, Begun)), "")
     return Log(entries=(*entries, *(to_entry(line, where=where, version=version) for where, line in lines[1:])))
+
+
+_CACHE = "__pycache__"
+Named = tuple[str, str]
+"""The key of an entry, and a path that stands there."""
+
+
+def refuse_escapes(log: Log, file: PurePath) -> None:
+    """Raise where a path of a journal is not one inside the environment.
+
+    Args:
+        log: the journal.
+        file: where it was read: in the directory of its transaction, or beside it under the name of that.
+
+    Raises:
+        DocumentError: names file, line and key.
+    """
+    begun = log.begun
+    if begun is not None:
+        _refuse_other_place(begun, file)
+    for number, entry in enumerate(log.entries, start=1):
+        for key, path in named_paths(entry):
+            if _goes_out(path):
+                raise _malformed(file, number, key, f"{path!r} leads out of the environment")
+        for key, path in _workplaces(entry):
+            if _goes_out(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
+                raise _malformed(file, number, key, f"{path!r} is no place of a transaction")
+
+
+def refuse_ways_out(prefix: Path, log: Log) -> None:
+    """Raise where something that undoing a journal would touch lies behind a symbolic link out of the environment.
+
+    Raises:
+        RefusedError: names the directory and where it leads; nothing has been touched.
+    """
+    refuse_outside(prefix, _touched(prefix, log))
+
+
+def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
+    """Raise where a directory, relative to the prefix, lies behind a symbolic link out of the environment.
+
+    Raises:
+        RefusedError: names the directory and where it leads; nothing has been touched.
+    """
+    home = os.path.realpath(prefix)
+    for directory in dict.fromkeys(directories):
+        where = os.path.realpath(prefix / directory)
+        if where != home and not where.startswith(f"{home}{os.sep}"):
+            raise RefusedError(
+                f"{prefix / directory}: leads out of the environment, to {where}, and nothing is changed there",
+                hint=f"see who made that link: ls -ld {quote(prefix / directory)}",
+            )
+
+
+def named_paths(entry: Entry) -> Iterator[Named]:
+    """Every path of an entry that is relative to the prefix, with its key."""
+    directories = getattr(entry, "directories", ())
+    if isinstance(entry, Begun | Moving | Engaging | Adding):
+        yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
+    if isinstance(entry, Begun | Moving | Engaging):
+        yield from _listed("created", entry.created)
+    match entry:
+        case Begun():
+            yield "work", entry.work
+        case Moving():
+            yield from ((f"moves[{index}].live", move.live) for index, move in enumerate(entry.moves))
+            yield from _listed("manifest", tuple(entry.manifest))
+        case Engaging():
+            yield from ((f"copies[{index}].path", copied.path) for index, copied in enumerate(entry.copies))
+            yield from _listed("appearing", entry.appearing)
+            yield from _listed("grounds", entry.grounds)
+            yield from _listed("records", entry.records)
+        case Engaged():
+            yield from _listed("manifest", tuple(entry.manifest))
+            yield from _listed("untouched", entry.untouched)
+            yield from _listed("removed", entry.removed)
+        case Spreading():
+            yield from (("source", entry.source), ("target", entry.target))
+            yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
+        case Adding():
+            yield from (("path", entry.path), ("draft", entry.draft))
+        case Yielding():
+            yield from _listed("paths", entry.paths)
+            yield from _listed("dropped", entry.dropped)
+
+
+def _workplaces(entry: Entry) -> Iterator[Named]:
+    """Every path of an entry that is relative to the transaction's workplace."""
+    if isinstance(entry, Moving):
+        yield from ((f"moves[{index}].kept", move.kept) for index, move in enumerate(entry.moves))
+    if isinstance(entry, Engaging):
+        yield "area", entry.area
+    if isinstance(entry, Yielding):
+        yield from _listed("areas", entry.areas)
+
+
+def _refuse_other_place(begun: Begun, file: PurePath) -> None:
+    identifier = begun.id
+    if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
+        raise _malformed(file, 1, "id", f"{identifier!r} is not the transaction that it lies with")
+    own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
+    if begun.work != own and PurePath(begun.work).name != beside:
+        raise _malformed(file, 1, "work", f"{begun.work!r} is no workplace of {identifier}")
+
+
+def _listed(key: str, paths: tuple[str, ...]) -> Iterator[Named]:
+    return ((f"{key}[{index}]", path) for index, path in enumerate(paths))
+
+
+def _goes_out(path: str) -> bool:
+    return not path or path.startswith("/") or "\0" in path or ".." in path.split("/")
+
+
+def _malformed(file: PurePath, number: int, key: str, problem: str) -> DocumentError:
+    return DocumentError(f"{file}:{number}", key, problem)
+
+
+def _touched(prefix: Path, log: Log) -> Iterator[str]:
+    """The directories whose entries or times undoing may change."""
+    begun = log.begun
+    if begun is None:
+        return
+    yield from (ROOT, KEPT, f"{TRANSACTIONS}/{begun.id}", f"{begun.work}/stage", f"{begun.work}/aside")
+    for entry in log.entries:
+        keys = {key.partition("[")[0]: None for key, _ in named_paths(entry)}
+        for key, path in named_paths(entry):
+            if isinstance(entry, Moving) and key.startswith("manifest"):
+                continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
+            whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, Spreading)
+            yield path if whole or path == HISTORY or isinstance(entry, Adding) else _parent(path)
+            if path.endswith(".py"):
+                yield f"{_parent(path)}/{_CACHE}"
+        for _, path in _workplaces(entry):
+            yield _parent(f"{begun.work}/{path}")
+        if isinstance(entry, Spreading):
+            yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
+        if "grounds" in keys and isinstance(entry, Engaging):
+            yield from (path for ground in entry.grounds for path in _below(prefix, ground))
+
+
+def _below(prefix: Path, ground: str) -> Iterator[str]:
+    yield from (_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
+    yield from directories_below(prefix, ground)
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+class Journal:
+    """The log of one transaction.
+
+    Args:
+        file: where it lies.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def append(self, entry: Entry) -> None:
+        """Write one line and force it to the disk.
+
+        Raises:
+            OSError: it could not be written; the journal reads as if it had not been tried.
+        """
+        self._cut_torn_line()
+        whole = self.file.stat().st_size if self.file.exists() else 0
+        try:
+            files.append_line(self.file, to_line(entry))
+        except OSError:
+            with contextlib.suppress(OSError):  # a line that may not last must not count now
+                os.truncate(self.file, whole)
+            raise
+
+    def read(self) -> Log:
+        """All whole lines.
+
+        Raises:
+            DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
+        """
+        if self.file.is_symlink():
+            raise DocumentError(self.file, "", f"a link to {self.file.readlink()}, and no journal of ours is one")
+        try:
+            text = foreign.read_text(self.file, errors="surrogateescape")
+        except OSError as error:
+            raise DocumentError(self.file, "", f"cannot be read: {error.strerror}") from error
+        log = to_log(text, file=self.file)
+        refuse_escapes(log, self.file)
+        return log
+
+    def _cut_torn_line(self) -> None:
+        if not self.file.exists():
+            return
+        content = foreign.read_bytes(self.file)
+        whole = whole_size(content)
+        if whole < len(content):
+            os.truncate(self.file, whole)
+
+
+def intruders(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+    """Such records with the files that they claim, relative to the prefix.
+
+    Two records of one package would make every engine stumble, and files that an abandoned stretch was about are
+    claimed by a stranger only if somebody has installed something over the wreck.
+
+    Args:
+        prefix: of the environment.
+        log: of the transaction that is undone.
+        standing: the records that there are then, by their names; None for those that are there.
+    """
+    if standing is None:
+        standing = {name: prefix / external_changes.RECORDS / name for name in external_changes.names(prefix)}
+    moved = [move for batch in log.batches for move in batch.moves]
+    touched = [copied.path for stretch in log.stretches for copied in stretch.copies]
+    returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
+    known = {PurePath(path).name for path in (*(move.live for move in moved), *_announced(log))}
+    found = external_changes.strangers(standing, known, tuple(filter(external_changes.is_record, returning)))
+    return (*found, *_over_the_wreck(prefix, log, known))
+
+
+def _announced(log: Log) -> Iterator[str]:
+    for stretch in log.stretches:
+        yield from stretch.records
+        yield from stretch.paths
+        outcome = log.outcome(stretch)
+        yield from outcome.manifest if outcome is not None else ()
+
+
+def _over_the_wreck(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
+    dark = [stretch for stretch in log.stretches if log.outcome(stretch) is None]
+    if not dark:
+        return
+    paths = frozenset(path for stretch in dark for path in stretch.paths)
+    for name in external_changes.names(prefix):
+        claimed = external_changes.claims(prefix, name) if name not in known else {}
+        if not paths.isdisjoint(claimed):
+            yield f"{external_changes.RECORDS}/{name}"
+            yield from claimed

@@ -1,34 +1,41 @@
 """A transaction: stage beside the target, write down what will move, move it, and hold or undo.
 
 The caller holds the environment's lock (`system.lock.locked`) and has called `recover` before.
+
+What a batch of moves will do, looked at before the first of them: possible, and nothing foreign in the way.
+
+What becomes of an open transaction whose work another program has overrun: theirs stays, or ours goes as it came.
+
+Where the metadata that we had brought in is gone or another's, an installer has taken the place: it has replaced or
+removed ours by its own rules, and goes on from there. Then nothing of before comes back under its hands; it is kept for
+people. Anything else that was altered is no installer's: all is undone, and what is foreign is kept.
 """
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Self
 
-from fastinstall.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError
-from fastinstall.journal import additions, engage, footing, moves, overrun
-from fastinstall.journal.announce import announce
-from fastinstall.journal.bounds import refuse_outside
-from fastinstall.journal.entries import Begun, Committed, Committing, Moved
-from fastinstall.journal.receipts import receipt_data
-from fastinstall.journal.relocate import Mover
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
-from fastinstall.journal.stretch import Stretch
-from fastinstall.journal.undo import ForeignError, Terms, undo
-from fastinstall.model import codec
-from fastinstall.model.migrations import migrated
-from fastinstall.model.receipt import Move, Receipt
-from fastinstall.model.stored import keeping_unknown
-from fastinstall.rules.messages import quote
-from fastinstall.rules.secrets import redacted
-from fastinstall.system import files, trouble
+from fastinstall.core import files, values
+from fastinstall.core.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import redacted
+from fastinstall.journal import acts, external_changes, fingerprints, moves
+from fastinstall.journal import store as footing
+from fastinstall.journal.acts import Batch, Placed, placed
+from fastinstall.journal.entries import Begun, Committed, Committing, Moved, Moving, Stretch
+from fastinstall.journal.fingerprints import Known, fingerprint
+from fastinstall.journal.layout import receipt_data
+from fastinstall.journal.log import intruders, refuse_outside
+from fastinstall.journal.moves import Mover
+from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.undo import ForeignError, Terms, Undone, is_absent, is_metadata, undo
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.stored_documents import keeping_unknown, migrated
 
 
 def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp) -> "Transaction":
@@ -52,8 +59,8 @@ def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: P
     try:
         begun = footing.lay(store, stamp, site_packages=site_packages, plan=plan_document)
     except OSError as error:
-        message = f"{trouble.reason(error, store.prefix)}: no transaction could be begun"
-        raise FailedError(message, hint=trouble.advice(error, store.prefix)) from error
+        message = f"{files.reason(error, store.prefix)}: no transaction could be begun"
+        raise FailedError(message, hint=files.advice(error, store.prefix)) from error
     return Transaction(store, begun)
 
 
@@ -118,9 +125,9 @@ class Transaction:
             OSError: as the kernel says; the caller undoes.
         """
         refuse_outside(self._store.prefix, (path,))
-        adding = additions.describe(self._store, self.id, path, text, place)
+        adding = acts.describe(self._store, self.id, path, text, place)
         self._journal.append(adding)
-        additions.add(self._store, adding)
+        acts.add(self._store, adding)
 
     def engage(self, stretch: Stretch, act: Callable[[], None]) -> None:
         """Copy and announce what another program is going to change, have it do so, and note what it did.
@@ -134,15 +141,15 @@ class Transaction:
             Exception: whatever `act` raises, once what it did is noted; the caller undoes.
         """
         area = self.aside / f"stretch-{next(self._stretches)}"
-        engaging = engage.prepare(stretch, self._store.prefix, area, self.work)
+        engaging = external_changes.prepare(stretch, self._store.prefix, area, self.work)
         self._journal.append(engaging)
         try:
             act()
         except BaseException:
             with contextlib.suppress(OSError):
-                self._journal.append(engage.outcome(engaging, self._store.prefix))
+                self._journal.append(external_changes.outcome(engaging, self._store.prefix))
             raise
-        self._journal.append(engage.outcome(engaging, self._store.prefix))
+        self._journal.append(external_changes.outcome(engaging, self._store.prefix))
 
     def commit(self, receipt: Receipt) -> None:
         """Put the receipt in place; from here on only a rollback undoes this transaction.
@@ -152,7 +159,7 @@ class Transaction:
         """
         own = self._store.directory(self.id)
         current = self._store.receipt_file
-        files.write_text(own / "next-receipt.json", redacted(codec.dump(self._document(receipt))))
+        files.write_text(own / "next-receipt.json", redacted(values.dump(self._document(receipt))))
         self._journal.append(Committing(replaces=current.exists()))
         if current.exists():
             files.rename(current, own / "previous-receipt.json")
@@ -212,7 +219,7 @@ class Transaction:
         self._undo_surely(f"{type(error).__name__}: {error}" if error is not None else "not committed")
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             prefix = self._store.prefix
-            raise FailedError(trouble.reason(error, prefix), hint=trouble.advice(error, prefix)) from error
+            raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
 
     def _undo_surely(self, reason: str) -> None:
         """Undoing hears no interruptions; one that came just before it must not take its place."""
@@ -229,7 +236,7 @@ class Transaction:
 
     def _document(self, receipt: Receipt) -> dict[str, object]:
         """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
-        document = codec.document("receipt", receipt)
+        document = values.document("receipt", receipt)
         try:
             before = receipt_data(self._store.prefix)
         except DocumentError:
@@ -239,12 +246,12 @@ class Transaction:
 
     def _undo(self, reason: str) -> FastinstallError | None:
         """What has to be told, where another program was at work."""
-        if overrun.is_taken_over(self._store, self.id):
-            return overrun.give_way(self._store, self.id, reason)
+        if is_taken_over(self._store, self.id):
+            return give_way(self._store, self.id, reason)
         try:
             undo(self._store, self.id, Terms(reason=reason))
         except ForeignError:
-            return overrun.put_aside(self._store, self.id, reason)
+            return put_aside(self._store, self.id, reason)
         return None
 
     def _move(self, items: tuple[moves.Placed, ...]) -> int:
@@ -259,3 +266,142 @@ class Transaction:
                     hint=f"ls -ld {quote(item.live)} {quote(item.kept)}",
                 ) from error
         return time.perf_counter_ns() - start
+
+
+def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun) -> Moving:
+    """Check the moves, make what comes in durable, and describe all of it for the journal.
+
+    Raises:
+        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
+        FailedError: what a move would take is not there, or its paths are not of the agreed form.
+    """
+    _check(planned, prefix, work)
+    refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
+    coming = [move for move in planned if move.kind is not MoveKind.OUT]
+    with files.syncing(work / move.kept for move in coming):
+        manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
+    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
+        files.sync_directory(work / path)
+    remembered = {directory.path for directory in begun.directories}
+    on_the_way = fingerprints.ancestors(move.live for move in planned)
+    created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
+    changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
+    return Moving(
+        moves=tuple(planned),
+        inodes=tuple(_inode(prefix / move.live) for move in planned),
+        created=created,
+        directories=fingerprints.remember(prefix, (path for path in changing if path not in remembered)),
+        manifest=manifest,
+    )
+
+
+def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
+    """Follows the moves in thought, since one may make room for the next."""
+    there: dict[Path, bool] = {}
+    for move in planned:
+        _check_form(move)
+        live, kept = prefix / move.live, work / move.kept
+        present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
+        for path, expected in zip((live, kept), _before(move.kind), strict=True):
+            if present[path] and not expected:
+                raise _in_the_way(path, prefix)
+            if expected and not present[path]:
+                raise FailedError(
+                    f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
+                )
+        there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
+
+
+def _before(kind: MoveKind) -> tuple[bool, bool]:
+    """Whether something must stand at `live` and at `kept` before a move."""
+    match kind:
+        case MoveKind.OUT:
+            return True, False
+        case MoveKind.IN:
+            return False, True
+        case MoveKind.EXCHANGE:
+            return True, True
+
+
+def _check_form(move: Move) -> None:
+    live, kept = PurePath(move.live), PurePath(move.kept)
+    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
+    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
+        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
+
+
+def _in_the_way(path: Path, prefix: Path) -> RefusedError:
+    hint = f"see whose it is, and move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
+    return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
+
+
+def _inode(path: Path) -> int:
+    return path.lstat().st_ino if os.path.lexists(path) else 0
+
+
+def is_taken_over(store: Store, identifier: str) -> bool:
+    """Whether an installer has replaced or removed what a transaction brought in, after all of its moves were done."""
+    log = store.journal(identifier).read()
+    if log.begun is None or log.undoing is not None:
+        return False
+    acts = tuple(placed(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
+    certain = _certain(acts)
+    replaced = any(_is_replaced(item, log.known) for item in certain)
+    return replaced or any(_beside(certain)) or bool(intruders(store.prefix, log))
+
+
+def give_way(store: Store, identifier: str, reason: str) -> FastinstallError:
+    """Undo what is still ours, and leave the place to the installer that has taken it; says so.
+
+    Raises:
+        FastinstallError: as `undo` says.
+    """
+    undone = undo(store, identifier, Terms(reason=reason, yielding=True))
+    return RefusedError(
+        f"{store.prefix}: another program has replaced what this one was about to set up: what it left stays, and "
+        "nothing of this setup does",
+        hint=f"once it has ended: fastinstall doctor --prefix {quote(store.prefix)}",
+        details=(*_kept("what was there before", undone), reason),
+    )
+
+
+def put_aside(store: Store, identifier: str, reason: str) -> FastinstallError:
+    """Undo all of it, and keep what somebody has altered meanwhile; says so.
+
+    Raises:
+        FastinstallError: as `undo` says.
+    """
+    undone = undo(store, identifier, Terms(reason=reason, force=True))
+    return FailedError(
+        f"{store.prefix}: another program has altered what this one had put there: the environment is as it was before",
+        hint=f"see what changes files there, then again: fastinstall setup --prefix {quote(store.prefix)}",
+        details=(*_kept("what was altered", undone), reason),
+    )
+
+
+def _certain(acts: Sequence[Placed]) -> list[moves.Placed]:
+    return [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
+
+
+def _is_replaced(item: moves.Placed, known: Known) -> bool:
+    if not is_metadata(item.move.live):
+        return False
+    return moves.blocks(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
+
+
+def _beside(certain: Sequence[moves.Placed]) -> Iterator[str]:
+    """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
+    own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
+    names = {_distribution(path) for path in own}
+    for directory in {path.parent for path in own}:
+        for path in directory.iterdir() if directory.is_dir() else ():
+            if is_metadata(path.name) and _distribution(path) in names and path not in own:
+                yield path.name
+
+
+def _distribution(path: Path) -> str:
+    return path.name.partition("-")[0].lower()
+
+
+def _kept(what: str, undone: Undone) -> tuple[str, ...]:
+    return tuple(f"{what}: {path}" for path in undone.kept)

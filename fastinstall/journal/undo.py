@@ -1,35 +1,34 @@
-"""Undo a transaction from its journal alone: newest move first, as often as it takes, nothing foreign destroyed."""
+"""Undo a transaction from its journal alone: newest move first, as often as it takes, nothing foreign destroyed.
+
+Leave a place to another program that has taken it: what was there before goes to people instead of coming back.
+
+What is left to it is decided once and stands in the journal, so that an undoing which was cut off goes on with it.
+
+Engines that go on although the process that had called them is dead: nothing may be undone under their hands.
+"""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.errors import DamagedError, DocumentError, FailedError, RefusedError
-from fastinstall.journal import footing
-from fastinstall.journal.acts import (
-    Batch,
-    Placed,
-    in_the_way,
-    lost_by,
-    parents_of,
-    placed,
-    probe_renames,
-    take_back,
-)
-from fastinstall.journal.bounds import refuse_ways_out
+from fastinstall.core import files, signals
+from fastinstall.core.errors import DamagedError, DocumentError, FailedError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.package_managers import CONDA, RATTLER, Program, change_of
+from fastinstall.core.process import PROCESSES, commands
+from fastinstall.core.values import immutable
+from fastinstall.journal import external_changes, external_undo, moves
+from fastinstall.journal import store as footing
+from fastinstall.journal.acts import Batch, Placed, in_the_way, lost_by, parents_of, placed, probe_renames, take_back
 from fastinstall.journal.entries import Begun, Undoing, Yielding
-from fastinstall.journal.intruders import intruders
-from fastinstall.journal.journal import Journal
+from fastinstall.journal.external_undo import Engagement
+from fastinstall.journal.fingerprints import Known
 from fastinstall.journal.layout import ROOT
-from fastinstall.journal.log import Log, State
-from fastinstall.journal.orphans import refuse_while_engaged
-from fastinstall.journal.relocate import Mover
+from fastinstall.journal.log import Journal, Log, State, intruders, refuse_ways_out
+from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import Store
-from fastinstall.journal.yielding import keep, yielding
-from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import Risk
-from fastinstall.rules.messages import quote
-from fastinstall.system import files, signals, trouble
+from fastinstall.model.receipt import MoveKind
+from fastinstall.model.request import Risk
 
 _NAMED = 20
 """The most paths that a refusal lists."""
@@ -142,8 +141,8 @@ def _refuse_impossible(acts: Sequence[Placed], left: Yielding | None, log: Log, 
 
 
 def _not_begun(error: OSError, journal: Journal) -> FailedError:
-    message = f"{trouble.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
-    return FailedError(message, hint=trouble.advice(error, journal.file))
+    message = f"{files.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
+    return FailedError(message, hint=files.advice(error, journal.file))
 
 
 def _begun(log: Log, journal: Journal) -> Begun:
@@ -236,7 +235,119 @@ def refusal(store: Store, foreign: Sequence[str], to: str | None = None) -> Fore
 
 def _stuck(store: Store, identifier: str, error: OSError) -> DamagedError:
     return DamagedError(
-        f"{trouble.reason(error, store.prefix)}: the environment is not back to what it was",
+        f"{files.reason(error, store.prefix)}: the environment is not back to what it was",
         hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
         details=(f"what was moved, and where to, stands in the journal of transaction {identifier}",),
     )
+
+
+_PACKAGE = "PIL"
+_LIBRARIES = ".libs"
+_METADATA = (".dist-info", ".egg-info")
+
+
+def yielding(acts: Sequence[Placed], known: Known) -> Yielding:
+    """What is left: entries that are not ours any more, and of a batch with such, those that are gone or may be theirs.
+
+    A stretch that another program has overrun is left whole: what it changed is consistent in itself.
+    """
+    batches = [act for act in acts if isinstance(act, Batch)]
+    paths = tuple(dict.fromkeys(path for batch in batches for path in _left(batch, known)))
+    return Yielding(
+        paths=paths,
+        dropped=tuple(
+            item.move.live
+            for batch in batches
+            for item in batch.items
+            if paths and item.move.live not in paths and is_metadata(item.move.live)
+        ),
+        areas=tuple(act.engaging.area for act in acts if isinstance(act, Engagement) and _is_overrun(act, known)),
+    )
+
+
+def keep(acts: Sequence[Placed], left: Yielding, target: Callable[[str], Path], mover: Mover) -> tuple[Path, ...]:
+    """Move what was there before, of what is left, to where people find it; nothing to do where that has happened.
+
+    Args:
+        acts: of the transaction.
+        left: to the other program.
+        target: a free place for what stood at a path relative to the prefix.
+        mover: of the transaction.
+
+    Returns:
+        Where it lies now.
+
+    Raises:
+        OSError: as the kernel says; nothing has been overwritten.
+    """
+    kept: list[Path] = []
+    for path, source in _before(acts, left):
+        place = target(path)
+        files.make_directories(place.parent)
+        mover.move(source, place)
+        files.sync_directory(place.parent)
+        kept.append(place)
+    return tuple(kept)
+
+
+def is_metadata(path: str) -> bool:
+    """Whether a path is that of a distribution's or of a conda package's description."""
+    return PurePath(path).suffix in _METADATA or external_changes.is_record(path)
+
+
+def is_absent(path: Path) -> bool:
+    """Whether nothing is there, not even a link to nowhere."""
+    return not os.path.lexists(path)
+
+
+def _left(batch: Batch, known: Known) -> Iterator[str]:
+    """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
+    strange = {item.move.live for item in batch.items if moves.blocks(item, known)}
+    absent = {item.move.live for item in batch.items if is_absent(item.live)}
+    brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
+    shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
+    if strange or absent & brought:
+        yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
+
+
+def _is_overrun(act: Engagement, known: Known) -> bool:
+    return any(True for _ in external_undo.foreign(act, known))
+
+
+def _before(acts: Sequence[Placed], left: Yielding) -> Iterator[tuple[str, Path]]:
+    for act in acts:
+        if isinstance(act, Batch):
+            for item in act.items:
+                source = moves.before(item) if item.move.live in (*left.paths, *left.dropped) else None
+                if source is not None:
+                    yield item.move.live, source
+        elif isinstance(act, Engagement) and act.engaging.area in left.areas and not act.is_over:
+            yield act.area.name, act.area
+
+
+_ENGINES = (*CONDA, RATTLER)
+"""What a setup calls; each gets the environment as a path."""
+
+
+def refuse_while_engaged(prefix: Path, processes: Path = PROCESSES) -> None:
+    """Refuse where a process still changes an environment.
+
+    Args:
+        prefix: of the environment.
+        processes: where the kernel lists them; see proc_pid_cmdline(5).
+
+    Raises:
+        RefusedError: one does; named by its number.
+    """
+    for number in _engines(prefix, processes):
+        raise RefusedError(
+            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
+            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
+        )
+
+
+def _engines(prefix: Path, processes: Path) -> Iterator[int]:
+    for number, words in commands(processes):
+        change = change_of(Program(number=number, words=words))
+        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+            yield number

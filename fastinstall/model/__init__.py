@@ -1,1 +1,1 @@
-"""The values that flow through fastinstall: frozen, serialisable, free of input and output."""
+"""Values that several features share, and the documents that they become. No input, no output."""

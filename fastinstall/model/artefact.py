@@ -1,8 +1,20 @@
-"""A file of a package index, named so that nothing else can take its place."""
+"""A file of a package index, named so that nothing else can take its place.
 
+What `build` tells of its results: a wheel, or the conda packages that it became, and fastinstall itself beside them.
+
+Not the wheels of many machines: those are a `Fleet`.
+
+The local version label of a wheel of ours, which tells the CPU levels in it.
+"""
+
+from collections.abc import Sequence
 from dataclasses import field
+from enum import StrEnum
+from pathlib import PurePath
 
-from fastinstall.model.immutable import immutable
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version
+from fastinstall.model.recipe import Recipe
 
 
 @immutable
@@ -54,3 +66,103 @@ class Releases:
     statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
     prebuilt: tuple[Artefact, ...] = ()
     origin: str
+
+
+class Format(StrEnum):
+    """What was asked for."""
+
+    WHEEL = "wheel"
+    CONDA = "conda"
+
+
+@immutable
+class BuiltPackage:
+    """A conda package in the channel.
+
+    Attributes:
+        name: of it ("pillow").
+        version: conda's version.
+        build: the build string ("simd_v2v3_py311_0").
+        path: the file.
+        sha256: of it, hexadecimal.
+    """
+
+    name: str
+    version: str
+    build: str
+    path: PurePath
+    sha256: str
+
+
+@immutable
+class ToolWheels:
+    """fastinstall in a directory.
+
+    Attributes:
+        directory: where its wheels and their SHA256SUMS lie.
+        wheel: the file name of fastinstall's own.
+        version: of it.
+        pythons: the minor versions of Python that can run it from there.
+        files: sha256 by file name, of all of them.
+        left_out: why a Python cannot be served, by its minor version.
+    """
+
+    directory: PurePath
+    wheel: str
+    version: str
+    pythons: tuple[str, ...]
+    files: dict[str, str]
+    left_out: dict[str, str]
+
+
+@immutable
+class BuildReport:
+    """What was built for one Python.
+
+    Attributes:
+        format: what was asked for.
+        wheel: its file; of conda packages the wheel that they were made of.
+        sha256: of the wheel, hexadecimal.
+        from_cache: whether it had been built before.
+        variants: labelled wheels beside it, the null variant first; empty where none were asked for.
+        channel: the URL of the channel; empty where a wheel was asked for.
+        packages: of the channel, the stack first; empty where a wheel was asked for.
+        tool: fastinstall itself, put beside the wheel; None where that was not asked for.
+    """
+
+    format: Format
+    wheel: PurePath
+    sha256: str
+    from_cache: bool
+    variants: tuple[PurePath, ...] = ()
+    channel: str = ""
+    packages: tuple[BuiltPackage, ...] = ()
+    tool: ToolWheels | None = None
+
+
+_PREFIX = "x86-64-"
+
+
+def labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
+    """The version of the wheel that is made, with its local label (PEP 440).
+
+    Args:
+        recipe: gives the first part of the label.
+        version: of the source.
+        levels: names of those in the wheel, the baseline first.
+        dist_name: name of the distribution that is made.
+
+    Returns:
+        "12.1.1+simd.v3", or "13.0.0+simd.v2.v3" where it carries several.
+    """
+    keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.chassis
+    public = version if keeps else base_version(version)
+    return ".".join((f"{public}+{recipe.source.label}", *(name.removeprefix(_PREFIX) for name in levels)))
+
+
+def labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
+    """The levels that a label tells, the baseline first; none where it is not one of this recipe's."""
+    label, prefix = version.partition("+")[2], f"{recipe.source.label}."
+    told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
+    known = [level.name for level in reversed(recipe.levels) if level.name.removeprefix(_PREFIX) in told]
+    return tuple(known) if len(known) == len(told) else ()

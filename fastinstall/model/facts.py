@@ -2,22 +2,86 @@
 
 A field that is None (or an empty tuple, where the docstring says so) was not there or could not be
 seen. `Runtime` is None where nothing was executed: the static facts stand without it.
+
+What was seen of processes that use PIL: the files they have mapped, and where one died.
+
+Which PIL a process runs, told by the files that it has mapped.
 """
 
+from collections.abc import Collection
 from pathlib import PurePath
 
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Binding, Core, Cpu, IsaScan, Library, Linkage
 from fastinstall.model.conda import Conda
-from fastinstall.model.core import Core
-from fastinstall.model.cpu import Cpu
-from fastinstall.model.environment import Environment
-from fastinstall.model.gpu import Gpu
 from fastinstall.model.history import Past
-from fastinstall.model.immutable import immutable
-from fastinstall.model.isa import IsaScan
-from fastinstall.model.linkage import Linkage
-from fastinstall.model.machine import Toolchain
+from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.pins import PinState
-from fastinstall.model.process import Fault, LiveProcess
+from fastinstall.model.request import Environment
+
+_ROOT = PurePath("/")
+
+
+@immutable
+class Fault:
+    """The instruction at which a signal killed a process.
+
+    Attributes:
+        file: the mapped file that holds it; None where it lies outside of every file.
+        offset: of the instruction in that file, in bytes.
+        code: its first bytes (up to 15), hexadecimal.
+        instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
+        features: the CPU features that it needs, as in /proc/cpuinfo; empty if that could not be told.
+        truncated: mapped files that end before what is mapped of them, at a SIGBUS; those of PIL's first.
+    """
+
+    file: PurePath | None
+    offset: int
+    code: str
+    instruction: str = ""
+    features: tuple[str, ...] = ()
+    truncated: tuple[PurePath, ...] = ()
+
+
+@immutable
+class LiveProcess:
+    """A process that runs already, as /proc shows it.
+
+    Attributes:
+        pid: its number.
+        command: its argv, for people.
+        executable: what it runs.
+        mapped: its program and the shared objects that it has mapped, in order of their addresses' first appearance,
+            each once. The kernel names them, without symbolic links.
+        replaced: those of them whose file on disk is another one by now, or gone.
+        library_path: LD_LIBRARY_PATH of its environment; empty if unset.
+        preload: LD_PRELOAD of its environment; empty if unset.
+        tunables: GLIBC_TUNABLES of its environment; empty if unset.
+        bindings: how the libjpeg functions that PIL's files call are really bound, as its memory says.
+        libjpegs: the libraries of these bindings, as far as they are some.
+        unread: why its memory was not read; empty where it was.
+        root: the directory below which its files are found: "/", or "/proc/PID/root" for one that has a file system of
+            its own, as in a container. All paths here are as the process has them.
+    """
+
+    pid: int
+    command: tuple[str, ...]
+    executable: PurePath
+    mapped: tuple[PurePath, ...]
+    replaced: tuple[PurePath, ...] = ()
+    library_path: str = ""
+    preload: str = ""
+    tunables: str = ""
+    bindings: tuple[Binding, ...] = ()
+    libjpegs: tuple[Library, ...] = ()
+    unread: str = ""
+    root: PurePath = _ROOT
+
+    @property
+    def taken(self) -> tuple[Binding, ...]:
+        """The bindings to another library than the one that is asked for, those of the core first."""
+        crossed = (binding for binding in self.bindings if binding.is_crossed)
+        return tuple(sorted(crossed, key=lambda binding: "_imaging" not in binding.user.name))
 
 
 @immutable
@@ -282,3 +346,22 @@ class Facts:
     toolchain: Toolchain | None = None
     gpu: Gpu | None = None
     loading: LoadingFacts | None = None
+
+
+_PACKAGE, _LIBRARIES = "PIL", "pillow.libs"
+_CORES = ("_imaging.", "lib_imaging_core-")
+
+
+def running_core(mapped: Collection[PurePath]) -> PurePath | None:
+    """Return the file that holds a process's imaging core, or None if none is mapped.
+
+    Where a core has copies for several CPU levels, the module in `PIL/` is an empty stub, and the copy counts.
+    """
+    found = [path for path in mapped if path.name.startswith(_CORES) and packages_of(path) is not None]
+    return max(found, key=lambda path: path.name.startswith(_CORES[1]), default=None)
+
+
+def packages_of(path: PurePath) -> PurePath | None:
+    """Give the directory of packages that a file of PIL's or of its libraries lies in; None for any other file."""
+    holders = (parent for parent in path.parents if parent.name in {_PACKAGE, _LIBRARIES})
+    return next((holder.parent for holder in holders), None)

@@ -3,9 +3,8 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.model.environment import Environment
-from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import Risk
+from fastinstall.core.values import immutable
+from fastinstall.model.request import Environment, Risk
 
 
 class Status(StrEnum):

@@ -1,9 +1,16 @@
-"""What is on record of the changes that we made to an environment: transactions, and what a dead run left behind."""
+"""What is on record of the changes that we made to an environment: transactions, and what a dead run left behind.
 
+What a dead run left, in one sentence: for those who look, and for those who have brought it to its end.
+
+What the way back costs in disk space, and when that is worth a word.
+"""
+
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.model.immutable import immutable
+from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.values import immutable
 
 
 class Phase(StrEnum):
@@ -132,3 +139,118 @@ class Past:
     unreadable: tuple[Unreadable, ...] = ()
     setups: tuple[str, ...] = ()
     held_bytes: int | None = None
+
+
+def told(interruption: Interruption, prefix: PurePath) -> str:
+    """Describe what was interrupted and name the command that recovers it.
+
+    Args:
+        interruption: of the environment, or of its project.
+        prefix: of the environment.
+    """
+    command = mending_command(interruption, prefix)
+    if interruption.cut is Cut.FOREIGN_PIN:
+        what = f"{what_was(interruption)}, and is left as it is"
+        return f"{what}; if you know where it comes from, take it out: {command}"
+    return f"{what_was(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
+
+
+def ended(interruption: Interruption) -> str:
+    """Describe what had been interrupted and how recovery left it."""
+    return f"{what_was(interruption)} had been interrupted; {_END[interruption.cut]}"
+
+
+def what_was(interruption: Interruption) -> str:
+    """What was interrupted, and when it had begun."""
+    run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
+    match interruption.cut:
+        case Cut.SETUP | Cut.BEGINNING:
+            return f"the {run}"
+        case Cut.ROLLBACK:
+            return f"undoing the {run}"
+        case Cut.END:
+            return f"clearing up after the {run}"
+        case Cut.CREATION:
+            return f"making the environment{f' at {interruption.at}' if interruption.at else ''}"
+        case Cut.PIN:
+            return f"a change of the pin in {interruption.file.parent.parent}"
+        case Cut.FOREIGN_PIN:
+            return f"a change of the pin in {interruption.file.parent.parent} that you did not begin here is unfinished"
+
+
+def mending_command(interruption: Interruption, prefix: PurePath) -> str:
+    """The command that brings it to its end, and does nothing else where that can be had."""
+    if interruption.cut in (Cut.SETUP, Cut.ROLLBACK):
+        return f"fastinstall rollback --yes --prefix {quote(prefix)}"
+    if interruption.cut is Cut.CREATION:
+        return f"fastinstall setup --yes --new-env {quote(prefix)}"
+    if interruption.cut is Cut.FOREIGN_PIN:
+        return unpinning_command(interruption.file.parent.parent, prefix)
+    return f"{fix_command(prefix)} --yes"
+
+
+def unpinning_command(project: PurePath, prefix: PurePath) -> str:
+    """The command that takes the pin out of a project, whoever made it."""
+    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {quote(project)}"
+
+
+def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
+    """Return the command that repairs an unreadable transaction, or None if a later fastinstall is needed."""
+    if unreadable.is_later or not unreadable.transaction:
+        return None
+    return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
+
+
+def cleared(interruption: Interruption) -> str:
+    """Describe an interruption that left nothing behind."""
+    return f"{what_was(interruption)} had been interrupted; what was there of it is cleared away"
+
+
+def _aim(cut: Cut) -> str:
+    match cut:
+        case Cut.SETUP:
+            return "to have the environment as it was before it"
+        case Cut.CREATION:
+            return "to begin again"
+        case _:
+            return "to finish it"
+
+
+_END = {
+    Cut.SETUP: "the environment is as it was before it",
+    Cut.ROLLBACK: "it is finished: the environment is as it was before that",
+    Cut.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
+    Cut.END: "it is finished",
+    Cut.PIN: "it is brought to its end",
+    Cut.FOREIGN_PIN: "it is left as it is",
+    Cut.CREATION: "it is taken as it is",
+}
+
+
+MANY = 5
+"""More setups than this are worth a word."""
+MUCH = 500_000_000
+"""As many bytes are."""
+_UNITS = ("kB", "MB", "GB", "TB")
+
+
+def much_held(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
+    """Name the command that frees the space, or return None if little or nothing can be freed.
+
+    Args:
+        setups: the transactions that hold something.
+        held_bytes: what they hold together.
+        prefix: of the environment.
+    """
+    if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):
+        return None
+    freed = f"fastinstall rollback --forget --prefix {quote(prefix)}"
+    return f"the way back through {len(setups)} changes holds {in_words(held_bytes)}; all but the last setup's: {freed}"
+
+
+def in_words(count: int) -> str:
+    """Bytes for people: "22.5 MB", in powers of 1000."""
+    if count < 1000:  # noqa: PLR2004 (the next unit)
+        return f"{count} B"
+    power = min((len(str(count)) - 1) // 3, len(_UNITS))
+    return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.model.immutable import immutable
+from fastinstall.core.values import immutable
 
 
 class PinKind(StrEnum):

@@ -1,9 +1,22 @@
-"""A plan: what will be done, in which order and why; data that can be saved, read and refused."""
+"""A plan: what will be done, in which order and why; data that can be saved, read and refused.
 
-from fastinstall.model.environment import Environment
-from fastinstall.model.immutable import immutable
-from fastinstall.model.steps import Step
-from fastinstall.model.wish import Risk, Wish
+What a plan is made from, as one value.
+
+A digest of the facts that a plan depends on, so that a plan made from other facts is refused.
+"""
+
+from dataclasses import field, replace
+
+from fastinstall.core.values import digest, immutable
+from fastinstall.elf.description import Core, Cpu
+from fastinstall.model.artefact import Releases
+from fastinstall.model.conda import Conda, CondaChange
+from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.pins import Project
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, Risk, Wish
+from fastinstall.model.steps import CreateEnvironment, Step
 
 
 @immutable
@@ -58,3 +71,83 @@ class Plan:
     warnings: tuple[str, ...] = ()
     summary: str
     verb: str = "setup"
+
+
+@immutable
+class Situation:
+    """Everything that a plan is made from.
+
+    Attributes:
+        facts: the target, with its toolchain where something may have to be built.
+        recipe: what to build.
+        wish: what was asked for.
+        releases: what the index or the wheelhouse offers.
+        receipt: of an earlier setup.
+        create: the environment to make first; then `facts` speak of it as it will be.
+        restoring: the plan puts back what the receipt says, so its version is consented to already.
+        microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
+        preview: what the engine's solver would change, or None if it was not asked yet.
+        cached: the hash of a wheel in our cache that is what would be built; "" while it is being looked for, as though
+            there were one, and None where there is none.
+        links: places of wheels that pip is told of, for a pin to repeat.
+        project: whose manifest and lock make the environment, or None if there is none.
+        foreign_checks: of other distributions, by which the setup is verified beside ours.
+    """
+
+    facts: Facts
+    recipe: Recipe
+    wish: Wish
+    releases: Releases
+    receipt: Receipt | None = None
+    create: CreateEnvironment | None = None
+    restoring: bool = False
+    microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    preview: CondaChange | None = None
+    cached: str | None = None
+    links: tuple[str, ...] = ()
+    project: Project | None = None
+    foreign_checks: tuple[str, ...] = ()
+
+
+def facts_digest(facts: Facts) -> str:
+    """A sha256 over the facts, without what may change and leave every decision as it was.
+
+    Left out: times of files, who installed what, the shell's active environments, the CPU's name, its
+    cores and quota, the guards, our own place, and what is observed only when asked for (the runtime
+    and the toolchain).
+    """
+    return digest(
+        {
+            "environment": facts.environment,
+            "writable": facts.writable,
+            "frozen": facts.frozen,
+            "interrupted": facts.interrupted,
+            "cpu": _cpu(facts.cpu),
+            "interpreter": replace(facts.interpreter, pip_version=None),
+            "distributions": [(distribution.name, distribution.version) for distribution in facts.distributions],
+            "stack": _stack(facts.stack),
+            "conda": _conda(facts.conda) if facts.conda is not None else None,
+        }
+    )
+
+
+def _conda(conda: Conda) -> tuple[object, ...]:
+    """What is installed and pinned; which conda there is matters only while it works."""
+    return (sorted(package.dist for package in conda.packages), conda.pins, conda.claims, sorted(conda.unreadable))
+
+
+def _cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:
+    return (cpu.architecture, cpu.level, tuple(sorted(cpu.flags)))
+
+
+def _stack(stack: Stack) -> Stack:
+    core = _core(stack.core) if stack.core is not None else None
+    return replace(stack, core=core, owners=tuple(_owner(owner) for owner in stack.owners))
+
+
+def _core(core: Core) -> Core:
+    return replace(core, mtime_ns=0)
+
+
+def _owner(owner: Owner) -> Owner:
+    return replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))

@@ -2,11 +2,10 @@
 
 from enum import StrEnum
 
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Library
 from fastinstall.model.conda import CondaStack, Engine
-from fastinstall.model.core import Library
-from fastinstall.model.environment import Environment
-from fastinstall.model.immutable import immutable
-from fastinstall.model.wish import LinkMode, Wish
+from fastinstall.model.request import Environment, LinkMode, Wish
 
 
 @immutable

@@ -1,8 +1,72 @@
-"""A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
+"""A recipe: what to build, with which flags and libraries, and what to expect of it. Data only.
 
-from fastinstall.model.advisory import Advisory
-from fastinstall.model.immutable import immutable
-from fastinstall.model.kernels import Kernels, Tuning
+Known vulnerabilities and defects, as recipes list them. Data only.
+
+Which advisories concern a version, and which ones a downgrade brings back.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date
+from enum import StrEnum
+
+from fastinstall.cmerge.documents import Kernels, Tuning
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version, contains, is_version
+
+
+class Severity(StrEnum):
+    """How bad an advisory is, in the words of its source."""
+
+    LOW = "low"
+    MODERATE = "moderate"
+    HIGH = "high"
+    CRITICAL = "critical"
+    UNRATED = "unrated"
+
+
+@immutable
+class Advisory:
+    """A known vulnerability or defect.
+
+    Attributes:
+        id: "CVE-2026-...", "GHSA-...", or a name of ours for a defect.
+        aliases: further identifiers of the same thing.
+        severity: as the source rates it.
+        affects: specifier over versions of the upstream Pillow ("<12.2.0").
+        summary: one sentence.
+        source: where it stands.
+        dated: when the data was taken.
+        kernels_only: whether only a core with the SIMD kernels has it, and stock Pillow does not.
+        component: the bundled library that has it ("libjpeg-turbo"), whose versions `affects` then speaks of;
+            empty for the distribution itself.
+        demonstration: one line of Python that shows it; empty if there is none.
+    """
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    severity: Severity
+    affects: str
+    summary: str
+    source: str
+    dated: date
+    kernels_only: bool = False
+    component: str = ""
+    demonstration: str = ""
+
+
+@immutable
+class AdvisoryList:
+    """A file of advisories that several recipes share.
+
+    Attributes:
+        schema: 1.
+        advisories: what is known.
+    """
+
+    schema: int
+    advisories: tuple[Advisory, ...]
+
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
 """What the recipes that come with fastinstall replace: the distributions that provide PIL, for whoever has no recipe at
@@ -177,3 +241,93 @@ class Recipe:
     kernels: Kernels | None = None
     tuning: tuple[Tuning, ...] = ()
     recommended: bool = False
+
+
+GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)
+
+
+def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
+    """The advisories that concern a version of the distribution itself, the gravest first.
+
+    Those of bundled libraries are left to `applicable_to_libraries`.
+
+    Args:
+        advisories: of a recipe.
+        pillow_version: of Pillow or of a fork that follows it: "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core has the SIMD kernels, whose own defects stock Pillow does not have.
+
+    Raises:
+        ValueError: `pillow_version` is not a version (PEP 440).
+    """
+    version = base_version(pillow_version)
+    return _gravest_first(
+        advisory
+        for advisory in advisories
+        if not advisory.component and (kernels or not advisory.kernels_only) and _concerns(advisory, version)
+    )
+
+
+def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
+    """The advisories that concern bundled libraries, the gravest first.
+
+    Args:
+        advisories: of a recipe.
+        versions: of the libraries, by the names that advisories have for them; see `comparable`.
+
+    Raises:
+        ValueError: one of `versions` is not a version (PEP 440).
+    """
+    return _gravest_first(
+        advisory
+        for advisory in advisories
+        if advisory.component in versions and _concerns(advisory, versions[advisory.component])
+    )
+
+
+def comparable(versions: Mapping[str, str]) -> dict[str, str]:
+    """Those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
+    return {name: version for name, version in versions.items() if is_version(version)}
+
+
+def critical(advisories: Iterable[Advisory], version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
+    """The advisories of the gravest severity that concern a version of the distribution itself.
+
+    Args:
+        advisories: of a recipe.
+        version: as `applicable` takes it.
+        kernels: likewise.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    affecting = applicable(advisories, version, kernels=kernels)
+    return tuple(advisory for advisory in affecting if advisory.severity is Severity.CRITICAL)
+
+
+def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
+    """How many there are of each severity, the gravest first; a severity without any is left out."""
+    counts = Counter(advisory.severity for advisory in advisories)
+    return {severity: counts[severity] for severity in GRAVEST_FIRST if counts[severity]}
+
+
+def coming_back(
+    advisories: Iterable[Advisory], installed_version: str, wanted_version: str, *, installed_kernels: bool = False
+) -> tuple[Advisory, ...]:
+    """The advisories that concern the wanted version and not the installed one, the gravest first.
+
+    An installed version that is not one (PEP 440) is taken to be free of all of them.
+    """
+    known = tuple(advisories)
+    try:
+        present = applicable(known, installed_version, kernels=installed_kernels)
+    except ValueError:
+        present = ()
+    return tuple(advisory for advisory in applicable(known, wanted_version) if advisory not in present)
+
+
+def _gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
+    return tuple(sorted(advisories, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))
+
+
+def _concerns(advisory: Advisory, version: str) -> bool:
+    return contains(advisory.affects, version)

@@ -3,10 +3,10 @@
 from dataclasses import field
 from pathlib import PurePath
 
+from fastinstall.core.values import immutable, tagged
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange, CondaPackage, Engine
-from fastinstall.model.immutable import immutable, tagged
-from fastinstall.model.wish import LinkMode
+from fastinstall.model.request import LinkMode
 
 
 @tagged("create-environment")

@@ -5,11 +5,11 @@ from enum import IntEnum, StrEnum
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from fastinstall.errors import RefusedError
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.immutable import immutable
-from fastinstall.pins.additions import Addition, lines
-from fastinstall.rules.pinned_build import PinnedBuild
+from fastinstall.pins.manifests import Addition, lines
+from fastinstall.pins.markers import PinnedBuild
 
 CHANNEL = ".fastinstall/channel"
 """Where a project whose tool takes conda packages keeps ours, as a channel, relative to its directory."""

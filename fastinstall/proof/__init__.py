@@ -1,1 +1,1 @@
-"""Prove a build: real operations against the official wheel, memory checks, upstream's own tests."""
+"""Whether a build computes what the official wheel computes, and how much faster."""

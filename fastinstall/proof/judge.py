@@ -1,17 +1,138 @@
-"""Hold what one stack gave against another's, case by case; leave out what the witness does not know itself."""
+"""Hold what one stack gave against another's, case by case; leave out what the witness does not know itself.
 
+How far two results of one case are apart: by mode, colours weighted by alpha, hues around their circle.
+
+Only samples that differ are looked at, so nearly equal pictures cost next to nothing.
+"""
+
+import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fastinstall.model.immutable import immutable
-from fastinstall.model.proof import CaseDifference
-from fastinstall.probes.concurrently import Running
-from fastinstall.proof.catalogue import operation_of, pixels_of
-from fastinstall.proof.compare import Distance, distance
-from fastinstall.proof.results import Results, calm, disturbed
-from fastinstall.proof.runs import Outcomes, Stack, Work, is_death, is_digest, sample_cases
-from fastinstall.proof.tolerances import EQUAL, FEWEST_PIXELS, FEWEST_SAMPLES, tolerance_of
-from fastinstall.system.together import awaited
+from fastinstall.core.concurrency import awaited
+from fastinstall.core.process import Running
+from fastinstall.core.values import immutable
+from fastinstall.proof.cases import (
+    EQUAL,
+    FEWEST_PIXELS,
+    FEWEST_SAMPLES,
+    CaseDifference,
+    operation_of,
+    pixels_of,
+    tolerance_of,
+)
+from fastinstall.proof.runs import (
+    Outcomes,
+    Results,
+    Sample,
+    Stack,
+    Work,
+    calm,
+    disturbed,
+    is_death,
+    is_digest,
+    sample_cases,
+)
+
+_WIDE = {"I": "=i", "F": "=f", "I;16": "<H", "I;16L": "<H", "I;16N": "=H", "I;16B": ">H"}
+_WITH_ALPHA = {"RGBA": 4, "LA": 2, "PA": 2}
+_CIRCULAR = {"HSV": (0,), "LAB": (1, 2)}
+"""Bands whose values 0 and 255 are neighbours: hue, and the signed ones of LAB, which PIL shifts by 128."""
+
+_EXACT = ("1", "P", "values", "file")
+"""Bits, indices and numbers: another one is simply wrong."""
+
+_WRONG = 255.0
+
+
+@immutable
+class Distance:
+    """How far two results are apart.
+
+    Attributes:
+        largest: the largest difference of one sample, in steps of its mode.
+        bias: the average difference with its sign, ours less theirs, of the band where it is largest.
+        samples: of the smallest picture, all bands together: of few the average says nothing.
+        problem: in words why nothing can be compared; empty where it can.
+    """
+
+    largest: float = 0.0
+    bias: float = 0.0
+    samples: int = 0
+    problem: str = ""
+
+
+def distance(ours: Sequence[Sample], theirs: Sequence[Sample]) -> Distance:
+    """Compare what one case made on two stacks."""
+    if len(ours) != len(theirs):
+        return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
+    largest = bias = 0.0
+    for mine, other in zip(ours, theirs, strict=True):
+        if (mine.mode, mine.size) != (other.mode, other.size) or len(mine.content) != len(other.content):
+            return Distance(problem=f"{_shape(mine)}, expected {_shape(other)}")
+        apart = tuple(_differences(mine.mode, mine.content, other.content))
+        largest = max(largest, *(abs(difference) for _, difference in apart), 0.0)
+        bias = max(bias, _bias(mine, apart), key=abs)
+    return Distance(largest=largest, bias=bias, samples=min((len(sample.content) for sample in ours), default=0))
+
+
+def _bias(sample: Sample, apart: Sequence[tuple[int, float]]) -> float:
+    """The average difference of the band where it is largest."""
+    bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
+    sums = [0.0] * bands
+    for position, difference in apart:
+        sums[position % bands] += difference
+    return max(sums, key=abs) * bands / max(1, len(sample.content))
+
+
+def _shape(sample: Sample) -> str:
+    return f"mode {sample.mode}, {sample.size[0]}x{sample.size[1]}, {len(sample.content)} bytes"
+
+
+def _differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
+    """Position and difference, ours less theirs, of the samples that are not the same."""
+    positions = _differing(ours, theirs)
+    if mode in _EXACT:
+        return ((position, _WRONG) for position in positions)
+    if mode in _WIDE:
+        return _wide(struct.Struct(_WIDE[mode]), ours, theirs, positions)
+    if mode in _WITH_ALPHA:
+        return _weighted(_WITH_ALPHA[mode], ours, theirs, positions)
+    if mode in _CIRCULAR:
+        return _circular(_CIRCULAR[mode], ours, theirs, positions)
+    return ((position, float(ours[position] - theirs[position])) for position in positions)
+
+
+def _differing(ours: bytes, theirs: bytes) -> Iterator[int]:
+    """Positions of the bytes that are not the same."""
+    both = int.from_bytes(ours, "little") ^ int.from_bytes(theirs, "little")
+    return (found.start() for found in re.finditer(rb"[^\0]", both.to_bytes(len(ours), "little")))
+
+
+def _wide(form: struct.Struct, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
+    for start in dict.fromkeys(position // form.size * form.size for position in positions):
+        (mine,), (other,) = form.unpack_from(ours, start), form.unpack_from(theirs, start)
+        apart = float(mine) - float(other)
+        yield start, apart if abs(apart) >= 0 else _WRONG  # a NaN is neither near nor far
+
+
+def _weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
+    """Colours times alpha, as they are seen; the alpha as it is. A fully transparent colour is none."""
+    for position in positions:
+        last = position // bands * bands + bands - 1
+        if position == last:
+            yield position, float(ours[last] - theirs[last])
+        else:
+            yield position, (ours[position] * ours[last] - theirs[position] * theirs[last]) / 255
+
+
+def _circular(
+    bands: tuple[int, ...], ours: bytes, theirs: bytes, positions: Iterator[int]
+) -> Iterator[tuple[int, float]]:
+    for position in positions:
+        apart = ours[position] - theirs[position]
+        yield position, float((apart + 128) % 256 - 128 if position % 3 in bands else apart)
 
 
 @immutable

@@ -1,20 +1,183 @@
-"""The part of a proof that every setup can afford: pixels, levels, memory and decoders, in some seconds."""
+"""The part of a proof that every setup can afford: pixels, levels, memory and decoders, in some seconds.
+
+The pixel matrix: every case on our stack and on the official wheel's, and the same on each CPU level of a wheel.
+
+The poisoned heap: what gives other pixels when fresh memory holds other bytes reads memory that nobody wrote.
+
+It sees what comes out wrong. A read beyond the end of a row whose value is multiplied by nothing stays unseen here:
+that is the sanitizers' part.
+
+Files cut short and damaged: our stack has to decode them as the official wheel does, and must not die of one.
+
+The files are made by the official wheel, so both read the same bytes.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.model.event import Emit, Progressed, ignore
-from fastinstall.model.immutable import immutable
-from fastinstall.model.proof import CaseDifference, Proof, ProofCheck, ProofSubject
-from fastinstall.proof.catalogue import FEW_SIZES, SIZES, matrix_cases
-from fastinstall.proof.checks import check_of, skipped
-from fastinstall.proof.decoders import Damage, damaged_files, prove_decoders
-from fastinstall.proof.heap import prove_heap
-from fastinstall.proof.matrix import compare_levels, prove_matrix, prove_survival
-from fastinstall.proof.results import Results, calm, disturbed
-from fastinstall.proof.runs import Outcomes, Stack, Work
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit, Progressed, ignore
+from fastinstall.core.values import immutable
+from fastinstall.proof.cases import (
+    FEW_SIZES,
+    SIZES,
+    CaseDifference,
+    Proof,
+    ProofCheck,
+    ProofSubject,
+    check_of,
+    matrix_cases,
+    operation_of,
+    skipped,
+)
+from fastinstall.proof.judge import Comparison, determinate, judge
+from fastinstall.proof.runs import DECODERS, Outcomes, Results, Stack, Work, calm, disturbed, is_death, sample_cases
+
+
+def prove_matrix(ours: Stack, reference: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+    """The cases in which our stack is further from the official wheel than the operation's bound allows.
+
+    Args:
+        ours: the build.
+        reference: the official wheel of the same version.
+        work: the cases of `matrix_cases`.
+        results: runs them, or knows them.
+
+    Raises:
+        FailedError: PIL cannot be imported on one of them.
+    """
+    return judge(Comparison(ours=ours, standard=reference, witness=reference), work, results)
+
+
+def compare_levels(
+    levels: Sequence[Stack], reference: Stack | None, work: Work, results: Results
+) -> tuple[CaseDifference, ...]:
+    """The cases in which two CPU levels of one wheel, run on one host, are not the same to the bit.
+
+    Args:
+        levels: one stack for each level; `Stack.with_tunables("glibc.cpu.hwcaps=-AVX2")` takes a lower one.
+        reference: the official wheel, to tell what nobody can know; None where there is none.
+        work: the cases of `matrix_cases`.
+        results: runs them, or knows them.
+
+    Raises:
+        FailedError: PIL cannot be imported on one of them.
+    """
+    pairs = (Comparison(ours=level, standard=levels[0], witness=reference, exact=True) for level in levels[1:])
+    return tuple(difference for pair in pairs for difference in judge(pair, work, results))
+
+
+def prove_survival(ours: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+    """The cases in which our stack dies or hangs: all that can be said where there is no official wheel.
+
+    Args:
+        ours: the build.
+        work: the cases of `matrix_cases`.
+        results: runs them, or knows them.
+
+    Raises:
+        FailedError: PIL cannot be imported there.
+    """
+    outcomes = results.outcomes(calm(ours), work)
+    return tuple(
+        CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=outcomes[case])
+        for case in work.cases
+        if is_death(outcomes[case])
+    )
+
+
+def prove_heap(ours: Stack, reference: Stack | None, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+    """The cases in which our stack reads uninitialised memory and the official wheel does not.
+
+    Args:
+        ours: the build.
+        reference: the official wheel of the same version, or None if there is none.
+        work: the cases of `matrix_cases`.
+        results: runs them, or knows them.
+
+    Raises:
+        FailedError: PIL cannot be imported there.
+    """
+    one, other = results.outcomes(calm(ours), work), results.outcomes(disturbed(ours), work)
+    suspicious = [
+        CaseDifference(
+            case=case,
+            operation=operation_of(case),
+            largest=0.0,
+            allowed=0.0,
+            problem="reads memory that was never written: other bytes in it, another result",
+        )
+        for case in work.cases
+        if one[case] != other[case]
+    ]
+    return determinate(suspicious, reference, work)
+
+
+_MAKE = "make//"
+_SECONDS = 10.0
+
+
+@immutable
+class Damage:
+    """How much is done to each file.
+
+    Attributes:
+        cuts: at how many lengths it is cut.
+        flips: how many copies have bytes replaced anywhere.
+        heads: how many copies have bytes replaced in the first 64.
+    """
+
+    cuts: int
+    flips: int
+    heads: int
+
+
+@contextmanager
+def damaged_files(reference: Stack, damage: Damage) -> Iterator[Work]:
+    """Have the reference write a file of every format that it knows; they last as long as the block.
+
+    Yields:
+        The cases: every file whole, cut and damaged, and every format written anew.
+
+    Raises:
+        FailedError: the reference cannot write them.
+    """
+    made = sample_cases(reference, Work(cases=(_MAKE,), operations=DECODERS)).get(_MAKE, ())
+    if not made:
+        raise FailedError(f"{reference.label}: it cannot write the files to be decoded")
+    with files.temporary_directory("files") as directory:
+        for sample in made:
+            (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
+        cases = tuple(case for sample in made for case in _cases(sample.mode, damage))
+        yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
+
+
+def prove_decoders(ours: Stack, reference: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+    """The files that our stack decodes worse than the official wheel: it dies, hangs, or gives something else.
+
+    Args:
+        ours: the build.
+        reference: the official wheel of the same version.
+        work: the cases of `damaged_files`.
+        results: runs them, or knows them.
+
+    Raises:
+        FailedError: PIL cannot be imported on one of them.
+    """
+    return judge(Comparison(ours=ours, standard=reference, witness=reference), work, results)
+
+
+def _cases(form: str, damage: Damage) -> Iterator[str]:
+    yield f"round-trip-{form}/"
+    yield f"decode-{form}/whole"
+    yield from (f"decode-{form}/cut:{1000 * number // (damage.cuts + 1)}" for number in range(1, damage.cuts + 1))
+    yield from (f"decode-{form}/flip:{seed}:{1 + seed % 9}" for seed in range(damage.flips))
+    yield from (f"decode-{form}/head:{seed}:{1 + seed % 3}" for seed in range(damage.heads))
+
 
 _NO_REFERENCE = "there is no official wheel of this version for this Python"
 _OTHER_LIBRARIES = "the build reads files by other libraries than the official wheel, so they cannot be compared"

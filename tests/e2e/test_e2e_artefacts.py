@@ -15,10 +15,10 @@ from interpreters import running
 from needs import require_system
 from sandbox import FORK, ONE_LEVEL, STOCK, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
 
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Recipe
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.probes.toolchain import observe_toolchain
-from fastinstall.system.resources import recipes_directory
+from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.toolchain import observe_toolchain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import pytest
 from interpreters import Python, outdated, running
 from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Variables, tree_hash
 
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
 
 SETUP = ("setup", "--yes", "--prefix", "{env}")
 DISAGREEING = {"VIRTUAL_ENV": "{env}", "CONDA_PREFIX": "{conda}"}

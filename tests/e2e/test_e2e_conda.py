@@ -17,10 +17,10 @@ from conda_packages import CondaPackage
 from real_conda import RealConda
 from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
 
-from fastinstall.api.repair import plan_repair
-from fastinstall.api.session import open_session
-from fastinstall.api.target import Target, find
-from fastinstall.model.wish import Wish
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import open_session
+from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("conda_fixtures",)
 

@@ -11,7 +11,7 @@ import pytest
 from interpreters import running
 from sandbox import NewSandbox, Result, Sandbox
 
-from fastinstall.model.schemas import SCHEMAS
+from fastinstall.verbs.schemas import SCHEMAS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from needs import require_system
 from sandbox import STOCK, NewSandbox, Sandbox, Venv
 
 from fastinstall.model.facts import Runtime
-from fastinstall.probes.pixels import compare_pixels
-from fastinstall.probes.runtime import observe_runtime
+from fastinstall.observe.runtime import observe_runtime
+from fastinstall.proof.stack_operations import compare_pixels
 
 HIDING = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"}
 BASELINE, BETTER = "pillow.libs", "x86-64-v3"

@@ -13,12 +13,12 @@ from interpreters import at_hand, running
 from jsonschema import Draft202012Validator
 from sandbox import STOCK, NewSandbox, Sandbox
 
-from fastinstall.model.codec import json_schema, open_document
-from fastinstall.model.collected import Collected
+from fastinstall.core.lock import locked
+from fastinstall.core.values import json_schema, open_document
+from fastinstall.fleet.fleet import Fleet, FleetHost
+from fastinstall.fleet.hosts import read_hosts
+from fastinstall.fleet.reports import Collected
 from fastinstall.model.facts import Facts
-from fastinstall.model.fleet import Fleet, FleetHost
-from fastinstall.probes.host_facts import read_hosts
-from fastinstall.system.lock import locked
 
 DAY = 86400
 

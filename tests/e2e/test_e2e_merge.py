@@ -7,7 +7,7 @@ import pytest
 from interpreters import running
 from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
 
 pytestmark = pytest.mark.slow
 ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))

@@ -21,12 +21,12 @@ from interpreters import running
 from sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, content_answer, serving
 
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.lookup import ask
-from fastinstall.installers.pip import pip_settings
-from fastinstall.installers.selection import parse_filename
-from fastinstall.model.event import ignore
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.events import ignore
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.index.client import ask
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
+from fastinstall.index.selection import parse_filename
 
 NAME = "a b;$(touch pwned)'\"`touch pwned`&"
 USER, PROJECTS = "alicia", ("pillow", "zlib-ng", "setuptools", "pybind11")

@@ -8,7 +8,7 @@ import pytest
 from interpreters import Python, at_hand, of_version, outdated, running
 from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, tree_hash
 
-from fastinstall.system.files import sha256
+from fastinstall.core.files import sha256
 
 ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 LABEL = "+simd.v"

@@ -10,7 +10,7 @@ import pytest
 from interpreters import running
 from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Venv, tree_hash
 
-from fastinstall.system.files import sha256
+from fastinstall.core.files import sha256
 
 WARNING = "fastinstall: "
 SWAPS: dict[str, Callable[[Venv], Result]] = {

@@ -15,22 +15,22 @@ import pytest
 from interpreters import Python, at_hand, running
 from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
 
-from fastinstall.model.schemas import SCHEMAS
+from fastinstall.verbs.schemas import SCHEMAS
 
 ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"
 _OWN_WHEEL = """
 import sys; sys.path[:0] = sys.argv[2:]
 from pathlib import Path
-from fastinstall.build.tool_wheel import own_wheel
+from fastinstall.fleet.tool_wheels import own_wheel
 made, again = (own_wheel(Path(sys.argv[1]), {}, offline=True) for _ in range(2))
 print(made if made == again else "made twice")
 """
 _BRING = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from fastinstall.api.session import open_session
-from fastinstall.api.tool_wheels import bring_tool
+from fastinstall.observe.session import open_session
+from fastinstall.fleet.tool_wheels import bring_tool
 session = open_session({"FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
 bring_tool(session, Path(sys.argv[3]), offline=True)
 """

@@ -13,10 +13,10 @@ from faults.errors import Fault, breaking, spread_over
 from faults.scenes import Scene, materials, picture
 from journaled import swift_directory
 
-from fastinstall.api.mending import mend
-from fastinstall.api.session import open_session
-from fastinstall.api.target import Target, find
-from fastinstall.errors import ExitCode
+from fastinstall.apply.recovery import mend
+from fastinstall.core.errors import ExitCode
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import open_session
 
 _LOG = logging.getLogger(__name__)
 _EXPLAINED = frozenset({ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED})

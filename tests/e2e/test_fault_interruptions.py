@@ -17,7 +17,7 @@ from faults.errors import calling
 from faults.scenes import Scene, materials, picture
 from journaled import swift_directory
 
-from fastinstall.errors import ExitCode
+from fastinstall.core.errors import ExitCode
 
 _LOG = logging.getLogger(__name__)
 _WAYS: Sequence[Sequence[signal.Signals]] = (

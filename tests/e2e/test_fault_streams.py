@@ -10,7 +10,7 @@ import pytest
 from interpreters import running
 from sandbox import Sandbox
 
-from fastinstall.errors import ExitCode
+from fastinstall.core.errors import ExitCode
 
 PROGRAM = f"{shlex.quote(sys.executable)} -m fastinstall"
 

@@ -9,9 +9,9 @@ from terminal import ENTER, Terminal, python_in_terminal
 ASKS = """
 import sys
 
-from fastinstall.cli.ask import asker_for
+from fastinstall.cli.questions import asker_for
 from fastinstall.cli.console import Console
-from fastinstall.cli.page import Page
+from fastinstall.cli.console import Page
 
 asker = asker_for(Console(lines_only=False, err=Page(width=int(sys.argv[1]))))
 asker.chosen("No environment is active. Where should the fast stack go?", {"here": "./.venv", "none": "Cancel"})

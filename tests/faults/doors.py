@@ -26,7 +26,7 @@ from typing import Any
 
 import pytest
 
-from fastinstall.system import files
+from fastinstall.core import files
 
 
 class Side(StrEnum):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fastinstall.errors import DamagedError, FastinstallError
+from fastinstall.core.errors import DamagedError, FastinstallError
 from faults.doors import Boundary, Hook, Side, watched
 from faults.hooks import Notes
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastinstall.system import files
+from fastinstall.core import files
 from faults.doors import watched
 from faults.power import Failure, Log, failures
 from faults.power_disk import Disk, Kind

@@ -19,13 +19,13 @@ from interpreters import running
 from made_once import key_of, made_once
 from sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
 
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
 
 PUBLISHED = "pillow==12.1.1"
 """As pip brings it."""
 
 _BRIEFLY = (
-    "import sys; from functools import partial; from fastinstall.actions import measure; "
+    "import sys; from functools import partial; from fastinstall.apply import staging as measure; "
     "measure.Effort = partial(measure.Effort, operations=('chops add',), rounds=1, seconds=0.001); "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )

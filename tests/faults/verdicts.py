@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sandbox import run
 
-from fastinstall.errors import FastinstallError
+from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import recover
 from fastinstall.journal.store import Store
 from faults.film import Film, Frame

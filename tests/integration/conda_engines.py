@@ -10,12 +10,11 @@ from conda_stack import MINOR, SITE
 from real_conda import RealConda
 from sandbox import Sandbox
 
-from fastinstall.installers.conda.choose import engine_for
-from fastinstall.installers.conda.engine import CondaEngine
-from fastinstall.installers.conda.means import Means
-from fastinstall.installers.conda.records import package_of, records_of
+from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.linked_records import package_of, records_of
+from fastinstall.core.events import Emit, ignore
+from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaPackage, CondaTool, Engine
-from fastinstall.model.event import Emit, ignore
 
 STACK = "simd_v2v3_py311_0"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from conda_packages import CondaPackage
 
-from fastinstall.installers.conda.microarchitectures import microarchitectures
+from fastinstall.conda.engines.choose import microarchitectures
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 

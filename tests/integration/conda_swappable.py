@@ -14,9 +14,9 @@ from builders import changed, receipt
 from conda_environments import rattler_environment
 from conda_packages import CondaPackage, Entry, index_channel, metadata_entries, text_entry
 
+from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.codec import document, dump
-from fastinstall.system.resources import hooks_directory
 
 STACK = "12.1.1.post0"
 _MINOR = f"python{sys.version_info.major}.{sys.version_info.minor}"

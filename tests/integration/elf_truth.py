@@ -1,4 +1,4 @@
-"""What pyelftools reads in an ELF file, in the words of `fastinstall.binary`."""
+"""What pyelftools reads in an ELF file, in the words of `fastinstall.elf`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +9,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
-from fastinstall.binary.dynamic import DynamicFile
-from fastinstall.binary.lookup import Definition, Reference
-from fastinstall.binary.versions import SymbolVersions, VersionNeed
+from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, VersionNeed
+from fastinstall.elf.lookup import Definition, Reference
 
 _BINDINGS = {"STB_GLOBAL", "STB_WEAK", "STB_LOOS"}
 _TYPES = {"STT_NOTYPE", "STT_OBJECT", "STT_FUNC", "STT_COMMON", "STT_TLS", "STT_LOOS"}

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from journaled import FIRST, OLD_TIME, SITE, receipt_of, write_tree
 
-from fastinstall.actions.conda_changes import change_conda_packages
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.conda.changes import change_conda_packages
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
 from fastinstall.model.receipt import Move, MoveKind

@@ -15,8 +15,8 @@ from needs import require_system
 from sandbox import FORK, ONE_LEVEL, Result, Sandbox, Venv
 from scene import Scene, rerecord
 
-from fastinstall.probes.cpu import observe_cpu
-from fastinstall.rules.levels import rank
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.observe.cpu import observe_cpu
 
 OTHER_VERSION = "12.1.1"
 

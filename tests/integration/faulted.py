@@ -8,10 +8,8 @@ from pathlib import Path
 from engaged import change_of_all_kinds, make_conda_environment, open_in
 from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
 
-from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastinstall.binary.dynamic import read_dynamic
+from fastinstall.elf.dynamic import read_dynamic
 
 NAMES = tuple(f"libz{letter}.so" for letter in "abcdefg")
 SYMBOLS = tuple(f"forest_{number}" for number in range(6))

@@ -24,12 +24,14 @@ from pathlib import Path
 from forest import Forest, fell, grow, search_entry
 from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
-from fastinstall.binary.loader import MappedFile, ProcessSettings, SimulatedProcess, start_process, usable_hwcaps
-from fastinstall.binary.lookup import Reference, find_all_definitions, references
-from fastinstall.model.cpu import Cpu
-from fastinstall.model.linkage import MissingLibrary
-from fastinstall.probes.cpu import level_from_help, observe_cpu
-from fastinstall.rules.levels import level_of, platform_of, required_by
+from fastinstall.elf.cpu_levels import level_of, platform_of, required_by
+from fastinstall.elf.description import Cpu, MissingLibrary
+from fastinstall.elf.loader.opened_files import MappedFile
+from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.simulated_process import SimulatedProcess
+from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.lookup import Reference, find_all_definitions, references
+from fastinstall.observe.cpu import level_from_help, observe_cpu
 
 EMULATOR = shutil.which("qemu-x86_64") or ""
 HIDING = (

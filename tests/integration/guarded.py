@@ -15,10 +15,10 @@ from pathlib import Path
 from interpreters import of_version
 from with_pip import add_pip
 
-from fastinstall.guard.install import guard_target, stage_guard
+from fastinstall.core import files
 from fastinstall.journal.layout import EVENTS
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.system import files
+from fastinstall.observe.guard_files import guard_target, stage_guard
 
 STACK = "12.1.1.post0"
 CORE = "PIL/_imaging.cpython-core.so"

@@ -15,7 +15,7 @@ from interpreters import running
 from made_once import key_of, made_once
 from sandbox import STOCK, Sandbox, run
 
-from fastinstall.build.tool_wheel import own_wheel
+from fastinstall.fleet.tool_wheels import own_wheel
 
 BASE = "the-machine-itself"
 _PASSED = ("PIP_", "SSL_", "REQUESTS_", "CURL_")

@@ -4,10 +4,10 @@ import os
 import sys
 from pathlib import Path
 
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.lookup import ask
-from fastinstall.installers.pip import pip_settings
-from fastinstall.model.event import ignore
+from fastinstall.core.events import ignore
+from fastinstall.index.client import ask
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
 
 _SECONDS = 60.0
 

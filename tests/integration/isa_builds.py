@@ -16,20 +16,27 @@ from pathlib import Path
 
 from needs import require_system
 
-from fastinstall.actions.build import bring_headers, request_for
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.planning import plan_build
-from fastinstall.api.session import open_session
-from fastinstall.api.setup import workshop_for
-from fastinstall.api.target import Target
-from fastinstall.build.request import BuildRequest
-from fastinstall.model.cpu import Cpu
+from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.elf.cpu_levels import level_of
+from fastinstall.elf.description import Cpu
+from fastinstall.model.request import Wish
 from fastinstall.model.steps import Build
-from fastinstall.model.wish import Wish
-from fastinstall.proof.recording import CompileStep, CoreSteps
-from fastinstall.proof.variant import CompiledCore, Variant, compile_core, seat_core
-from fastinstall.proof.yard import Yard, open_yard
-from fastinstall.rules.levels import level_of
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import open_session
+from fastinstall.plan.make import plan_build
+from fastinstall.proof.variant import (
+    CompiledCore,
+    CompileStep,
+    CoreSteps,
+    Variant,
+    Yard,
+    compile_core,
+    open_yard,
+    seat_core,
+)
+from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"
 LEVEL = "x86-64-v2"

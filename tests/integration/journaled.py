@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from builders import changed, receipt
 
+from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.system import files
 
 SITE = "lib/python3.11/site-packages"
 OLD_TIME = 1_700_000_000_123_456_789

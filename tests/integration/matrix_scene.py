@@ -20,7 +20,7 @@ from project_tools import ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex
 
-from fastinstall.system.files import sha256
+from fastinstall.core.files import sha256
 
 PIP = "pip==26.3"
 """Of the environment: newer than the one that an interpreter brings, and stricter about who imports what when."""

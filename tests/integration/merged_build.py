@@ -12,24 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastinstall.actions.build import bring_headers, request_for
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.planning import plan_build
-from fastinstall.api.session import open_session
-from fastinstall.api.setup import workshop_for
-from fastinstall.api.target import Target
-from fastinstall.build.request import BuildRequest
-from fastinstall.build.source import extract_source
-from fastinstall.merge.trees import Trees, merge_trees
-from fastinstall.model.proof import CaseDifference
+from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.cmerge.trees import Trees, merge_trees
+from fastinstall.model.request import Wish
 from fastinstall.model.steps import Build
-from fastinstall.model.wish import Wish
-from fastinstall.proof.matrix import prove_matrix
-from fastinstall.proof.results import Results
-from fastinstall.proof.runs import Stack, Work
-from fastinstall.proof.sanitized import FLAGS, LINKER, faults, preloaded
-from fastinstall.proof.variant import CompiledCore, Variant, compile_core, seat_core
-from fastinstall.proof.yard import Yard, open_yard
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import open_session
+from fastinstall.plan.make import plan_build
+from fastinstall.proof.cases import CaseDifference
+from fastinstall.proof.quick import prove_matrix
+from fastinstall.proof.runs import Results, Stack, Work
+from fastinstall.proof.sanitizers import FLAGS, LINKER, faults, preloaded
+from fastinstall.proof.variant import CompiledCore, Variant, Yard, compile_core, open_yard, seat_core
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.prepare import extract_source
 
 VERSION = "13.0.0"
 LEVEL = "x86-64-v3"

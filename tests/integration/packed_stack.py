@@ -10,18 +10,16 @@ from pathlib import Path
 
 from builders import changed, healthy_facts
 
-from fastinstall.build.conda_channel import write_index
-from fastinstall.build.conda_package import pack_guard, pack_stack
-from fastinstall.build.label import Label, label_tree
-from fastinstall.build.wheel import pack_wheel, tags_of, unpack_wheel
-from fastinstall.installers.conda.microarchitectures import microarchitectures
+from fastinstall.conda.engines.choose import microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.core import files
 from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda_packages import planned_guard, planned_stack
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import LinkMode
 from fastinstall.model.steps import Build, Target
-from fastinstall.model.wish import LinkMode
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.rules.conda_stack import planned_guard, planned_stack
-from fastinstall.system import files
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ from builders import changed, receipt
 from sandbox import UV, Result, Sandbox, run
 from simple_index import SimpleIndex
 
-from fastinstall.api.session import Session, open_session
-from fastinstall.build.cache import store
+from fastinstall.core.events import Event
+from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.codec import document, dump
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.event import Event
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.session import Session, open_session
+from fastinstall.wheelbuild.wheel_cache import store
 
 VERSION = "13.0.0+simd.v2.v3"
 REQUIREMENT = f"pillow=={VERSION}"

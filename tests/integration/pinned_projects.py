@@ -17,11 +17,11 @@ from project_tools import OF_PDM, OF_POETRY, ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
-from fastinstall.api.session import Session, open_session
-from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.pins.pinning import pin_project
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.session import Session, open_session
+from fastinstall.pins.pin_project import pin_project
 from fastinstall.pins.recognition import project_of
 
 OURS, STOCK = "2.0+simd.v2", "3.0"

@@ -8,7 +8,7 @@ from conda_environments import builds
 from conda_swappable import SCRIPTS, as_package, stacked, swappable_channel
 from sandbox import Sandbox, tree_hash
 
-from fastinstall.rules.pins import PIN, PINNED
+from fastinstall.observe.installed_pins import PIN, PINNED
 
 pytest_plugins = ("conda_fixtures",)
 

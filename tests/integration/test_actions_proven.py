@@ -15,21 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.actions.proven import Ground, make_proven
-from fastinstall.actions.workshop import Workshop
-from fastinstall.build.request import BuildResult
-from fastinstall.errors import UnprovenError
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import pip_settings
+from fastinstall.apply.proven_wheel import Ground, make_proven
+from fastinstall.core import files
+from fastinstall.core.errors import UnprovenError
+from fastinstall.core.events import Event, Noted
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.index.execution import Workshop
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.event import Event, Noted
+from fastinstall.model.request import LinkMode
 from fastinstall.model.steps import Build, Target
-from fastinstall.model.wish import LinkMode
-from fastinstall.probes.cpu import observe_cpu
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.system import files
-from fastinstall.system.resources import recipes_directory
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import load_recipe
+from fastinstall.wheelbuild.build_inputs import BuildResult
 
 BLUR = ("PIL/ImageFilter.py", "return image.box_blur(xy)", "return image.box_blur((xy[0] + 1, xy[1] + 1))")
 CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0, y0, x1, y1)).transpose(0)")

@@ -15,12 +15,11 @@ from types import ModuleType
 import pytest
 from needs import require_system
 
-from fastinstall.merge.pairs import check_pairs, check_tree
-from fastinstall.merge.trees import Trees, merge_trees
-from fastinstall.model.kernels import Kernels
-from fastinstall.model.merge import Origin
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.system.resources import recipes_directory
+from fastinstall.cmerge.diagnostics import check_pairs, check_tree
+from fastinstall.cmerge.documents import Kernels, Origin
+from fastinstall.cmerge.trees import Trees, merge_trees
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.observe.observation import load_recipe
 
 Sdists = dict[str, Path]
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fastinstall.bench.adapting import adapter_named, all_adapters
-from fastinstall.bench.differences import compare_pictures
+from fastinstall.bench.adoption import render_code
+from fastinstall.bench.catalogue import adapter_named, all_adapters
+from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.printed import render_code
-from fastinstall.model.images import Pipeline
-from fastinstall.model.loading import Outcome
+from fastinstall.bench.report import Outcome, Pipeline
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
 WHOLE = ("jpeg4py", "imagecodecs", "simplejpeg", "turbojpeg")

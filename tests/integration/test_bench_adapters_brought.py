@@ -10,16 +10,15 @@ from matrix_index import stub_wheel
 from PIL import Image
 from sandbox import UNREACHABLE, Sandbox
 
-from fastinstall.bench.adapting import adapter_named
-from fastinstall.bench.differences import compare_pictures
-from fastinstall.bench.environments import Fetching, fetch_packages, find_packages
+from fastinstall.bench.adoption import render_code
+from fastinstall.bench.catalogue import adapter_named
+from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
-from fastinstall.bench.printed import render_code
-from fastinstall.errors import RefusedError
+from fastinstall.bench.materials import Fetching, fetch_packages, find_packages
+from fastinstall.bench.report import Outcome, Pipeline
+from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.images import Pipeline
-from fastinstall.model.loading import Outcome
-from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.observe.interpreter import observe_interpreter
 
 PYTHON = Path(sys.executable)
 NEAR = 2.0

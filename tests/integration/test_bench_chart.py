@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from bench_reports import OPERATIONS, bare_report, whole_report
 
-from fastinstall.cli.bench_chart import bench_chart
-from fastinstall.model.bench import BenchReport
+from fastinstall.bench.report import BenchReport
+from fastinstall.cli.bench.chart import bench_chart
 
 
 def _chunks(png: bytes) -> dict[bytes, bytes]:

@@ -14,10 +14,9 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench import _loader, _values
-from fastinstall.bench.adapting import adapter_named
+from fastinstall.bench.catalogue import adapter_named
 from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.model.images import Pipeline
-from fastinstall.model.loading import Outcome
+from fastinstall.bench.report import Outcome, Pipeline
 
 PYTHON = Path(sys.executable)
 OF_PILLOW = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from environments import Environments
 
-from fastinstall.bench.measure import SHORT, Circumstances, Contender, TimingEffort, measure
-from fastinstall.errors import FailedError
-from fastinstall.model.event import Progressed
-from fastinstall.system import process
+from fastinstall.core import process
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Progressed
+from fastinstall.proof.stack_operations import SHORT, Circumstances, Contender, TimingEffort, measure
 
 pytest_plugins = ("environment_fixtures",)
-WORKER = Path(process.__file__).parents[1] / "bench" / "_worker.py"
+WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,9 @@ import interpreters
 import pytest
 
 from fastinstall.bench import _pool_own
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.pools import Load, PoolRequest, measure_rates
-from fastinstall.model.loading import Engine, WorkerStart
-from fastinstall.probes.filesystems import filesystem_of
+from fastinstall.bench.image_search import filesystem_of
+from fastinstall.bench.loading import Job, Load, Loading, NotLoadedError, PoolRequest, measure_rates, start_loading
+from fastinstall.bench.report import Engine, WorkerStart
 
 LOADER = """
 import os, signal, time

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fastinstall.bench.contestant import OWN_LOADER, CandidateRun
+from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
+from fastinstall.bench.comparison import JobTemplate, start_comparison
 from fastinstall.bench.effort import Schedule
-from fastinstall.bench.presence import find_modules
-from fastinstall.bench.runs import JobTemplate, start_comparison
-from fastinstall.errors import FailedError
-from fastinstall.model.images import Pipeline
-from fastinstall.model.loading import Candidate, Kind, Outcome
+from fastinstall.bench.materials import find_modules
+from fastinstall.bench.report import Candidate, Kind, Outcome, Pipeline
+from fastinstall.core.errors import FailedError
 
 VARIABLES = {"PATH": os.environ["PATH"]}
 PACE = Schedule(rounds=1, starts=2, seconds=0.0, patience=20.0, start_patience=20.0)

@@ -9,8 +9,8 @@ import interpreters
 import pytest
 
 from fastinstall.bench import _step as _step_program
-from fastinstall.bench.steps import Span, parts_of, rate_of_step
-from fastinstall.errors import FailedError, UsageError
+from fastinstall.bench.training_step import Span, parts_of, rate_of_step
+from fastinstall.core.errors import FailedError, UsageError
 
 PYTHON = Path(sys.executable)
 SHORT = Span(seconds=0.05, limit=20.0)

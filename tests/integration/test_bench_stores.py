@@ -18,18 +18,25 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastinstall.bench import _storage, stores
+from fastinstall.bench import _storage, temporary_store
 from fastinstall.bench.adapters import pillow
-from fastinstall.bench.loading import ImageStore, Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.pools import Load, PoolRequest, measure_rates
-from fastinstall.bench.store_kinds import all_kinds, kind_named
-from fastinstall.bench.store_scripts import render_script
-from fastinstall.bench.store_sizes import StoreBounds
-from fastinstall.bench.stores import MadeStore, Maker, make_store, store_at, temporary_store
-from fastinstall.bench.surveying import Judged
-from fastinstall.model.event import Event, Noted
-from fastinstall.model.images import Pipeline
-from fastinstall.model.loading import Outcome, WorkerStart
+from fastinstall.bench.adoption import render_script
+from fastinstall.bench.catalogue import all_kinds, kind_named
+from fastinstall.bench.loading import (
+    ImageStore,
+    Job,
+    Load,
+    Loading,
+    NotLoadedError,
+    PoolRequest,
+    measure_rates,
+    start_loading,
+)
+from fastinstall.bench.report import Outcome, Pipeline, WorkerStart
+from fastinstall.bench.survey import Judged
+from fastinstall.bench.temporary_store import MadeStore, Maker, StoreBounds, make_store, store_at
+from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
+from fastinstall.core.events import Event, Noted
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 PYTHON = Path(sys.executable)
@@ -66,7 +73,7 @@ def images(photos: Path) -> tuple[Judged, ...]:
 @pytest.fixture(scope="module")
 def measured_copies(images: tuple[Judged, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """The files of a temporary store, in the order of the images."""
-    with temporary_store(kind_named("resized"), images, _maker(tmp_path_factory.mktemp("copies"))) as made:
+    with temporary_store_stores(kind_named("resized"), images, _maker(tmp_path_factory.mktemp("copies"))) as made:
         return _contents(made)
 
 
@@ -109,7 +116,7 @@ def _read(python: Path, store: ImageStore, indexes: Sequence[int]) -> list[bytes
         "store = _storage.open_store(*sys.argv[2:4])\n"
         "print([store.read(int(each)).hex() for each in sys.argv[4:]])"
     )
-    arguments = (str(Path(stores.__file__).parent), store.kind, str(store.path), *map(str, indexes))
+    arguments = (str(Path(temporary_store.__file__).parent), store.kind, str(store.path), *map(str, indexes))
     words = (str(python), "-I", "-B", "-c", code, *arguments)
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return [bytes.fromhex(each) for each in json.loads(done.stdout.replace("'", '"'))]
@@ -133,7 +140,7 @@ def test_a_store_of_originals_gives_the_bytes_of_every_file(
     images: tuple[Judged, ...], tmp_path: Path, kind: str
 ) -> None:
     python = (interpreters.of_version("3.8") or interpreters.running()).executable
-    with temporary_store(kind_named(kind), images, _maker(tmp_path, python)) as made:
+    with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
         assert made.indexes == tuple(range(len(images)))
         assert _read(python, made.store, made.indexes) == [each.path.read_bytes() for each in images]
         assert made.files_bytes == sum(each.size_bytes for each in images)
@@ -148,7 +155,7 @@ def test_a_store_of_a_package_gives_the_bytes_of_every_file(
 ) -> None:
     python, out = Path(LIBRARIES or ""), tmp_path / "out"
     originals = [each.path.read_bytes() for each in images]
-    with temporary_store(kind_named(kind), images, _maker(tmp_path, python)) as made:
+    with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
         assert _read(python, made.store, made.indexes) == originals
     for _ in ("made", "and gone on with"):
         assert _prepared(tmp_path, kind, photos, out, python).returncode == 0
@@ -172,7 +179,7 @@ def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
     images: tuple[Judged, ...], tmp_path: Path
 ) -> None:
     stages = pillow.stages({"shorter": 64, "crop": 56, "filter": "bilinear", "array": True})
-    with temporary_store(kind_named("raw"), images, _maker(tmp_path)) as made:
+    with temporary_store_stores(kind_named("raw"), images, _maker(tmp_path)) as made:
         for image, content in zip(images, _contents(made), strict=True):
             expected: object = image.path.read_bytes()
             for _, function in stages:
@@ -213,7 +220,7 @@ def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
 
 def test_uncompressed_files_show_what_they_take_before_and_after(images: tuple[Judged, ...], tmp_path: Path) -> None:
     heard: list[Event] = []
-    with temporary_store(kind_named("bmp"), images, replace(_maker(tmp_path), emit=heard.append)) as made:
+    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), emit=heard.append)) as made:
         exactly = sum(54 + (3 * each.width + 3) // 4 * 4 * each.height for each in images)
         assert made.bytes == exactly
         assert made.bytes_of(1_000_000) == round(1_000_000 * exactly / made.files_bytes)
@@ -226,7 +233,7 @@ def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
     images: tuple[Judged, ...], tmp_path: Path
 ) -> None:
     bounds = StoreBounds(most_bytes=310_000, free_bytes=3_100_000)
-    with temporary_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
+    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
         assert made.indexes == (0, 3)
         assert made.bytes <= bounds.most_bytes
         store = _storage.open_store("bmp", str(made.store.path))
@@ -268,7 +275,7 @@ def test_nothing_is_written_after_the_limit(images: tuple[Judged, ...], tmp_path
         "limit_bytes": images[0].size_bytes,
         "wanted": {},
     }
-    words = (PYTHON, "-I", "-B", Path(stores.__file__).with_name("_storage.py"))
+    words = (PYTHON, "-I", "-B", Path(temporary_store.__file__).with_name("_storage.py"))
     done = subprocess.run(words, input=json.dumps(job) + "\n", capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"limit": images[0].size_bytes}
     assert len(_storage.kind_of("webdataset").Reader(str(tmp_path))) == 2
@@ -279,7 +286,7 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(images: tuple[J
     corrupt.write_bytes(b"\xff\xd8 no image")
     gone = replace(images[0], path=tmp_path / "gone.jpg")
     mixed = (images[0], replace(images[1], path=corrupt), images[2], gone)
-    with temporary_store(kind_named("resized"), mixed, _maker(tmp_path)) as made:
+    with temporary_store_stores(kind_named("resized"), mixed, _maker(tmp_path)) as made:
         assert made.indexes == (0, 2)
         assert {index: why.partition(":")[0] for index, why in made.skipped.items()} == {
             1: "UnidentifiedImageError",

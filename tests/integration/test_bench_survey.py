@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.surveying import Judged, judge_images
-from fastinstall.model.loading import Outcome
+from fastinstall.bench.report import Outcome
+from fastinstall.bench.survey import Judged, judge_images
 
 SIZE = (64, 48)
 PYTHON = Path(sys.executable)

@@ -8,10 +8,10 @@ import pytest
 from elf_damage import read_damaged
 from linked_files import METADATA, link_library, link_plain_library, link_program
 
-from fastinstall.binary.details import read_details
-from fastinstall.binary.identities import identify
-from fastinstall.binary.isa import scan_isa
-from fastinstall.binary.loader import resolve_libraries
+from fastinstall.elf.imaging_core import read_details
+from fastinstall.elf.isa.verdict import scan_isa
+from fastinstall.elf.libraries import identify
+from fastinstall.elf.loader.simulation import resolve_libraries
 
 DAMAGES = int(os.environ.get("FASTINSTALL_TEST_DAMAGES", "300"))
 

@@ -7,9 +7,9 @@ import pytest
 from elf_compiler import compile_library
 from linked_files import METADATA, link_library
 
-from fastinstall.binary.details import read_details
-from fastinstall.binary.dynamic import ElfError
-from fastinstall.model.core import Making
+from fastinstall.elf.description import Making
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_details
 
 
 @pytest.fixture(scope="module")

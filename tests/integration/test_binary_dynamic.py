@@ -9,8 +9,9 @@ import pytest
 from elf_compiler import compile_library, rpath, runpath
 from elftools.elf.elffile import ELFFile
 
-from fastinstall.binary.dynamic import ElfError, read_dynamic
-from fastinstall.binary.symbols import (
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.symbols import (
     compiler_switches,
     defined_among,
     defined_symbols,

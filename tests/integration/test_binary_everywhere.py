@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from elf_truth import Truth, read_truth
 
-from fastinstall.binary.details import read_details
-from fastinstall.binary.dynamic import ElfError, read_dynamic
-from fastinstall.binary.lookup import Reference, find_all_definitions, find_definitions, references
-from fastinstall.binary.symbols import compiler_switches, exported_symbols
-from fastinstall.binary.versions import read_versions
+from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_details
+from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, references
+from fastinstall.elf.symbols import compiler_switches, exported_symbols
 
 REFUSED = (
     "neither a program nor a shared library",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from elf_compiler import compile_library, really_loaded, rpath, runpath
 
-from fastinstall.binary.loader import resolve_libraries, usable_hwcaps
+from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.simulation import resolve_libraries
 
 Link = Callable[[str], tuple[str, ...]]
 

@@ -10,7 +10,8 @@ import pytest
 from elf_compiler import compile_library
 from linked_files import link_library, link_plain_library, link_program
 
-from fastinstall.binary.lookup import (
+from fastinstall.elf.dynamic import SymbolVersions, VersionNeed, read_versions
+from fastinstall.elf.lookup import (
     Definition,
     Reference,
     definition_for,
@@ -18,7 +19,6 @@ from fastinstall.binary.lookup import (
     find_definitions,
     references,
 )
-from fastinstall.binary.versions import SymbolVersions, VersionNeed, read_versions
 
 CALL = "int scale(int); int call(int x) { return scale(x); }"
 CALL_IN_FRESH_PROCESS = """

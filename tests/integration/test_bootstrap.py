@@ -14,7 +14,7 @@ import pytest
 from offered_wheels import write_wheel
 from sandbox import NewSandbox, Result, Sandbox, run
 
-from fastinstall.system.files import sha256
+from fastinstall.core.files import sha256
 
 ROOT = Path(__file__).parents[2]
 BASE = Path(sys._base_executable)  # type: ignore[attr-defined]

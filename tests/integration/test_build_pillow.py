@@ -14,27 +14,25 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.actions.build import bring_headers, request_for
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.planning import plan_build
-from fastinstall.api.session import open_session
-from fastinstall.api.setup import workshop_for
-from fastinstall.api.target import Target
-from fastinstall.binary.dynamic import read_dynamic
-from fastinstall.binary.symbols import defined_symbols, unoptimised_share
-from fastinstall.build.certify import certified_platform
-from fastinstall.build.chassis import open_chassis, take_version
-from fastinstall.build.compile import STAGE
-from fastinstall.build.pipeline import build_wheel
-from fastinstall.build.reach import reached_libraries
-from fastinstall.build.request import BuildRequest, BuildResult
-from fastinstall.build.wheel import unpack_wheel
-from fastinstall.errors import FailedError
-from fastinstall.model.event import Event, Progressed
+from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Event, Progressed
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.symbols import defined_symbols, unoptimised_share
+from fastinstall.model.request import Wish
 from fastinstall.model.steps import Build
-from fastinstall.model.wish import Wish
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.system.resources import recipes_directory
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import load_recipe, recipe_named
+from fastinstall.observe.session import open_session
+from fastinstall.plan.make import plan_build
+from fastinstall.wheelbuild.assemble import certified_platform
+from fastinstall.wheelbuild.base_wheel import open_chassis, reached_libraries, take_version
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.compile import STAGE
+from fastinstall.wheelbuild.pipeline import build_wheel
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 LEVEL, NAME = "x86-64-v2", "pillow-simd"
 OPERATIONS = """

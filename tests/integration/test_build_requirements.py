@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from tiny_pillow import tiny_request, tiny_sdist
 
-from fastinstall.build.request import BuildRequest
-from fastinstall.build.requirements import Requirements, fetch_requirements, without_settings
-from fastinstall.build.wheel import pack_wheel
-from fastinstall.errors import FailedError
-from fastinstall.installers.pip import pip_environment
-from fastinstall.model.event import Event, Noted
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Event, Noted
+from fastinstall.index.pip import pip_environment
+from fastinstall.wheelbuild.build_inputs import BuildRequest, Requirements, fetch_requirements, without_settings
+from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 PYPROJECT = '[build-system]\nrequires = ["tiny-tool>=1"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 BACKEND = """

@@ -12,18 +12,17 @@ import pytest
 from elf_compiler import compile_library
 from tiny_pillow import KERNEL, tiny_request, tiny_sdist
 
-from fastinstall.binary.dynamic import DynamicFile, read_dynamic
-from fastinstall.build.audit import audit_core
-from fastinstall.build.headers import probe_headers
-from fastinstall.build.jpeg_headers import matching_headers
-from fastinstall.build.pipeline import build_wheel
-from fastinstall.build.precompiled import precompiled
-from fastinstall.build.request import BuildRequest, BuildResult
-from fastinstall.build.source import extract_source
-from fastinstall.errors import FailedError
-from fastinstall.model.event import Event, Noted, Progressed
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Event, Noted, Progressed
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.model.recipe import Expectation, NativeRequirement
-from fastinstall.model.wish import LinkMode
+from fastinstall.model.request import LinkMode
+from fastinstall.wheelbuild.assemble import audit_core
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.compile import precompiled
+from fastinstall.wheelbuild.linking import matching_headers, probe_headers
+from fastinstall.wheelbuild.pipeline import build_wheel
+from fastinstall.wheelbuild.prepare import extract_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +192,7 @@ def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     program = (
         "import sys; sys.path[:0] = sys.argv[1:2]\n"
         "from pathlib import Path\nfrom tiny_pillow import tiny_request\n"
-        "from fastinstall.build.pipeline import build_wheel\n"
+        "from fastinstall.wheelbuild.pipeline import build_wheel\n"
         "def emit(event): print(event, flush=True)\n"
         "build_wheel(tiny_request(Path(sys.argv[2]), Path(sys.argv[3]), emit=emit))\n"
     )

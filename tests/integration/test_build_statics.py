@@ -11,16 +11,15 @@ import pytest
 from needs import require_system
 from tiny_library import CONFIGURE, library_order, library_sdist
 
-from fastinstall.build.statics import StaticLibrary, build_static
-from fastinstall.errors import FailedError
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.lookup import ask
-from fastinstall.installers.pip import pip_settings
-from fastinstall.model.event import Event, Noted, Progressed, ignore
-from fastinstall.probes.compiler import observe_compiler
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.rules.flags import compile_flags, probed_flags
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Event, Noted, Progressed, ignore
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.index.client import ask
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
+from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.toolchain import compile_flags, observe_compiler, probed_flags
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
 NEEDED = ("cc", "as", "ld", "ar", "sh", "cat", "sed")

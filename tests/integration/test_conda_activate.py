@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.guard.install import GUARD_STATE
-from fastinstall.guard.state import guard_target, render_state
+from fastinstall.core.surroundings import hooks_directory
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.system.resources import hooks_directory
+from fastinstall.observe.guard_files import GUARD_STATE, guard_target, render_state
 
 CORE = "PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 STACK = "12.1.1.post0"

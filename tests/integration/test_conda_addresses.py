@@ -18,21 +18,19 @@ from real_conda import RealConda
 from sandbox import Sandbox, run
 from static_server import serving_files
 
-from fastinstall.actions.toolchain import private_toolchain
-from fastinstall.actions.workshop import Workshop
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.session import open_session
-from fastinstall.errors import DocumentError, FastinstallError, RefusedError
-from fastinstall.installers.conda.choose import engine_for
-from fastinstall.installers.conda.means import Means
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import PipSettings
+from fastinstall.conda.compiler_prefix import private_toolchain
+from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
+from fastinstall.core.events import ignore
+from fastinstall.index.execution import Workshop
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings
 from fastinstall.model.conda import Engine
-from fastinstall.model.event import ignore
 from fastinstall.model.steps import CondaToolchain
-from fastinstall.probes.conda_channels import channel_settings
-from fastinstall.probes.cpu import observe_cpu
-from fastinstall.rules.conda_addresses import channel_urls
+from fastinstall.observe.conda.channels import channel_settings, channel_urls
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import open_session
 
 pytest_plugins = ("conda_fixtures",)
 

@@ -10,16 +10,14 @@ from journaled import FIRST, SECOND, picture, receipt_of
 from real_conda import RealConda
 from sandbox import Sandbox
 
-from fastinstall.actions.conda_changes import change_conda_packages
-from fastinstall.installers.conda.choose import engine_for
-from fastinstall.installers.conda.engine import CondaEngine
-from fastinstall.installers.conda.means import Means
+from fastinstall.conda.changes import change_conda_packages
+from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.core.events import Event, Started, ignore
+from fastinstall.index.execution import CondaEngine
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaPackage, CondaTool, Engine
-from fastinstall.model.event import Event, Started, ignore
 from fastinstall.model.steps import ChangeCondaPackages
 
 pytest_plugins = ("conda_fixtures",)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.errors import FailedError
-from fastinstall.installers.conda.choose import engine_for
-from fastinstall.installers.conda.means import Means
+from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaChange, CondaRequest, CondaTool, Engine
-from fastinstall.model.event import ignore
 
 
 def preview_of(script: str, directory: Path) -> CondaChange:

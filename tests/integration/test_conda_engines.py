@@ -18,10 +18,10 @@ from conda_stack import MINOR
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox, tree_hash
 
-from fastinstall.errors import FailedError, RefusedError
-from fastinstall.installers.conda.engine import CondaEngine
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Event, Progressed
+from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaChange, CondaRequest, Engine
-from fastinstall.model.event import Event, Progressed
 
 pytest_plugins = ("conda_fixtures",)
 both = pytest.mark.parametrize("kind", [Engine.CONDA, Engine.RATTLER])
@@ -334,7 +334,7 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
     """An environment after a setup: linked beside, and moved in."""
     from datetime import datetime
 
-    from fastinstall.installers.conda.history import history_revision
+    from fastinstall.conda.history_file import history_revision
 
     prefix = conda_environment(sandbox.root / "env", *USUAL)
     scratch = sandbox.root / "scratch"

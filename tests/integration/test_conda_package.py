@@ -18,11 +18,10 @@ from packed_stack import PackedStack, interpreter, labelled_wheel, packed_stack,
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox, run, tree_hash
 
-from fastinstall.build.conda_channel import publish, write_index
-from fastinstall.build.conda_package import pack_stack
-from fastinstall.build.wheel import pack_wheel, unpack_wheel
-from fastinstall.errors import FailedError
+from fastinstall.conda.package import pack_stack, publish, write_index
+from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
+from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
 
 pytest_plugins = ("conda_fixtures",)
 

@@ -15,8 +15,8 @@ from sandbox import NewSandbox, Sandbox
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import Store
-from fastinstall.rules.conda_stack import CHANNEL
-from fastinstall.rules.pins import HOLDS_BACK, PIN, PINNED, pinned_text
+from fastinstall.model.conda_packages import CHANNEL
+from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, PINNED, pinned_text
 
 pytest_plugins = ("conda_fixtures",)
 

@@ -20,7 +20,7 @@ pytest_plugins = ("conda_fixtures",)
 ENTRY_POINT = "fastinstall = fastinstall.conda_plugin"
 DECLINED = """
 import sys
-from fastinstall.conda_health import fix
+from fastinstall.conda_hooks import fix
 
 def confirm(question):
     print(question)

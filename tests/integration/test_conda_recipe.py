@@ -16,9 +16,9 @@ from packed_stack import labelled_wheel
 from rattler_build import Stage0Recipe, ToolConfiguration, VariantConfig
 from sandbox import NewSandbox, Sandbox, run
 
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.conda import CondaPackage as Package
-from fastinstall.rules.conda_stack import GUARD, GUARD_VERSION, is_ours, preference
-from fastinstall.system.resources import recipes_directory
+from fastinstall.model.conda_packages import GUARD, GUARD_VERSION, is_ours, preference
 
 pytest_plugins = ("conda_fixtures",)
 

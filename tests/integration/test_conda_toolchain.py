@@ -14,17 +14,17 @@ from conda_channel import CondaChannel, local_channel
 from conda_packages import CondaPackage, Entry
 from sandbox import Sandbox
 
-from fastinstall.actions.toolchain import private_toolchain
-from fastinstall.actions.workshop import Workshop
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.session import open_session
-from fastinstall.errors import FailedError
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import PipSettings
-from fastinstall.model.event import Event, Noted
+from fastinstall.conda.compiler_prefix import private_toolchain
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Event, Noted
+from fastinstall.index.execution import Workshop
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings
 from fastinstall.model.steps import CondaToolchain
-from fastinstall.probes.compiler import observe_compiler
-from fastinstall.probes.cpu import observe_cpu
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import open_session
+from fastinstall.observe.toolchain import observe_compiler
 
 pytest_plugins = ("conda_fixtures",)
 

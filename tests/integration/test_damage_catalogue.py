@@ -15,7 +15,7 @@ from scene import Scene
 from verdicts import alarms, examined, messages
 
 from fastinstall.model.finding import Status
-from fastinstall.probes.runtime import observe_runtime
+from fastinstall.observe.runtime import observe_runtime
 
 pytest_plugins = ("environment_fixtures",)
 

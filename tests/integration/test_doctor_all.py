@@ -13,17 +13,17 @@ from interpreters import running
 from sandbox import Result, Sandbox
 from targets import make_environment, site_packages
 
-from fastinstall.api.doctor import Examination, examine
-from fastinstall.api.everywhere import examine_everywhere
-from fastinstall.api.session import Session, open_session
-from fastinstall.errors import ExitCode
+from fastinstall.core.errors import ExitCode
+from fastinstall.doctor.examine import Examination, examine
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.finding import Report
-from fastinstall.model.schemas import SCHEMAS
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.siblings import Siblings, derived
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.known_environments import Siblings, derived
+from fastinstall.observe.session import Session, open_session
+from fastinstall.verbs.everywhere import examine_everywhere
+from fastinstall.verbs.schemas import SCHEMAS
 
 NOBODY = 65534
 PLACE = "home/.virtualenvs"
@@ -57,7 +57,7 @@ def test_one_interpreter_is_asked_for_all_of_its_siblings(tmp_path: Path, monkey
         asked.append(python)
         return observe_interpreter(python)
 
-    monkeypatch.setattr("fastinstall.probes.siblings.observe_interpreter", observed)
+    monkeypatch.setattr("fastinstall.observe.known_environments.observe_interpreter", observed)
     base = next(found for version in VERSIONS if (found := python_at_hand(version)) is not None)
     pythons = [make_environment(tmp_path / name, base) for name in ("one", "two", "three")]
     pythons[2].unlink()
@@ -134,7 +134,7 @@ def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
             raise RecursionError("maximum recursion depth exceeded")
         return examine(session, environment, examination)
 
-    monkeypatch.setattr("fastinstall.api.everywhere.examine", examined)
+    monkeypatch.setattr("fastinstall.verbs.everywhere.examine", examined)
     survey = examine_everywhere(open_session(sandbox.variables()), Examination(quick=True))
     assert [report.environment.prefix for report in survey.reports] == prefixes[1:]
     assert [each.prefix for each in survey.unobservable] == prefixes[:1]

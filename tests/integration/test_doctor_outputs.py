@@ -7,7 +7,7 @@ from installed import PIL_FILES, install
 from interpreters import running
 from sandbox import Sandbox
 
-from fastinstall.errors import ExitCode
+from fastinstall.core.errors import ExitCode
 
 
 def test_a_broken_environment_and_one_that_is_gone_are_told_in_a_line_and_in_xml(sandbox: Sandbox) -> None:

@@ -12,8 +12,8 @@ import yaml
 from interpreters import running
 from sandbox import STOCK, Sandbox, run
 
-from fastinstall.build.tool_wheel import own_wheel
 from fastinstall.cli.parser import build_parser
+from fastinstall.fleet.tool_wheels import own_wheel
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / "examples" / "github-actions").glob("*.yml"))

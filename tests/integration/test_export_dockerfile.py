@@ -12,7 +12,7 @@ from images import Build, Probe, build_image, index_settings, skip_unless_overla
 from interpreters import running
 from sandbox import STOCK, NewSandbox, Sandbox, run
 
-from fastinstall.build.tool_wheel import own_wheel
+from fastinstall.fleet.tool_wheels import own_wheel
 
 HADOLINT = Path(sys.executable).with_name("hadolint")
 PREFIX = "/opt/fast-env"

@@ -3,7 +3,7 @@
 from interpreters import running
 from sandbox import STOCK, Sandbox
 
-from fastinstall.api.exporting import tool_pins
+from fastinstall.export.plan_elsewhere import tool_pins
 
 
 def test_an_environment_that_is_there_gives_its_python_and_its_place(sandbox: Sandbox) -> None:

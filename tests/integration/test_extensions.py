@@ -12,8 +12,8 @@ from sandbox import STOCK, Sandbox
 
 import fastinstall
 from fastinstall.bench.loading import Job, start_loading
-from fastinstall.errors import ExitCode
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.surroundings import recipes_directory
 
 BROKEN = "def check(context):\n    raise RuntimeError('the licence server is away')\n"
 POINTS = {

@@ -13,8 +13,8 @@ from needs import require_system
 from sandbox import tree_hash
 from verdicts import alarms, examined, messages
 
-from fastinstall.installers.system_packages import install_packages, may_install, package_manager
-from fastinstall.model.event import ignore
+from fastinstall.core.events import ignore
+from fastinstall.wheelbuild.system_packages import install_packages, may_install, package_manager
 
 pytest_plugins = ("environment_fixtures",)
 

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from journaled import SITE, make_environment, picture, receipt_of, set_up, set_up_again, write_tree
 
-from fastinstall.errors import FailedError
-from fastinstall.journal import stamp as stamps
-from fastinstall.journal.forget import forget, forgettable
-from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.stamp import Stamp, fresh_stamp, stamp
-from fastinstall.journal.store import Store
+from fastinstall.core.errors import FailedError
+from fastinstall.journal import store as stamps
+from fastinstall.journal.recover import forget, forgettable, recover, rollback
+from fastinstall.journal.store import Stamp, Store, fresh_stamp, stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 

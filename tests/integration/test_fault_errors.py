@@ -14,9 +14,9 @@ from faults.errors import Fault, Told, boundaries_of, breaking, spread_over, tol
 from faults.hooks import dies_at as kills
 from journaled import make_environment, picture, set_up, swift_directory
 
+from fastinstall.core import files
 from fastinstall.journal.recover import recover
 from fastinstall.journal.store import Store
-from fastinstall.system import files
 
 _LOG = logging.getLogger(__name__)
 

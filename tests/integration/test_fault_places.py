@@ -29,9 +29,8 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import DamagedError, FailedError, FastinstallError, RefusedError
-from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.core.errors import DamagedError, FailedError, FastinstallError, RefusedError
+from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import Transaction
 

@@ -12,8 +12,8 @@ from faulted import VERBS, WHOLE, Picture, Verb, timeless
 from faults.errors import boundaries_of, calling, told_by
 from journaled import picture, swift_directory
 
+from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.system import files
 
 _LOG = logging.getLogger(__name__)
 _SETS_UP = {"setup": 1, "retire": 1, "all kinds of acts": 2}

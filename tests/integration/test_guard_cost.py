@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from guarded import Guarded, make_environment, make_guarded
 
-from fastinstall.guard.cost import measure_cost
+from fastinstall.guard.status import measure_cost
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from guarded import CORE, STACK, WARNING, Guarded, make_guarded, warnings
 from hostile import put_no_file, take_away
 
-from fastinstall.guard.install import GUARD_SOURCES, GUARD_STATE
 from fastinstall.journal.layout import EVENTS
+from fastinstall.observe.guard_files import GUARD_SOURCES, GUARD_STATE
 
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 """A shell's lines: run a command that sees a directory read-only, whoever runs it."""

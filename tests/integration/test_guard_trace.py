@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from guarded import STACK, Guarded, make_guarded, warnings
 
-from fastinstall.guard.events import read_events
+from fastinstall.guard.status import read_events
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 
 

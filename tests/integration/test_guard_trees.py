@@ -15,7 +15,7 @@ import pytest
 from guarded import WARNING, Guarded, make_guarded, python_at_hand, warnings
 from made_once import key_of, made_once
 
-from fastinstall.guard.events import read_events
+from fastinstall.guard.status import read_events
 
 UV = Path(sys.executable).with_name("uv")
 VERSIONS = ("3.8", "3.11", "3.13", "3.14")

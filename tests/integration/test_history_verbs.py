@@ -18,17 +18,16 @@ from builders import changed, healthy_facts, receipt
 from sandbox import UNREACHABLE, Result, tree_hash
 
 from fastinstall.cli.main import main
-from fastinstall.errors import ExitCode
+from fastinstall.core import files
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.codec import document, dump
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.schemas import SCHEMAS
-from fastinstall.model.wish import Wish
-from fastinstall.system import files
+from fastinstall.model.request import Wish
+from fastinstall.verbs.schemas import SCHEMAS
 
 STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
 TOLD = f"the setup of {STAMPS[0].at} was interrupted; to have the environment as it was before it: fastinstall rollback"

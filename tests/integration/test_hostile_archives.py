@@ -33,15 +33,13 @@ from hostile_archives import (
 from index_files import fetched
 from needs import require_system
 
-from fastinstall.actions.stage import stage_wheel
-from fastinstall.build.source import extract_source
-from fastinstall.build.wheel import unpack_wheel
-from fastinstall.errors import ExitCode, FailedError
-from fastinstall.installers.private_headers import _extract
-from fastinstall.installers.sound_wheel import require_stack_alone
-from fastinstall.installers.wheelhouse import read_wheelhouse
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.system.zips import sound_zip
+from fastinstall.core.errors import ExitCode, FailedError
+from fastinstall.core.zip_archives import sound_zip
+from fastinstall.index.wheelhouse import read_wheelhouse, require_stack_alone
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.wheelbuild.prepare import extract_source
+from fastinstall.wheelbuild.system_packages import _extract
+from fastinstall.wheelbuild.wheel_files import stage_wheel, unpack_wheel
 
 MIB = 1 << 20
 OFFICIAL = "pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"

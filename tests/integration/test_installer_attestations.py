@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from simple_index import SimpleIndex, content_answer, serving, status_answer
 
-from fastinstall.errors import ExitCode, FailedError
-from fastinstall.installers import lookup
-from fastinstall.installers.attestations import Attestation, Verdict, attestation_of
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import PipSettings, pip_settings
+from fastinstall.core.errors import ExitCode, FailedError
+from fastinstall.core.events import Event, Noted, ignore
+from fastinstall.index import client
+from fastinstall.index.downloads import Attestation, Verdict, attestation_of
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.event import Event, Noted, ignore
 
 SOURCE = "pypi_attestations-0.0.30.tar.gz"
 NAME = "pypi-attestations"
@@ -41,7 +41,7 @@ class Asset:
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Asset]:
     settings = pip_settings(Path(sys.executable), os.environ)
-    (sdist,) = lookup.ask(settings, (NAME,), lambda name: name == SOURCE, timeout=settings.timeout)
+    (sdist,) = client.ask(settings, (NAME,), lambda name: name == SOURCE, timeout=settings.timeout)
     archive = PackageIndex(settings=settings).fetch(sdist, tmp_path_factory.mktemp("assets"), ignore)
     with tarfile.open(archive) as tar:
         return {
@@ -78,7 +78,7 @@ def publish(server: SimpleIndex, content: bytes, document: bytes | None) -> Pack
 
 def offered(index: PackageIndex) -> Artefact:
     assert isinstance(index.settings, PipSettings)
-    (artefact,) = lookup.ask(index.settings, (NAME,), lambda name: name == FILE, timeout=10)
+    (artefact,) = client.ask(index.settings, (NAME,), lambda name: name == FILE, timeout=10)
     return artefact
 
 

@@ -27,11 +27,11 @@ from simple_index import (
     status_answer,
 )
 
-from fastinstall.errors import ExitCode, FailedError, RefusedError
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import PipSettings, pip_settings
+from fastinstall.core.errors import ExitCode, FailedError, RefusedError
+from fastinstall.core.events import Event, Progressed, ignore
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
-from fastinstall.model.event import Event, Progressed, ignore
 
 INTERPRETER = healthy_facts().interpreter
 SDIST = "pillow_simd-12.1.1.post0.tar.gz"

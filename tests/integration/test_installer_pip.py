@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from guarded import python_at_hand
 
-from fastinstall.errors import FailedError, RefusedError
-from fastinstall.installers.pip import pip_check, pip_environment, pip_settings
-from fastinstall.system.process import CommandError, run
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.process import CommandError, run
+from fastinstall.index.pip import pip_check, pip_environment, pip_settings
 
 OLDER_THAN_OUR_PIP = "3.9"
 

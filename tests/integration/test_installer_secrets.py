@@ -9,12 +9,12 @@ from urllib.parse import quote
 import pytest
 from simple_index import SimpleIndex, content_answer, serving, status_answer
 
-from fastinstall.errors import FailedError
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.lookup import ask
-from fastinstall.installers.pip import PipSettings
-from fastinstall.model.event import ignore
-from fastinstall.rules.secrets import redacted
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import ignore
+from fastinstall.core.secrets import redacted
+from fastinstall.index.client import ask
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings
 
 CREDENTIALS = "me:p@ss/word"
 CONTENT = b"a source"

@@ -3,11 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.errors import FailedError, RefusedError
-from fastinstall.installers.private_headers import include_directories, unpack_headers
-from fastinstall.installers.system_packages import install_packages, may_install, package_manager
-from fastinstall.model.event import Event, ignore
-from fastinstall.system.process import run
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Event, ignore
+from fastinstall.core.process import run
+from fastinstall.wheelbuild.system_packages import (
+    include_directories,
+    install_packages,
+    may_install,
+    package_manager,
+    unpack_headers,
+)
 
 pytestmark = pytest.mark.skipif(
     package_manager(os.environ) != "apt", reason="needs apt, which this system does not use"

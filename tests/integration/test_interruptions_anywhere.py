@@ -12,10 +12,10 @@ from anywhere import all_ended, outcomes
 from builders import environment, wish
 
 from fastinstall.apply import orchestrator
-from fastinstall.errors import FailedError
+from fastinstall.core.errors import FailedError
+from fastinstall.core.process import conversation, run
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.system.process import conversation, run
 
 
 def _commanded() -> None:

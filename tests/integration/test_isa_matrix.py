@@ -15,9 +15,9 @@ import pytest
 from isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from needs import require_system
 
-from fastinstall.binary.isa import scan_isa
-from fastinstall.model.isa import IsaScan
-from fastinstall.rules.isa import Outcome, judge
+from fastinstall.doctor.checks.isa_compatible import Outcome, judge
+from fastinstall.elf.description import IsaScan
+from fastinstall.elf.isa.verdict import scan_isa
 
 OPERATIONS = """
 import sys

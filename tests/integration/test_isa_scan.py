@@ -8,9 +8,9 @@ import pytest
 from isa_builds import compile_c, machine
 from needs import require_system
 
-from fastinstall.binary.isa import scan_isa
-from fastinstall.model.isa import Confidence, IsaScan
-from fastinstall.rules.isa import Outcome, judge
+from fastinstall.doctor.checks.isa_compatible import Outcome, judge
+from fastinstall.elf.description import Confidence, IsaScan
+from fastinstall.elf.isa.verdict import scan_isa
 
 KERNELS = """
 #include <immintrin.h>

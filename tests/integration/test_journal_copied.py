@@ -22,7 +22,7 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import FailedError, RefusedError
+from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.receipt import Move, MoveKind

@@ -19,10 +19,10 @@ from journaled import (
     swift_directory,
 )
 
+from fastinstall.core import files
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.undo import Undone
-from fastinstall.system import files
 
 
 @pytest.fixture(params=["exchange", "three renames"])

@@ -25,7 +25,7 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import FastinstallError
+from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
 

@@ -19,10 +19,9 @@ from journaled import (
     swift_directory,
 )
 
-from fastinstall.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
-from fastinstall.journal.forget import forget, forgettable, put_away, unreadable_named
+from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import forget, forgettable, put_away, recover, rollback, unreadable_named
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.history import Cut

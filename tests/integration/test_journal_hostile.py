@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from journaled import FIRST, SITE, make_environment, open_transaction, picture, set_up, write_tree
 
-from fastinstall.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
-from fastinstall.journal.forget import forget, put_away
+from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import forget, put_away, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.model.receipt import Move, MoveKind
 

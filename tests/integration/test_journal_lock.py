@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.errors import RefusedError, UndeterminedError
-from fastinstall.system.lock import locked
+from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.lock import locked
 
 
 def _hold(prefix: Path, ready: Connection) -> None:

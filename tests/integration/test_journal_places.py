@@ -21,11 +21,9 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import RefusedError
-from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.core.errors import RefusedError
+from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 

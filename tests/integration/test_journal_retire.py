@@ -21,12 +21,11 @@ from journaled import (
     write_tree,
 )
 
+from fastinstall.core import files
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.stamp import Stamp
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import Stamp, Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.system import files
 
 THIRD = Stamp(id="20261121T101700Z-000003", at="2026-11-21T10:17:00Z")
 GUARD = f"{SITE}/made/for/it.py"

@@ -19,15 +19,14 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import DamagedError, RefusedError, UsageError
-from fastinstall.journal.forget import forget
+from fastinstall.core import files
+from fastinstall.core.errors import DamagedError, RefusedError, UsageError
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.log import Log
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.system import files
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from engaged import (
 )
 from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, mount, picture, receipt_of, write_tree
 
-from fastinstall.errors import FailedError, FastinstallError, RefusedError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
+from fastinstall.journal.entries import Stretch
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
-from fastinstall.journal.stretch import Stretch
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -245,7 +245,7 @@ def test_a_wreck_over_which_a_user_installed_is_refused_and_named(
 ) -> None:
     """The process died when conda had unlinked; the user then installed another version by hand."""
     transaction = open_in(store)
-    monkeypatch.setattr("fastinstall.journal.engage.outcome", _die)
+    monkeypatch.setattr("fastinstall.journal.external_changes.outcome", _die)
     with pytest.raises(OSError, match="No space left"):
         change_in(store, transaction, FakeEngine(fails=True))
     later = FakeEngine(contents_of={"turbo-4.0-0": {"lib/libjpeg.so": "turbo 4"}})

@@ -7,9 +7,9 @@ import pytest
 from engaged import change_of_all_kinds, make_conda_environment, open_in
 from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, steps_of, swift_directory
 
+from fastinstall.core import files
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
-from fastinstall.system import files
 
 EACH = 2
 """Death before each operation: death after it is death before the next."""

@@ -23,7 +23,7 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import DocumentError, FailedError, RefusedError
+from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.journal.log import State
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store
@@ -153,7 +153,7 @@ def test_a_batch_that_cannot_work_is_turned_down_before_its_first_move(
 def test_a_move_that_fails_halfway_is_undone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third rename is refused, as a directory that loses its write permission meanwhile would."""
     before = picture(store.prefix)
-    from fastinstall.system import files
+    from fastinstall.core import files
 
     real, calls = files._renameat2, iter(range(100))
 

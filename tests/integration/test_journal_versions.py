@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from journaled import FIRST, SECOND, live, make_environment, open_transaction, picture, receipt_of, set_up, swap_moves
 
-from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import Store

@@ -23,19 +23,20 @@ from levelled import (
 )
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
-from fastinstall.actions.stage import describe_core
-from fastinstall.binary.core import read_core
-from fastinstall.binary.loader import usable_hwcaps
-from fastinstall.errors import FailedError
-from fastinstall.model.core import Core
+from fastinstall.core.errors import FailedError
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.registry import run_checks
+from fastinstall.elf.description import Core
+from fastinstall.elf.imaging_core import read_core
+from fastinstall.elf.loader.search import usable_hwcaps
 from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
 from fastinstall.model.finding import Finding, Status
-from fastinstall.probes.cpu import level_from_help, observe_cpu
-from fastinstall.probes.environment import locate
-from fastinstall.probes.facts import ObservationRequest, observe
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.runtime import observe_runtime
-from fastinstall.rules.checks import CheckContext, run_checks
+from fastinstall.observe.active_environment import locate
+from fastinstall.observe.cpu import level_from_help, observe_cpu
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.observe.runtime import observe_runtime
+from fastinstall.wheelbuild.wheel_files import describe_core
 
 HIDING = "glibc.cpu.hwcaps=-AVX2"
 

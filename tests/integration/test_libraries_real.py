@@ -18,12 +18,12 @@ from interpreters import running
 from jpeg_libraries import CONDA, MODULES
 from sandbox import NewSandbox, Venv
 
-from fastinstall.binary.contents import Identity
-from fastinstall.binary.identities import identify
-from fastinstall.binary.linkage import ENTRY_POINTS, read_linkage
-from fastinstall.binary.loader import ProcessSettings
-from fastinstall.model.linkage import Linkage
-from fastinstall.system.files import sha256
+from fastinstall.core.files import sha256
+from fastinstall.elf.description import Linkage
+from fastinstall.elf.embedded import Identity
+from fastinstall.elf.libraries import identify
+from fastinstall.elf.linkage import ENTRY_POINTS, read_linkage
+from fastinstall.elf.loader.simulation import ProcessSettings
 
 STATIC = "simplejpeg-1.9.0-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl"
 NG = "zlib_ng-1.1.0-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl"

@@ -13,14 +13,14 @@ from guarded import python_at_hand
 from living import living
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
-from fastinstall.api.doctor import Examination, examine
-from fastinstall.api.live import process_target
-from fastinstall.api.session import open_session
-from fastinstall.errors import UndeterminedError
-from fastinstall.model.environment import Environment
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.doctor.examine import Examination, examine
+from fastinstall.elf.description import Binding
 from fastinstall.model.finding import Finding, Status
-from fastinstall.model.linkage import Binding
-from fastinstall.probes.process import observe_process
+from fastinstall.model.request import Environment
+from fastinstall.observe.running_process import observe_process
+from fastinstall.observe.session import open_session
+from fastinstall.verbs.everywhere import process_target
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_where_memory_cannot_be_read_the_other_libjpeg_is_a_warning(own: Path, m
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(
-        "fastinstall.probes.process.read_bindings", refused
+        "fastinstall.observe.running_process.read_bindings", refused
     )  # as Yama does, of a process that is no child
     with living(own, code=f"import ctypes; ctypes.CDLL({str(other)!r}); import PIL.Image") as process:
         _environment, found = judged(process.pid, "jpeg-duplicates")

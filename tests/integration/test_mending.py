@@ -25,20 +25,19 @@ from journaled import (
 )
 from sandbox import Sandbox
 
-from fastinstall.api.late import late_interruptions_told
-from fastinstall.api.mending import Unpinning, mend, mended, notices
-from fastinstall.api.session import Session, open_session
-from fastinstall.errors import ExitCode, LateInterruption, RefusedError
+from fastinstall.apply.recovery import Unpinning, late_interruptions_told, mend, mended, notices
+from fastinstall.core.errors import ExitCode, LateInterruption, RefusedError
+from fastinstall.core.events import Event, Noted
+from fastinstall.core.lock import locked
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import Store
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.event import Event, Noted
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.pins import files as project_pin
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.session import Session, open_session
+from fastinstall.pins import project_files as project_pin
+from fastinstall.pins.project_files import PinRecord, PinStage
 from fastinstall.pins.recognition import project_of
-from fastinstall.pins.record import PinRecord, PinStage
-from fastinstall.system.lock import locked
 
 STRIDE = 1 if os.environ.get("FASTINSTALL_TEST_ALL_ROWS") else 7
 """Of the changes of the disk, which ones die; every one where all rows are asked for."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from needs import require_system
 
-from fastinstall.merge.guards import apply_guards
-from fastinstall.model.kernels import GuardedFunction
+from fastinstall.cmerge.documents import GuardedFunction
+from fastinstall.cmerge.runtime_guards import apply_guards
 
 HEADER = """\
 int declared_elsewhere(int a);

@@ -10,16 +10,15 @@ from pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, 
 from sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 from simple_index import SimpleIndex, serving
 
-from fastinstall.actions.pip_pin import PipPin, put_pip_pin
-from fastinstall.api.guarding import guards_of, install_guard, remove_guard
-from fastinstall.api.undo import history, undo
-from fastinstall.errors import RefusedError
-from fastinstall.journal.stamp import fresh_stamp
-from fastinstall.journal.store import Store
+from fastinstall.core.errors import RefusedError
+from fastinstall.guard.pip_trap import PipPin, put_pip_pin
+from fastinstall.guard.status import Guards
+from fastinstall.journal.store import Store, fresh_stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.guards import Guards
-from fastinstall.probes.pins import observe_pins
-from fastinstall.rules.pip_pins import DIRECTORY, pinned_settings, without_block
+from fastinstall.observe.installed_pins import observe_pins
+from fastinstall.observe.pip_pins import DIRECTORY, pinned_settings, without_block
+from fastinstall.verbs.guard_install import guards_of, install_guard, remove_guard
+from fastinstall.verbs.undo_setup import history, undo
 
 USERS = b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n# why\nno-compile = true\n"
 

@@ -31,12 +31,11 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.journal import engage, footing
-from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.core import files
+from fastinstall.journal import external_changes, store
+from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import Store
 from fastinstall.journal.transaction import begin
-from fastinstall.system import files
 
 _ALL, _LONG = Sample(), Sample(every=5, limit=12)
 _API = "libturbojpeg.so"
@@ -96,7 +95,7 @@ def abandon_engine(store: Store) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engage, "outcome", _dead)
+        patch.setattr(external_changes, "outcome", _dead)
         with pytest.raises(KeyboardInterrupt):
             change_in(store, open_in(store), Dying())
 
@@ -150,7 +149,7 @@ def test_nothing_is_lost_where_entries_cannot_be_exchanged(
 def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footing, "_one_mount", lambda _one, _other: False)
+    monkeypatch.setattr(store, "_one_mount", lambda _one, _other: False)
     _try(_SCENES[name], scenery, Sample(every=4))
 
 

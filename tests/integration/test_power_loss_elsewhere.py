@@ -7,12 +7,10 @@ import pytest
 from faults.power_trial import Sample, record, try_all
 from journaled import swift_directory
 
-from fastinstall.build import cache
-from fastinstall.pins.additions import Items
-from fastinstall.pins.edits import add
-from fastinstall.pins.files import Begun, put, read_record, recover, take_back
-from fastinstall.pins.record import PinRecord, PinStage
-from fastinstall.system import files
+from fastinstall.core import files
+from fastinstall.pins.manifests import Items, add
+from fastinstall.pins.project_files import Begun, PinRecord, PinStage, put, read_record, recover, take_back
+from fastinstall.wheelbuild import wheel_cache
 
 MANIFEST = b'[project]\nname = "x"\n'
 PLAIN = {"pyproject.toml": MANIFEST, "uv.lock": b"version = 1\n"}
@@ -70,14 +68,14 @@ def test_a_project_is_unpinned_wholly_or_not_at_all(scenery: Path) -> None:
 def test_an_entry_of_the_cache_is_whole_or_counts_as_absent(scenery: Path, *, there: bool) -> None:
     origin = scenery / "origin"
     origin.mkdir()
-    key = cache.key_of(INPUTS)
+    key = wheel_cache.key_of(INPUTS)
     if there:
         _store(origin)
-        (cache.directory_of(origin / "cache", key) / "ours.whl").write_bytes(b"damaged")
+        (wheel_cache.directory_of(origin / "cache", key) / "ours.whl").write_bytes(b"damaged")
 
     def judge(top: Path) -> str:
-        found = cache.find(top / "cache", key, lambda _event: None)
-        directory = cache.directory_of(top / "cache", key)
+        found = wheel_cache.find(top / "cache", key, lambda _event: None)
+        directory = wheel_cache.directory_of(top / "cache", key)
         if found is None:
             assert not directory.exists() or (directory / "ours.whl").read_bytes() == b"damaged"
             return "before"
@@ -144,7 +142,7 @@ def _pin(top: Path) -> None:
 
 def _store(top: Path) -> None:
     (top / "ours.whl").write_bytes(b"ours")
-    cache.store(top / "cache", INPUTS, top / "ours.whl", {})
+    wheel_cache.store(top / "cache", INPUTS, top / "ours.whl", {})
 
 
 def _files(project: Path) -> dict[str, bytes]:

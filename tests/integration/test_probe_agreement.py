@@ -11,11 +11,11 @@ from guarded import python_at_hand
 from levelled import split_core
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
+from fastinstall.doctor.loader_agreement import disagreements
+from fastinstall.elf.description import Linkage
 from fastinstall.model.facts import Facts, GuardState, Runtime
-from fastinstall.model.linkage import Linkage
-from fastinstall.probes.environment import locate
-from fastinstall.probes.facts import Binaries, ObservationRequest, observe
-from fastinstall.rules.agreement import disagreements
+from fastinstall.observe.active_environment import locate
+from fastinstall.observe.observation import Binaries, ObservationRequest, observe
 
 REQUEST = ObservationRequest(recipe=recipe(), runtime=True, binaries=Binaries.LINKED)
 

@@ -11,10 +11,10 @@ from sandbox import UV, NewSandbox, Sandbox, run
 
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash
 from fastinstall.model.facts import Interpreter
-from fastinstall.probes.conda import observe_conda
-from fastinstall.probes.conda_channels import configured_channels
-from fastinstall.probes.conda_tool import find_conda
-from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.observe.conda.channels import configured_channels
+from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.prefix import observe_conda
+from fastinstall.observe.interpreter import observe_interpreter
 
 pytest_plugins = ("conda_fixtures",)
 REPLACED = ("pillow", "pil", "pillow-simd")

@@ -10,13 +10,13 @@ from builders import recipe
 from guarded import python_at_hand
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
-from fastinstall.errors import UndeterminedError
-from fastinstall.model.core import Core
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.elf.description import Core
 from fastinstall.model.facts import Facts, GuardState, Interpreter
-from fastinstall.probes.environment import locate
-from fastinstall.probes.facts import ObservationRequest, observe
-from fastinstall.rules.digest import facts_digest
+from fastinstall.model.plan import facts_digest
+from fastinstall.model.request import EnvironmentKind
+from fastinstall.observe.active_environment import locate
+from fastinstall.observe.observation import ObservationRequest, observe
 
 TOOL = Path("/opt/fastinstall")
 Damage = Callable[[Path], object]

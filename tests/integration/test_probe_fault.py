@@ -11,8 +11,8 @@ from elf_compiler import compile_library
 from levelled import python_on
 
 from fastinstall.model.facts import Runtime
-from fastinstall.probes import _fault
-from fastinstall.probes.runtime import observe_runtime
+from fastinstall.observe import _fault
+from fastinstall.observe.runtime import observe_runtime
 
 DEATHS = """
 #define _GNU_SOURCE

@@ -14,11 +14,11 @@ from builders import recipe
 from targets import make_environment, site_packages
 
 from fastinstall.model.facts import GuardState
-from fastinstall.model.gpu import Gpu, GpuDevice, GpuSource, Nvml
-from fastinstall.probes.environment import locate
-from fastinstall.probes.facts import ObservationRequest, observe
-from fastinstall.probes.gpu_nvml import told_by_nvml
-from fastinstall.rules.digest import facts_digest
+from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.model.plan import facts_digest
+from fastinstall.observe.active_environment import locate
+from fastinstall.observe.gpu_driver import told_by_nvml
+from fastinstall.observe.observation import ObservationRequest, observe
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
 ERRORS = """\

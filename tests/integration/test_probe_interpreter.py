@@ -10,12 +10,12 @@ from guarded import python_at_hand
 from hostile import put_no_file
 from targets import make_environment, site_packages
 
-from fastinstall.errors import ExitCode, UndeterminedError
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.core.errors import ExitCode, UndeterminedError
 from fastinstall.model.facts import Interpreter
-from fastinstall.probes import interpreter as probe
-from fastinstall.probes.environment import locate
-from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.model.request import EnvironmentKind
+from fastinstall.observe import interpreter as probe
+from fastinstall.observe.active_environment import locate
+from fastinstall.observe.interpreter import observe_interpreter
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 ASK = """

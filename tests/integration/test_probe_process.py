@@ -12,8 +12,8 @@ from levelled import Tree, small_tree
 from living import living
 from needs import require_system
 
-from fastinstall.errors import UndeterminedError
-from fastinstall.probes.process import observe_process
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.observe.running_process import observe_process
 
 ROOT = PurePosixPath("/")
 OPEN = "import ctypes, sys; ctypes.CDLL({!r})"

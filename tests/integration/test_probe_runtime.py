@@ -9,9 +9,9 @@ from guarded import python_at_hand
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.model.facts import Runtime
-from fastinstall.probes import runtime as probe
-from fastinstall.probes.pixels import compare_pixels
-from fastinstall.probes.runtime import observe_runtime
+from fastinstall.observe import runtime as probe
+from fastinstall.observe.runtime import observe_runtime
+from fastinstall.proof.stack_operations import compare_pixels
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.elf.cpu_levels import level_of
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.probes.cpu import observe_cpu
-from fastinstall.probes.toolchain import observe_toolchain
-from fastinstall.rules.levels import level_of
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.toolchain import observe_toolchain
 
 VARIABLES = {"PATH": os.environ["PATH"]}
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")

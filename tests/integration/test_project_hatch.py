@@ -8,7 +8,7 @@ from pinned_projects import OURS, STOCK, Galleries, Gallery, galleries
 from project_tools import ProjectTools, programs
 from sandbox import Sandbox, run
 
-from fastinstall.pins.pinning import project_pin, unpin_project
+from fastinstall.pins.pin_project import project_pin, unpin_project
 
 HATCH = ("hatch==1.18.2",)
 MANIFEST = """\

@@ -12,9 +12,9 @@ from project_tools import ProjectTools
 from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from sandbox import UV, NewSandbox, run, tree_hash
 
-from fastinstall.errors import RefusedError
-from fastinstall.pins.lock_contents import locked_versions
-from fastinstall.pins.pinning import project_pin, unpin_project
+from fastinstall.core.errors import RefusedError
+from fastinstall.pins.pin_project import project_pin, unpin_project
+from fastinstall.pins.resolver import locked_versions
 
 LOCKING = ("uv", "poetry", "pdm")
 SYNC = {"uv": ("sync",), "poetry": ("install",), "pdm": ("sync",)}

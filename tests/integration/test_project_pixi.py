@@ -10,12 +10,12 @@ from conda_async import complete
 from conda_packages import CondaPackage, index_channel
 from sandbox import tree_hash
 
-from fastinstall.api.session import Session, open_session
-from fastinstall.errors import RefusedError
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.core.errors import RefusedError
 from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.pins.pinning import pin_project, project_pin, unpin_project
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.session import Session, open_session
+from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
 from fastinstall.pins.recognition import project_of
 
 MANIFEST = """\

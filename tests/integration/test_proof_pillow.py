@@ -13,13 +13,11 @@ import pytest
 from interpreters import running
 from sandbox import NewSandbox
 
-from fastinstall.build.wheel import unpack_wheel
-from fastinstall.model.event import Event, Progressed
-from fastinstall.model.proof import Proof, ProofCheck, ProofStatus, ProofSubject, failed_operations
-from fastinstall.proof.matrix import prove_matrix
-from fastinstall.proof.quick import Trial, quick_proof
-from fastinstall.proof.results import Results
-from fastinstall.proof.runs import Stack, Work
+from fastinstall.core.events import Event, Progressed
+from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject, failed_operations
+from fastinstall.proof.quick import Trial, prove_matrix, quick_proof
+from fastinstall.proof.runs import Results, Stack, Work
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 DEFECTS = (
     "filter-3x3/I;16/17x13/smooth,,0",

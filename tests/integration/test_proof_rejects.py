@@ -12,20 +12,17 @@ import pytest
 from merged_build import LEVEL, QUICKLY, MergedBuild, merged_build
 from needs import require_system
 
-from fastinstall.build.berths import berths, moor
-from fastinstall.build.chassis import Chassis, open_chassis
-from fastinstall.build.linking import Place
-from fastinstall.merge.pairs import check_tree
-from fastinstall.model.proof import ProofStatus
-from fastinstall.probes.cpu import observe_cpu
-from fastinstall.proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
-from fastinstall.proof.catalogue import FEW_SIZES, SIZES, matrix_cases
-from fastinstall.proof.compiler_warnings import prove_warnings
-from fastinstall.proof.recording import CoreSteps
+from fastinstall.cmerge.diagnostics import check_tree
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.proof.cases import FEW_SIZES, SIZES, ProofStatus, matrix_cases
 from fastinstall.proof.runs import Stack
-from fastinstall.proof.speed import BOUND, prove_speed
-from fastinstall.proof.variant import Variant, compile_core
-from fastinstall.rules.levels import rank
+from fastinstall.proof.sanitizers import prove_warnings
+from fastinstall.proof.variant import CoreSteps, Variant, compile_core
+from fastinstall.proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
+from fastinstall.wheelbuild.assemble import berths, moor
+from fastinstall.wheelbuild.base_wheel import Chassis, open_chassis
+from fastinstall.wheelbuild.linking import Place
 
 FILTER = "src/libImaging/Filter.c"
 BLUR = "src/libImaging/BoxBlur.c"

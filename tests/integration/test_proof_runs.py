@@ -14,12 +14,10 @@ import pytest
 from interpreters import of_version
 from needs import require_system
 
-from fastinstall.errors import FailedError
-from fastinstall.proof.heap import prove_heap
+from fastinstall.core.errors import FailedError
 from fastinstall.proof.judge import Comparison, judge
-from fastinstall.proof.matrix import prove_matrix, prove_survival
-from fastinstall.proof.results import Results
-from fastinstall.proof.runs import Sample, Stack, Work, run_cases, sample_cases
+from fastinstall.proof.quick import prove_heap, prove_matrix, prove_survival
+from fastinstall.proof.runs import Results, Sample, Stack, Work, run_cases, sample_cases
 
 OPERATIONS = """
 import ctypes, os, signal, time

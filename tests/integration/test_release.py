@@ -37,7 +37,7 @@ JUNK = (
 NEEDED = (
     *("fastinstall/py.typed", "fastinstall/_data/recipes/pillow-merged.toml", "fastinstall/_data/recipes/pillow.toml"),
     *("fastinstall/_data/recipes/pillow-simd.toml", "fastinstall/_data/hooks/_fastinstall_guard/__init__.py"),
-    *("fastinstall/cli/main.py", "fastinstall/bench/_worker.py", "fastinstall/proof/_runner.py"),
+    *("fastinstall/cli/main.py", "fastinstall/proof/_worker.py", "fastinstall/proof/_runner.py"),
     f"{NAME}.data/data/share/man/man1/fastinstall.1",
 )
 

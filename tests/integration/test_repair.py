@@ -19,14 +19,14 @@ from interpreters import running
 from sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
 from verdicts import alarms, examined
 
-from fastinstall.api.repair import plan_repair
-from fastinstall.api.session import open_session
-from fastinstall.api.target import Target, find
+from fastinstall.doctor.intent import Asked, asked
 from fastinstall.journal.store import Store
+from fastinstall.model.request import Wish
 from fastinstall.model.steps import Swap
-from fastinstall.model.wish import Wish
-from fastinstall.probes.distributions import observe_distributions
-from fastinstall.rules.intent import Asked, asked
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.session import open_session
+from fastinstall.observe.stack import observe_distributions
+from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("environment_fixtures",)
 

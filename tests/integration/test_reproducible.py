@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tiny_pillow import tiny_request, tiny_sdist
 
-from fastinstall.build.pipeline import build_wheel
-from fastinstall.build.request import BuildResult
-from fastinstall.model.wish import LinkMode
+from fastinstall.model.request import LinkMode
+from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.pipeline import build_wheel
 
 DEBUG = "-g"  # debug information holds the directory of the compiler: the hardest case
 

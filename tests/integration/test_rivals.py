@@ -15,15 +15,15 @@ from environments import Environments
 from sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
 
 import fastinstall.apply.orchestrator
-from fastinstall.api.repair import plan_repair, repair
-from fastinstall.api.session import open_session
-from fastinstall.api.target import Target, find
-from fastinstall.errors import RefusedError
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Emit, Event, Noted, ignore
+from fastinstall.core.lock import locked
 from fastinstall.journal.store import Store
-from fastinstall.model.event import Emit, Event, Noted, ignore
-from fastinstall.model.wish import Wish
-from fastinstall.probes.rivals import observe_rivals
-from fastinstall.system.lock import locked
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.concurrent_changes import observe_rivals
+from fastinstall.observe.session import open_session
+from fastinstall.verbs.repair import plan_repair, repair
 
 pytest_plugins = ("environment_fixtures",)
 

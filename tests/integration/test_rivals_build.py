@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 from tiny_pillow import tiny_sdist
 
-from fastinstall.build import cache
-from fastinstall.model.event import Event
-from fastinstall.system.lock import reserved
+from fastinstall.core.events import Event
+from fastinstall.core.lock import reserved
+from fastinstall.wheelbuild import wheel_cache
 
 _BUILD = (
     "import sys; sys.path[:0] = sys.argv[1:2]\n"
     "from pathlib import Path\nfrom tiny_pillow import tiny_request\n"
-    "from fastinstall.build.pipeline import build_wheel\n"
+    "from fastinstall.wheelbuild.pipeline import build_wheel\n"
     "def emit(event): print(getattr(event, 'message', ''), flush=True)\n"
     "result = build_wheel(tiny_request(Path(sys.argv[2]), Path(sys.argv[3]), emit=emit))\n"
     "print(result.from_cache, result.wheel, flush=True)\n"
 )
 _HOLD = (
-    "import signal, sys; from pathlib import Path; from fastinstall.build import cache\n"
+    "import signal, sys; from pathlib import Path; from fastinstall.wheelbuild import wheel_cache as cache\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "with cache.reserved(Path(sys.argv[1]), 'key', lambda event: print(event.message, flush=True)):\n"
     "    print('held', flush=True)\n"
@@ -99,14 +99,14 @@ def test_a_wait_can_be_interrupted(tmp_path: Path) -> None:
 
 def test_nobody_waits_for_another_key(tmp_path: Path) -> None:
     events: list[Event] = []
-    with cache.reserved(tmp_path, "one", events.append), cache.reserved(tmp_path, "other", events.append):
+    with wheel_cache.reserved(tmp_path, "one", events.append), wheel_cache.reserved(tmp_path, "other", events.append):
         assert events == []
 
 
 def test_where_files_cannot_be_locked_the_work_is_done_twice(tmp_path: Path, refusing: Callable[[], None]) -> None:
     refusing()
     events: list[Event] = []
-    with cache.reserved(tmp_path, "key", events.append), cache.reserved(tmp_path, "key", events.append):
+    with wheel_cache.reserved(tmp_path, "key", events.append), wheel_cache.reserved(tmp_path, "key", events.append):
         assert events == []
 
 

@@ -23,7 +23,7 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.errors import FailedError, FastinstallError, RefusedError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.store import Store
 from fastinstall.model.receipt import Move, MoveKind
 

@@ -10,14 +10,14 @@ from offered_wheels import BUILT, write_wheel
 from sandbox import UV, Result, Sandbox, run
 from static_server import StaticServer, serving_files
 
-from fastinstall.api.indexing import publish_wheel
-from fastinstall.api.session import open_session
-from fastinstall.installers.index import PackageIndex
-from fastinstall.installers.pip import PipSettings
-from fastinstall.probes.interpreter import observe_interpreter
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.system.files import sha256
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.files import sha256
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.session import open_session
+from fastinstall.wheelbuild.package_index import publish_wheel
 
 NAME = f"pillow-{BUILT}-py3-none-any.whl"
 LATER = "13.1.0"

@@ -16,14 +16,13 @@ from installed import PIL_FILES, install
 from interpreters import running
 from sandbox import Sandbox
 
-from fastinstall.actions.create_environment import create_environment
-from fastinstall.cli.streams import put
-from fastinstall.errors import ExitCode, RefusedError
+from fastinstall.apply.exclusive import create_environment
+from fastinstall.cli.console import put
+from fastinstall.core.errors import ExitCode, RefusedError
+from fastinstall.core.surroundings import cautious, find_program, hooks_directory, make_private, own_cache
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.probes.compiler import observe_compiler
-from fastinstall.probes.recipes import load_recipes
-from fastinstall.system.resources import hooks_directory
-from fastinstall.system.surroundings import cautious, find_program, make_private, own_cache
+from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.toolchain import observe_compiler
 
 EVE = 12345
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.system.process import CommandError, Leash, run
-from fastinstall.system.together import together
+from fastinstall.core.concurrency import together
+from fastinstall.core.process import CommandError, Leash, run
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 
@@ -40,8 +40,8 @@ def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
 
 def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom pathlib import Path\nfrom fastinstall.system.process import run\n"
-        "from fastinstall.system.together import together\n"
+        "import sys\nfrom pathlib import Path\nfrom fastinstall.core.process import run\n"
+        "from fastinstall.core.concurrency import together\n"
         "def work(name):\n"
         "    words = (sys.executable, '-c', f'import os, pathlib, time;'\n"
         "        f'pathlib.Path(r\"{sys.argv[1]}/{name}\").write_text(str(os.getpid())); time.sleep(60)')\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.system.workers import in_processes
+from fastinstall.core.concurrency import in_processes
 
 # Where tests run in parallel, the runner's own threads are there when the process forks, which Python 3.12 warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

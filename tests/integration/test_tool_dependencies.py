@@ -6,12 +6,11 @@ import pytest
 from offered_wheels import write_wheel
 from sandbox import UNREACHABLE, Sandbox
 
-from fastinstall.api.indexing import publish_wheel
-from fastinstall.api.session import open_session
-from fastinstall.build.tool_dependencies import Fetching, fetch_needs
-from fastinstall.errors import FailedError
-from fastinstall.rules.tool_closure import platforms_of
-from fastinstall.system.files import sha256
+from fastinstall.core.errors import FailedError
+from fastinstall.core.files import sha256
+from fastinstall.observe.session import open_session
+from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.tool_dependencies import Fetching, fetch_needs, platforms_of
 
 PURE = "py3-none-any"
 

@@ -11,12 +11,11 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from sandbox import UV, Result, Sandbox, run
 from static_server import StaticServer, serving_files
 
-from fastinstall.api.indexing import publish_wheel
-from fastinstall.api.session import Session, open_session
-from fastinstall.build.variant_label import label_variant
-from fastinstall.errors import FailedError
-from fastinstall.rules.wheel_variants import Variant, variant_of
-from fastinstall.system.files import sha256
+from fastinstall.core.errors import FailedError
+from fastinstall.core.files import sha256
+from fastinstall.observe.session import Session, open_session
+from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.variants import Variant, label_variant, variant_of
 
 TAG = "py3-none-any"
 PREVIEW = ("--preview-features", "wheel-variants")

@@ -14,11 +14,11 @@ import pytest
 from sandbox import UNREACHABLE, Result
 
 from fastinstall.cli.main import main
-from fastinstall.model.answers import Answers
-from fastinstall.model.codec import document, open_document
+from fastinstall.core.values import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Report
 from fastinstall.model.plan import Plan
+from fastinstall.verbs.answers import Answers
 
 CASES = Path(__file__).parents[1] / "cases" / "written_by_97718e6"
 PLANS = sorted(CASES.glob("plan-*.json"))

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fastinstall.build.statics import StaticOrder
 from fastinstall.model.recipe import StaticSource
-from fastinstall.probes.compiler import observe_compiler
+from fastinstall.observe.toolchain import observe_compiler
+from fastinstall.wheelbuild.static_libraries import StaticOrder
 
 CONFIGURE = r"""#!/bin/sh
 [ "$1" = --tiny ] || { echo "configure: unknown word $1" >&2; exit 1; }

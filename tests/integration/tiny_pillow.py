@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fastinstall.build.request import BuildRequest
-from fastinstall.installers.pip import argv_for
+from fastinstall.index.pip import argv_for
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, Source
+from fastinstall.model.request import LinkMode
 from fastinstall.model.steps import Build, Target
-from fastinstall.model.wish import LinkMode
-from fastinstall.probes.compiler import observe_compiler
-from fastinstall.probes.interpreter import observe_interpreter
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.toolchain import observe_compiler
+from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"
 KERNEL = "ImagingResampleHorizontalConvolution8u4x"

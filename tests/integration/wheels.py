@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fastinstall.binary.loader import ProcessSettings, SimulatedProcess, start_process, usable_hwcaps
-from fastinstall.probes.cpu import observe_cpu
+from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.simulated_process import SimulatedProcess
+from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.observe.cpu import observe_cpu
 
 PACKAGES = (
     *("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "contourpy", "kiwisolver", "scikit-image", "scikit-learn"),

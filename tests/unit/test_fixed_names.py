@@ -21,18 +21,17 @@ from typing import Any
 import pytest
 
 import fastinstall
-from fastinstall.bench.adapting import all_adapters
-from fastinstall.bench.store_kinds import all_kinds
-from fastinstall.errors import ExitCode, FastinstallError
+from fastinstall.bench.catalogue import all_adapters, all_kinds
+from fastinstall.core.errors import ExitCode, FastinstallError
+from fastinstall.core.events import Event, Noted
+from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.values import digest, encode, kind_of
+from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
-from fastinstall.journal.glance import EVENTS
-from fastinstall.model.codec import digest, encode, kind_of
-from fastinstall.model.event import Event, Noted
-from fastinstall.model.schemas import SCHEMAS
+from fastinstall.journal.snapshot import EVENTS
 from fastinstall.model.steps import Step, Verify
-from fastinstall.pins.additions import Addition
-from fastinstall.rules.checks._registry import check_names, load_check
-from fastinstall.system.resources import hooks_directory
+from fastinstall.pins.manifests import Addition
+from fastinstall.verbs.schemas import SCHEMAS
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"

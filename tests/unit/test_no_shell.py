@@ -28,15 +28,22 @@ WORDS = re.compile(
 """One of them stands in every file that could start a process."""
 SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
 DOOR = {
-    "system/process.py": {"subprocess.Popen"},
-    "cli/streams.py": {"os.execve"},  # begins the program anew, with its own words
+    "core/process.py": {"subprocess.Popen"},
+    "cli/console.py": {"os.execve"},  # begins the program anew, with its own words
     "bench/_pool.py": {"os.posix_spawn"},  # runs inside a target, and starts itself with other work
 }
 """Where a process is started: by a tuple of words."""
 KNOWN = {
-    "build/statics.py": ("/bin/sh", "./configure"),  # a script of sh, run as one: its words are never text for a shell
-    "cli/verbs.py": ("bash", "zsh", "fish"),  # whose completion is printed; none of them is started
-    "probes/conda_tool.py": ("/bin/sh", "/bin/bash", "/usr/bin/env"),  # what a first line may say; none of it is run
+    "wheelbuild/static_libraries.py": (
+        "/bin/sh",
+        "./configure",
+    ),  # a script of sh, run as one: its words are never text for a shell
+    "cli/parser.py": ("bash", "zsh", "fish"),  # whose completion is printed; none of them is started
+    "observe/conda/condarc.py": (
+        "/bin/sh",
+        "/bin/bash",
+        "/usr/bin/env",
+    ),  # what a first line may say; none of it is run
 }
 """Tuples that begin with the name of a shell."""
 DOCUMENTS = ("Completion",)

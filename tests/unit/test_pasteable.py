@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import fastinstall
-from fastinstall.rules.messages import fix_command, quote
+from fastinstall.core.messages import fix_command, quote
 
 ROOT = Path(fastinstall.__file__).parent
 BEFORE_A_PATH = re.compile(
     r"(?:\B--(?:prefix|python|new-env|wheelhouse|clone)|\b(?:rm|mv|less|ls|df|cp|cat|chmod|cd)(?: -{1,2}\w+)*) $"
 )
 SENTENCES = {
-    "probes/environment.py": "--prefix {prefix} and --python {python} disagree",
-    "api/creating.py": "--new-env {prefix}: there is something already",
+    "observe/active_environment.py": "--prefix {prefix} and --python {python} disagree",
+    "plan/make.py": "--new-env {prefix}: there is something already",
 }
 """What is no command: told as it was typed."""
 NAMES = [

@@ -1,1 +1,1 @@
-"""One file per verb, each with `run(arguments, context) -> exit code`; imported only when it is called."""
+"""One file a verb, each with `run(arguments, context) -> exit code`; imported only when it is called."""

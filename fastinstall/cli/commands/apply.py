@@ -3,23 +3,23 @@
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.api.foretelling import foretelling
-from fastinstall.api.late import done_already
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.planning import decided_anew, refuse_another_environment, refuse_if_stale
-from fastinstall.api.session import Session
-from fastinstall.api.setup import carry_out
+from fastinstall.apply.carry_out import carry_out
+from fastinstall.apply.eta import foretelling
+from fastinstall.apply.recovery import done_already
 from fastinstall.cli.commands.setup import finish
 from fastinstall.cli.common import mend_or_tell, progress_for, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
-from fastinstall.errors import DocumentError, UndeterminedError
-from fastinstall.model.codec import open_document
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, UndeterminedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import open_document
 from fastinstall.model.plan import Plan
-from fastinstall.rules.messages import quote
-from fastinstall.rules.saved_plan import PLAN_AGAIN, fetched, plan_problems, with_allowed
-from fastinstall.system import foreign
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import decided_anew, refuse_another_environment, refuse_if_stale
+from fastinstall.plan.saved_plan import PLAN_AGAIN, fetched, plan_problems, with_allowed
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -3,14 +3,14 @@
 import sys
 from argparse import Namespace
 
-from fastinstall.cli.bench_outputs import outputs_of, write_outputs
-from fastinstall.cli.bench_wish import bench_wish, pipeline_of
+from fastinstall.bench.report import BenchReport
+from fastinstall.cli.bench.bench_flags import bench_wish, pipeline_of
+from fastinstall.cli.bench.outputs import outputs_of, write_outputs
 from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode
-from fastinstall.model.bench import BenchReport
-from fastinstall.model.codec import document, dump
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.values import document, dump
 
 _BARS = "█▏"
 
@@ -21,7 +21,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _list(context)
     if arguments.print_code:
         return _print_code(arguments, context)
-    from fastinstall.api.benching import bench  # noqa: PLC0415 (not for --list and what is refused)
+    from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
     wish, outputs = bench_wish(arguments), outputs_of(arguments)
     session = session_of(context).listening(progress_for(context))
@@ -35,7 +35,7 @@ def _tell(report: BenchReport, console: Console) -> None:
     if console.json:
         console.data(dump(document("bench", report)))
         return
-    from fastinstall.cli.render_bench import bench_brief, bench_text  # noqa: PLC0415 (only for text)
+    from fastinstall.cli.bench.text import bench_brief, bench_text  # noqa: PLC0415 (only for text)
 
     if console.quiet:
         console.data(bench_brief(report, console.out))
@@ -53,8 +53,8 @@ def _draws_bars() -> bool:
 
 
 def _list(context: Context) -> int:
-    from fastinstall.api.benching import candidate_names  # noqa: PLC0415 (only with --list)
-    from fastinstall.bench.adapting import adapter_problems  # noqa: PLC0415 (likewise)
+    from fastinstall.bench.catalogue import adapter_problems  # noqa: PLC0415 (likewise)
+    from fastinstall.verbs.measure_loading import candidate_names  # noqa: PLC0415 (only with --list)
 
     known = candidate_names(session_of(context))
     for problem in adapter_problems():
@@ -62,14 +62,14 @@ def _list(context: Context) -> int:
     if context.console.json:
         context.console.data(dump(document("bench-candidates", {"candidates": known})))
     else:
-        from fastinstall.cli.render_bench_list import candidates_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (only for text)
 
         context.console.data(candidates_text(known, context.console.out))
     return ExitCode.OK
 
 
 def _print_code(arguments: Namespace, context: Context) -> int:
-    from fastinstall.bench.printed import render_code  # noqa: PLC0415 (only with --print-code)
+    from fastinstall.bench.adoption import render_code  # noqa: PLC0415 (only with --print-code)
 
     context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
     return ExitCode.OK

@@ -1,28 +1,32 @@
-"""`fastinstall build -o DIR`: the wheel alone, or its conda packages."""
+"""`fastinstall build -o DIR`: the wheel alone, or its conda packages.
+
+`fastinstall build --hosts DIR -o WHEELHOUSE`: the few wheels that many machines need.
+"""
 
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from fastinstall.api.building import Built, build_channel, build_into, merge_report
-from fastinstall.api.session import Session
-from fastinstall.api.target import Target
+from fastinstall.apply.wheel_only import Built, build_channel, build_into, build_variants, merge_report
+from fastinstall.cli.commands.plan_for_others import code_of, fleet_request
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode, UsageError
-from fastinstall.model.built import BuildReport, BuiltPackage, Format, ToolWheels
-from fastinstall.model.codec import document, dump
+from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.values import document, dump
+from fastinstall.fleet.fleet import Fleet
+from fastinstall.fleet.wheels import build_fleet
+from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.wish import Wish
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.session import Session
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
     _refuse_contradictions(arguments)
     if arguments.hosts is not None:
-        from fastinstall.cli.commands import build_hosts  # noqa: PLC0415 (only with --hosts)
-
-        return build_hosts.run(arguments, context)
+        return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
     wish = wish_of(arguments, context)
@@ -48,15 +52,13 @@ def _refuse_contradictions(arguments: Namespace) -> None:
 
 def _maker(arguments: Namespace) -> Callable[[Session, Target, Wish, Path], Built]:
     if arguments.experimental_variants:
-        from fastinstall.api.variants import build_variants  # noqa: PLC0415 (only with --experimental-variants)
-
         return build_variants
     return build_channel if arguments.format == "conda" else build_into
 
 
 def _tool(session: Session, output: Path, wish: Wish, built: Built) -> ToolWheels:
     """Fastinstall itself beside what was built, for its Python too."""
-    from fastinstall.api.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
+    from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
 
@@ -102,7 +104,43 @@ def _explain(built: Built, tool: ToolWheels | None, context: Context) -> int:
     elif report is None:
         context.console.data("\n".join((*made, "nothing was merged into it: its source was built as it is")))
     else:
-        from fastinstall.merge.explain import explain  # noqa: PLC0415 (only with --explain)
+        from fastinstall.cmerge.trees import explain  # noqa: PLC0415 (only with --explain)
 
         context.console.data("\n".join((*made, *explain(report))))
     return ExitCode.OK
+
+
+def run_for_hosts(arguments: Namespace, context: Context) -> int:
+    """Build for the hosts of facts files, and write down which host takes which wheel."""
+    _refuse_host_contradictions(arguments)
+    session = session_of(context).listening(progress_for(context))
+    wheelhouse = Path(arguments.output).expanduser().absolute()
+    wish = wish_of(arguments, context)
+    fleet = build_fleet(session, fleet_request(arguments), wish, wheelhouse)
+    if arguments.with_tool and fleet.artefacts:
+        _bring_tool(session, fleet, wish, wheelhouse)
+    if context.console.json:
+        context.console.data(dump(document("fleet", fleet)))
+    else:
+        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(fleet_text(fleet, context.console.out))
+    unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
+    return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
+
+
+def _refuse_host_contradictions(arguments: Namespace) -> None:
+    if arguments.explain:
+        raise UsageError("--explain is for one wheel, and --hosts make several", hint="ask without --hosts")
+    if arguments.format == "conda":
+        raise UsageError(
+            "--hosts makes wheels, which conda environments take too (setup makes packages of them there)",
+            hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
+        )
+
+
+def _bring_tool(session: Session, fleet: Fleet, wish: Wish, wheelhouse: Path) -> None:
+    from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
+
+    pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
+    bring_tool(session, wheelhouse, pythons=pythons, offline=wish.offline)

@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from fastinstall.api.early import ask, use_pil
-from fastinstall.api.session import Session
-from fastinstall.api.target import find
-from fastinstall.cli.common import refuse_together, session_of, target_of
+from fastinstall.cli.common import progress_for, refuse_together, session_of, target_of, wish_of
 from fastinstall.cli.main import Context
-from fastinstall.cli.reporting import Outlet, open_outlet, tell_report, tell_survey, write_undetermined
-from fastinstall.errors import DocumentError, ExitCode, UndeterminedError, UsageError
-from fastinstall.model.environment import Environment
+from fastinstall.cli.text.reports import Outlet, open_outlet, tell_report, tell_survey, write_undetermined
+from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.model.finding import Report, Status, Unobservable
+from fastinstall.model.request import Environment
+from fastinstall.observe.active_environment import find
+from fastinstall.observe.interpreter import ask, use_pil
+from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.api.doctor import Examination
-    from fastinstall.model.isa import Host
+    from fastinstall.doctor.examine import Examination
+    from fastinstall.elf.description import Host
     from fastinstall.model.plan import Plan
 
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
@@ -66,7 +66,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Co
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.api.doctor import Examination, Known, examine  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination, Known, examine  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
@@ -88,17 +88,17 @@ def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Co
 
 def _examined_again(session: Session, environment: Environment, examination: "Examination") -> Report:
     """What a repair has come to."""
-    from fastinstall.api.doctor import examine  # noqa: PLC0415 (only with --fix)
-    from fastinstall.api.late import done_already  # noqa: PLC0415 (likewise)
+    from fastinstall.apply.recovery import done_already  # noqa: PLC0415 (likewise)
+    from fastinstall.doctor.examine import examine  # noqa: PLC0415 (only with --fix)
 
     with done_already(environment.prefix, "doctor --fix"):
         return examine(session, environment, examination)
 
 
 def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
-    from fastinstall.api.doctor import Examination, examine  # noqa: PLC0415 (only what is asked for)
-    from fastinstall.api.live import process_target  # noqa: PLC0415
-    from fastinstall.probes.process import observe_process  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
+    from fastinstall.verbs.everywhere import process_target  # noqa: PLC0415
 
     process = observe_process(arguments.pid)
     environment = process_target(process, session.variables)
@@ -109,8 +109,8 @@ def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
 
 
 def _run_all(arguments: Namespace, session: Session, outlet: Outlet) -> int:
-    from fastinstall.api.doctor import Examination  # noqa: PLC0415 (only what is asked for)
-    from fastinstall.api.everywhere import examine_everywhere  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), outlet)
@@ -121,7 +121,7 @@ def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
         return ()
     from pathlib import Path  # noqa: PLC0415 (only with --host-flags)
 
-    from fastinstall.probes.hosts import read_host  # noqa: PLC0415
+    from fastinstall.observe.cpu import read_host  # noqa: PLC0415
 
     try:
         return tuple(read_host(Path(name).expanduser()) for name in arguments.host_flags)
@@ -130,11 +130,11 @@ def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
 
 
 def _list(context: Context) -> int:
-    from fastinstall.rules.checks import check_names, load_check  # noqa: PLC0415 (only with --list)
+    from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
 
     checks = [load_check(name) for name in check_names(foreign=True)]
     if context.console.json:
-        from fastinstall.model.codec import dump  # noqa: PLC0415 (only for JSON)
+        from fastinstall.core.values import dump  # noqa: PLC0415 (only for JSON)
 
         listed = [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]
         context.console.data(dump({"schema": "fastinstall.checks/1", "checks": listed}))
@@ -146,7 +146,7 @@ def _list(context: Context) -> int:
 
 def _is_repairable(report: Report) -> bool:
     """An error that a setup may mend, or whatever a check says that --fix repairs."""
-    from fastinstall.rules.checks import load_check  # noqa: PLC0415 (only with --fix)
+    from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
@@ -156,21 +156,19 @@ def _is_repairable(report: Report) -> bool:
 
 def _mend(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
     """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
-    from fastinstall.api.mending import mend  # noqa: PLC0415 (only with --fix)
-    from fastinstall.cli.common import progress_for  # noqa: PLC0415
+    from fastinstall.apply.recovery import mend  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
-    from fastinstall.rules.messages import fix_command  # noqa: PLC0415
+    from fastinstall.core.messages import fix_command  # noqa: PLC0415
 
     refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
     return mend(session.listening(progress_for(context)), environment)
 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    from fastinstall.api.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
-    from fastinstall.cli.common import progress_for, wish_of  # noqa: PLC0415
     from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.cli.render_plan import plan_text  # noqa: PLC0415
-    from fastinstall.rules.messages import fix_command  # noqa: PLC0415
+    from fastinstall.cli.text.plans import plan_text  # noqa: PLC0415
+    from fastinstall.core.messages import fix_command  # noqa: PLC0415
+    from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"

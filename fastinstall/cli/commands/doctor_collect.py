@@ -3,12 +3,11 @@
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.api.collecting import Collection, collect
 from fastinstall.cli.common import refuse_together, session_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode, UsageError
-from fastinstall.model.codec import document, dump
-from fastinstall.model.collected import Collected
+from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.values import document, dump
+from fastinstall.fleet.reports import Collected, Collection, collect
 from fastinstall.model.finding import Status
 
 _OTHERS = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
@@ -28,7 +27,7 @@ def run(arguments: Namespace, context: Context) -> int:
     elif context.console.quiet:
         context.console.data(f"{collected.status}: {collected.summary}")
     else:
-        from fastinstall.cli.render_collected import collected_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.text.fleets import collected_text  # noqa: PLC0415 (only for text)
 
         context.console.data(collected_text(collected, context.console.out))
     return _exit_code(collected, arguments.fail_on)

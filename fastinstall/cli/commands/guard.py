@@ -1,14 +1,30 @@
-"""`fastinstall guard install|status|remove|check|accept`."""
+"""`fastinstall guard install|status|remove|check|accept`.
+
+`fastinstall guard accept`: the Pillow that has taken the stack's place stays, and fastinstall withdraws.
+
+`fastinstall guard check FILE...`: requirement and lock files that would bring stock Pillow back.
+"""
 
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.apply.recovery import done_already
+from fastinstall.cli import common
+from fastinstall.cli.common import mend_or_tell, progress_for, session_of, target_of
+from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode, UsageError
+from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import document, dump
+from fastinstall.lockcheck.files import check_locks
+from fastinstall.model.finding import Status
+from fastinstall.model.request import Environment
+from fastinstall.observe.active_environment import find
+from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
 
 if TYPE_CHECKING:
-    from fastinstall.model.guards import Guards
+    from fastinstall.guard.status import Guards
     from fastinstall.model.pins import PinState
 
 _CHANNEL = "file:///path/of/the/channel"
@@ -22,13 +38,9 @@ def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
     _refuse_stray(arguments)
     if arguments.action == "check":
-        from fastinstall.cli.commands.guard_check import run as check  # noqa: PLC0415 (it has no target)
-
-        return check(arguments, context)
+        return run_check(arguments, context)
     if arguments.action == "accept":
-        from fastinstall.cli.commands.guard_accept import run as accept  # noqa: PLC0415 (an action of its own)
-
-        return accept(arguments, context)
+        return run_accept(arguments, context)
     return _run(arguments, context)
 
 
@@ -41,10 +53,6 @@ def _refuse_stray(arguments: Namespace) -> None:
 
 
 def _run(arguments: Namespace, context: Context) -> int:
-    from fastinstall.api.guarding import guards_of, install_guard, remove_guard  # noqa: PLC0415 (not for check)
-    from fastinstall.api.late import done_already  # noqa: PLC0415 (likewise)
-    from fastinstall.api.target import find  # noqa: PLC0415 (likewise)
-    from fastinstall.cli import common  # noqa: PLC0415 (likewise)
 
     session = common.session_of(context).listening(common.progress_for(context))
     changes = arguments.action in _QUESTIONS
@@ -70,8 +78,7 @@ def _run(arguments: Namespace, context: Context) -> int:
 
 
 def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
-    from fastinstall.cli.render_guards import guards_text  # noqa: PLC0415 (likewise)
-    from fastinstall.model.codec import document, dump  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.text.short_documents import guards_text  # noqa: PLC0415 (likewise)
 
     told = dump(document("guard", guards)) if context.console.json else guards_text(guards, context.console.out)
     context.console.data(told)
@@ -82,9 +89,7 @@ def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
 def _consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
-    from fastinstall.cli.consent import agree  # noqa: PLC0415 (only where something is to change)
-    from fastinstall.rules.messages import quote  # noqa: PLC0415 (likewise)
-    from fastinstall.rules.pins import HOLDS_BACK  # noqa: PLC0415 (likewise)
+    from fastinstall.observe.installed_pins import HOLDS_BACK  # noqa: PLC0415 (likewise)
 
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
     project = ("--project", quote(arguments.project)) if arguments.project else ()
@@ -96,9 +101,63 @@ def _consent(arguments: Namespace, context: Context, prefix: str) -> None:
 def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
     """What else a pin of conda's needs, where environments are made of a file."""
     from fastinstall.model.pins import PinKind  # noqa: PLC0415 (only with --pin)
-    from fastinstall.rules.pins import environment_lines  # noqa: PLC0415 (likewise)
+    from fastinstall.observe.installed_pins import environment_lines  # noqa: PLC0415 (likewise)
 
     for pin in pins:
         if pin.kind == PinKind.CONDA:
             lines = environment_lines(_CHANNEL, pin.requirement)
             context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
+
+
+_WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as it is"
+
+
+def run_accept(arguments: Namespace, context: Context) -> int:
+    """Accept what is in place, once that is agreed to."""
+    session = session_of(context).listening(progress_for(context))
+    environment = find(session, target_of(arguments))
+    mend_or_tell(session, environment, arguments, context)
+    found = replacement_of(session, environment)
+    if found is not None:
+        context.console.talk(f"{found.story}\nif that is accepted, {_WHAT_GOES}")
+        command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
+        agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
+        found = accept(session, environment)
+    with done_already(environment.prefix, "guard accept"):
+        _tell_acceptance(found, environment, context)
+    return ExitCode.OK
+
+
+def _tell_acceptance(accepted: Replacement | None, environment: Environment, context: Context) -> None:
+    if context.console.json:
+        story = accepted.story if accepted is not None else ""
+        context.console.data(dump({"schema": "fastinstall.accepted/1", "accepted": story}))
+        return
+    prefix = quote(environment.prefix)
+    if accepted is None:
+        lines = [f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"]
+    else:
+        lines = [
+            f"accepted: what is in {prefix} now; no guard and no record of {accepted.ours} is left",
+            f"the fast stack again: fastinstall setup --prefix {prefix}",
+            f"undo: fastinstall rollback --prefix {prefix}",
+        ]
+    context.console.data("\n".join(lines))
+
+
+def run_check(arguments: Namespace, context: Context) -> int:
+    """Judge the files; nothing is installed or changed, and no environment is needed.
+
+    Raises:
+        UsageError: no file was named, or one that cannot be judged.
+    """
+    if not arguments.files:
+        raise UsageError("guard check needs files", hint="fastinstall guard check requirements.txt uv.lock")
+    report = check_locks([Path(name).expanduser() for name in arguments.files])
+    if context.console.json:
+        context.console.data(dump(document("locks", report)))
+    elif report.status is Status.ERROR or not context.console.quiet:
+        from fastinstall.cli.text.short_documents import locks_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(locks_text(report, context.console.out))
+    return ExitCode.FINDINGS if report.status is Status.ERROR else ExitCode.OK

@@ -1,15 +1,22 @@
-"""`fastinstall inspect`: the facts."""
+"""`fastinstall inspect`: the facts.
 
+Take out of facts what is nobody's business, so that they can be pasted into a bug report.
+"""
+
+import dataclasses
 import os
+import re
 from argparse import Namespace
+from enum import Enum
 from pathlib import PurePath
+from typing import Any, TypeVar
 
-from fastinstall.api.observing import facts_of, recipe_named
 from fastinstall.cli.common import look_at, session_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode
-from fastinstall.model.wish import Wish
-from fastinstall.probes.facts import Binaries, ObservationRequest
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.secrets import redacted
+from fastinstall.model.request import Wish
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, recipe_named
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -19,17 +26,67 @@ def run(arguments: Namespace, context: Context) -> int:
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
     facts = facts_of(session, look_at(session, arguments, context), request)
     if arguments.redact:
-        from fastinstall.rules.redact import redact  # noqa: PLC0415 (only on request)
-
         home = PurePath(context.variables.get("HOME", "/"))
         user = context.variables.get("USER") or context.variables.get("LOGNAME") or home.name
         facts = redact(facts, home=home, user=user, host=os.uname().nodename, known=context.console.known)
     if context.console.json:
-        from fastinstall.model.codec import document, dump  # noqa: PLC0415 (only for JSON)
+        from fastinstall.core.values import document, dump  # noqa: PLC0415 (only for JSON)
 
         context.console.data(dump(document("facts", facts)))
     else:
-        from fastinstall.cli.render_facts import facts_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.text.facts_page import facts_text  # noqa: PLC0415 (only for text)
 
         context.console.data(facts_text(facts, context.console.out))
     return ExitCode.OK
+
+
+T = TypeVar("T")
+
+_HOMES = re.compile(r"(?<![\w.-])/(?:home|Users)/[^/\s:'\"]+")
+_UNTELLING = ("", "root", "localhost")
+
+
+def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[str, ...] = ()) -> T:
+    """The same value with home directories as "~", the user's and the machine's name as words, and no secrets.
+
+    Args:
+        facts: a value of the model.
+        home: the user's home directory.
+        user: the user's name; "root" tells nothing and stays.
+        host: the machine's name; "localhost" likewise.
+        known: secrets by their value, as of `rules.secrets.known_secrets`.
+    """
+    return _redacted(facts, _Secrets(home=str(home), user=user, host=host, known=known))  # type: ignore[no-any-return] # the same type as given
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Secrets:
+    home: str
+    user: str
+    host: str
+    known: tuple[str, ...]
+
+    def remove(self, text: str) -> str:
+        text = redacted(text, self.known)
+        if len(self.home) > 1:
+            text = re.sub(rf"(?<![\w.-]){re.escape(self.home)}(?![\w.-])", "~", text)
+        text = _HOMES.sub("~", text)
+        for name, word in ((self.user, "USER"), (self.host, "HOST")):
+            if name not in _UNTELLING:
+                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", word, text)
+        return text
+
+
+def _redacted(value: Any, secrets: _Secrets) -> Any:  # noqa: ANN401 (any value of the model)
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return secrets.remove(value)
+    if isinstance(value, PurePath):
+        return type(value)(secrets.remove(str(value)))
+    if isinstance(value, tuple):
+        return tuple(_redacted(item, secrets) for item in value)
+    if isinstance(value, dict):
+        return {secrets.remove(str(key)): _redacted(item, secrets) for key, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: _redacted(getattr(value, field.name), secrets) for field in dataclasses.fields(value)}
+        return dataclasses.replace(value, **fields)
+    return value

@@ -3,27 +3,27 @@
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.api.planning import plan
 from fastinstall.cli.commands.setup import show_plan
 from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.main import Context
-from fastinstall.errors import ExitCode, FailedError
-from fastinstall.model.codec import document, dump
-from fastinstall.rules.messages import quote
-from fastinstall.rules.secrets import redacted
-from fastinstall.system import files
+from fastinstall.core import files
+from fastinstall.core.errors import ExitCode, FailedError
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import document, dump
+from fastinstall.plan.make import plan
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o. With --hosts for many machines, with --format sh or dockerfile for elsewhere."""
     if arguments.hosts is not None:
-        from fastinstall.cli.commands import plan_hosts  # noqa: PLC0415 (only with --hosts)
+        from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only with --hosts)
 
-        return plan_hosts.run(arguments, context)
+        return plan_for_others.run_plan_for_hosts(arguments, context)
     if arguments.format in {"sh", "dockerfile"}:
-        from fastinstall.cli.commands import plan_export  # noqa: PLC0415 (only what is asked for)
+        from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only what is asked for)
 
-        return plan_export.run(arguments, context)
+        return plan_for_others.run(arguments, context)
     session = session_of(context).listening(progress_for(context))
     made = plan(session, target_of(arguments), wish_of(arguments, context))
     if Path(made.environment.prefix).is_dir():

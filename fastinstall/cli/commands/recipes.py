@@ -4,17 +4,17 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.api.catalogue import all_recipes, check_recipe, recipe_problems
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.session import Session
 from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.page import Page
-from fastinstall.cli.render_proof import proof_text
-from fastinstall.errors import ExitCode, UsageError
-from fastinstall.model.codec import document, dump, encode
+from fastinstall.cli.text.short_documents import proof_text
+from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import document, dump, encode
 from fastinstall.model.recipe import Recipe
-from fastinstall.rules.messages import quote
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.verbs.recipe_comparison import all_recipes, check_recipe, recipe_problems
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -67,7 +67,7 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
 
 
 def _prove(session: Session, arguments: Namespace, context: Context) -> int:
-    from fastinstall.api.proving import prove_recipe  # noqa: PLC0415 (only with --prove)
+    from fastinstall.verbs.prove_recipe import prove_recipe  # noqa: PLC0415 (only with --prove)
 
     if arguments.names:
         raise UsageError(

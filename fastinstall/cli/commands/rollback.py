@@ -2,23 +2,20 @@
 
 from argparse import Namespace
 
-from fastinstall.api.late import done_already
-from fastinstall.api.mending import left_alone
-from fastinstall.api.session import Session
-from fastinstall.api.target import find
-from fastinstall.api.undo import Forgettable, forget_in, forgettable_in, history, undo
+from fastinstall.apply.recovery import done_already, left_alone
 from fastinstall.cli.common import look_at, mend_or_tell, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
-from fastinstall.cli.verbs import EVERYTHING
-from fastinstall.errors import ExitCode
-from fastinstall.model.codec import document, dump
-from fastinstall.model.environment import Environment
-from fastinstall.model.history import Transactions
-from fastinstall.model.wish import Risk
-from fastinstall.rules.holdings import in_words
-from fastinstall.rules.messages import quote
+from fastinstall.cli.parser import EVERYTHING
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.messages import quote
+from fastinstall.core.values import document, dump
+from fastinstall.model.history import Transactions, in_words
+from fastinstall.model.request import Environment, Risk
+from fastinstall.observe.active_environment import find
+from fastinstall.observe.session import Session
+from fastinstall.verbs.undo_setup import Forgettable, forget_in, forgettable_in, history, undo
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -83,7 +80,7 @@ def _list(found: Transactions, context: Context) -> int:
     if context.console.json:
         context.console.data(dump(document("transactions", found)))
     else:
-        from fastinstall.cli.render_history import history_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.text.short_documents import history_text  # noqa: PLC0415 (only for text)
 
         context.console.data(history_text(found))
     return ExitCode.OK

@@ -6,23 +6,23 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.api.answers import forget
-from fastinstall.api.foretelling import foretelling
-from fastinstall.api.late import done_already
-from fastinstall.api.planning import plan
-from fastinstall.api.session import Session
-from fastinstall.api.setup import Outcome, examined, recover_first, set_up
-from fastinstall.api.target import Target
+from fastinstall.apply.carry_out import Outcome, examined, recover_first, set_up
+from fastinstall.apply.eta import foretelling
+from fastinstall.apply.recovery import done_already
 from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
-from fastinstall.cli.render import report_text, speed_text
-from fastinstall.cli.render_plan import plan_text
-from fastinstall.errors import ExitCode, LateInterruption, RefusedError
-from fastinstall.model.codec import document, dump
+from fastinstall.cli.text.plans import plan_text
+from fastinstall.cli.text.reports import report_text, speed_text
+from fastinstall.core.errors import ExitCode, LateInterruption, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import document, dump
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.rules.messages import quote
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import plan
+from fastinstall.verbs.answers import forget
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -32,7 +32,7 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     if _is_for_a_person(arguments, context):
-        from fastinstall.cli.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
+        from fastinstall.cli.wizard.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
 
         agreed = ask_for_plan(session, target, wish, context.console)
     else:
@@ -69,7 +69,7 @@ def finish(session: Session, outcome: Outcome, context: Context, *, wizard: bool
         return ExitCode.OK
     report = examined(session, outcome)
     if wizard:
-        from fastinstall.cli.wizard_ending import ending_text  # noqa: PLC0415 (only for a person)
+        from fastinstall.cli.wizard.wizard import ending_text  # noqa: PLC0415 (only for a person)
 
         console.data(ending_text(agreed, receipt, report, console.out))
         return ExitCode.OK

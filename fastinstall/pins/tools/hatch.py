@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.model.parsing import toml_data
-from fastinstall.pins.additions import Addition, Items, Setting, table_at
+from fastinstall.core.parsing import toml_data
+from fastinstall.pins.manifests import Addition, Items, Setting, table_at
+from fastinstall.pins.markers import WHEELS, named_in
 from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
-from fastinstall.rules.pinned_build import WHEELS
-from fastinstall.rules.requirement_names import named_in
 
 _OWN, _SHARED = "hatch.toml", "pyproject.toml"
 _ENVIRONMENT = ("envs", "default")

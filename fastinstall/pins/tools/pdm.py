@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.errors import RefusedError
-from fastinstall.model.parsing import toml_data
-from fastinstall.pins.additions import Addition, Element, Setting, table_at
-from fastinstall.pins.lock_contents import without_package
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.parsing import toml_data
+from fastinstall.pins.manifests import Addition, Element, Setting, table_at
+from fastinstall.pins.markers import WHEELS, PinnedBuild, named_in
+from fastinstall.pins.resolver import without_package
 from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
-from fastinstall.rules.pinned_build import WHEELS, PinnedBuild
-from fastinstall.rules.requirement_names import named_in
 
 _OVERRIDES = ("tool", "pdm", "resolution", "overrides")
 _SOURCES = ("tool", "pdm", "source")

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.errors import RefusedError
-from fastinstall.model.parsing import toml_data
-from fastinstall.pins.additions import Addition, Items, Setting, lines, table_at
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.parsing import toml_data
+from fastinstall.model.conda_packages import pin_line
+from fastinstall.pins.manifests import Addition, Items, Setting, lines, table_at
 from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, Sign
-from fastinstall.rules.conda_pins import pin_line
 
 
 class Pixi:

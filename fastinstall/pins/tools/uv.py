@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.errors import RefusedError
-from fastinstall.model.parsing import toml_data
-from fastinstall.pins.additions import Addition, Items, table_at
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.parsing import toml_data
+from fastinstall.pins.manifests import Addition, Items, table_at
+from fastinstall.pins.markers import WHEELS, named_in
 from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
-from fastinstall.rules.pinned_build import WHEELS
-from fastinstall.rules.requirement_names import named_in
 
 _TABLE = ("tool", "uv")
 _LISTS = ("constraint-dependencies", "override-dependencies", "exclude-dependencies")

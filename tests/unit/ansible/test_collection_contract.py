@@ -12,7 +12,7 @@ from fastinstall import __version__
 from fastinstall.cli.options import WISHES as OPTIONS
 from fastinstall.cli.options import Option
 from fastinstall.model.conda import Engine
-from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
 
 WISHES = part("wishes").WISHES
 CHOICES: Mapping[str, list[str]] = {

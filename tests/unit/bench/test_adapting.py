@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.adapting import Adapter, adapter_named, all_adapters
-from fastinstall.errors import UsageError
+from fastinstall.bench.catalogue import Adapter, adapter_named, all_adapters
+from fastinstall.core.errors import UsageError
 
 FORMATS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF", "JPEG2000", "AVIF"}
 OLDEST = (3, 8)

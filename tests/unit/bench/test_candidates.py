@@ -1,13 +1,18 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.bench.adapting import Adapter
-from fastinstall.bench.candidates import Materials, join_candidate_runs, make_candidate_runs, select_candidate_runs
-from fastinstall.bench.contestant import CandidateRun, Library, Stack
-from fastinstall.bench.settings import SETTINGS, Setting, find_preloads, variables_of
-from fastinstall.bench.store_kinds import kind_named
-from fastinstall.model.loading import Kind
-from fastinstall.model.measured_machine import Machine
+from fastinstall.bench.candidates import (
+    CandidateRun,
+    Library,
+    Materials,
+    Stack,
+    join_candidate_runs,
+    make_candidate_runs,
+    select_candidate_runs,
+)
+from fastinstall.bench.catalogue import SETTINGS, Adapter, Setting, find_preloads, kind_named, variables_of
+from fastinstall.bench.report import Kind
+from fastinstall.model.machine import Machine
 
 MACHINE = Machine(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.bench.differences import compare_pictures
+from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Picture
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.dimensions import Dimensions, read_dimensions
+from fastinstall.bench.image_search import Dimensions, read_dimensions
 
 FRAME = b"\xff\xc2" + struct.pack(">HBHHB", 8, 8, 3000, 4000, 0)
 LARGE = Dimensions(format="JPEG", width=4000, height=3000)

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from fastinstall.bench.contestant import CandidateRun
+from fastinstall.bench.candidates import CandidateRun
+from fastinstall.bench.catalogue import USUAL_PRIORITY
 from fastinstall.bench.effort import (
     FULL,
     QUICK,
@@ -14,8 +15,7 @@ from fastinstall.bench.effort import (
     share_of,
     sort_by_promise,
 )
-from fastinstall.bench.settings import USUAL_PRIORITY
-from fastinstall.model.loading import Candidate, Kind
+from fastinstall.bench.report import Candidate, Kind
 
 
 def candidate_run(name: str, kind: Kind, priority: int = USUAL_PRIORITY, *, scales: bool = False) -> CandidateRun:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from builders import healthy_facts
 
-from fastinstall.bench import environments
-from fastinstall.bench.environments import Fetching, fetch_packages
+from fastinstall.bench import materials
 from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.materials import Fetching, fetch_packages
 
 
 @pytest.fixture
@@ -16,14 +16,14 @@ def fetching(tmp_path: Path) -> Fetching:
 
 
 def test_a_disk_that_is_nearly_full_is_left_alone(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "FREE_BYTES", 1 << 70)
+    monkeypatch.setattr(materials, "FREE_BYTES", 1 << 70)
     with pytest.raises(NotLoadedError, match=r"numpy is not brought: \d+ MiB are free in .*, and \d+ have to be"):
         fetch_packages("numpy", ("numpy",), fetching)
 
 
 def test_a_cache_that_is_full_says_what_may_be_removed(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "MOST_BYTES", 99)
-    monkeypatch.setattr(environments, "FREE_BYTES", 0)
+    monkeypatch.setattr(materials, "MOST_BYTES", 99)
+    monkeypatch.setattr(materials, "FREE_BYTES", 0)
     entry = fetching.cache / "libraries" / "another"
     entry.mkdir(parents=True)
     (entry / "module.py").write_bytes(bytes(100))

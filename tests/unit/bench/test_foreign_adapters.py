@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from extension_package import ADAPTER, make_distribution
 
-from fastinstall.bench.adapting import adapter_named, adapter_problems, all_adapters
+from fastinstall.bench.catalogue import adapter_named, adapter_problems, all_adapters
 
 
 @pytest.fixture

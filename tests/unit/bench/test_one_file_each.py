@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.api.bench_materials import known_candidates
-from fastinstall.bench import _stores, adapters, adapting, store_kinds
+from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing
-from fastinstall.bench.adapting import adapter_named
+from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
+from fastinstall.bench.catalogue import adapter_named, kind_named
 from fastinstall.bench.effort import sort_by_promise
-from fastinstall.bench.printed import render_code
-from fastinstall.bench.store_kinds import kind_named
-from fastinstall.bench.store_sizes import StoreBounds, estimate_store
-from fastinstall.bench.surveying import Judged
-from fastinstall.model.images import Pipeline
-from fastinstall.model.measured_machine import Machine
+from fastinstall.bench.materials import known_candidates
+from fastinstall.bench.report import Pipeline
+from fastinstall.bench.survey import Judged
+from fastinstall.bench.temporary_store import StoreBounds, estimate_store
+from fastinstall.model.machine import Machine
 
 DECODER = '''"""Acme's decoder."""
 
@@ -88,7 +87,7 @@ def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 def forget() -> None:
     """Have adapters and stores read again."""
-    for module in (adapting, store_kinds):
+    for module in (catalogue, catalogue):
         for each in vars(module).values():
             getattr(each, "cache_clear", bool)()
     for name in ("adapters.acme_raw", "_stores.shelf"):

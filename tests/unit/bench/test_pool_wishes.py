@@ -2,9 +2,9 @@
 
 import pytest
 
-from fastinstall.bench.pools import Load, PoolRequest, batch_size, choose_pool_requests
-from fastinstall.model.loading import WorkerStart
-from fastinstall.model.measured_machine import Machine
+from fastinstall.bench.loading import Load, PoolRequest, batch_size, choose_pool_requests
+from fastinstall.bench.report import WorkerStart
+from fastinstall.model.machine import Machine
 
 ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from fastinstall.bench.adapting import all_adapters
-from fastinstall.bench.printed import render_code
-from fastinstall.errors import UsageError
-from fastinstall.model.images import Pipeline
+from fastinstall.bench.adoption import render_code
+from fastinstall.bench.catalogue import all_adapters
+from fastinstall.bench.report import Pipeline
+from fastinstall.core.errors import UsageError
 
 PIPELINE = Pipeline(shorter=300, crop=0, filter="lanczos")
 

@@ -1,8 +1,8 @@
 import pytest
 
+from fastinstall.bench.comparison import Turns, compute_drift, compute_gain, compute_timing
 from fastinstall.bench.loading import Measured
-from fastinstall.bench.rounds import Turns, compute_drift, compute_gain, compute_timing
-from fastinstall.model.loading import Stage
+from fastinstall.bench.report import Stage
 
 
 def measured(read: float, decode: float, *, peak: int = 0) -> Measured:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from fastinstall.bench.sampling import SearchBounds, find_images, spread_evenly
+from fastinstall.bench.image_search import SearchBounds, find_images, spread_evenly
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
 
@@ -69,7 +69,7 @@ def test_a_search_ends_in_time(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_gone_is_named_and_no_failure(tmp_path: Path) -> None:
-    from fastinstall.bench.sampling import _Search
+    from fastinstall.bench.image_search import _Search
 
     search = _Search(SearchBounds())
     search.walk(tmp_path / "gone")

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from fastinstall.bench._stores import tfrecord, webdataset
-from fastinstall.bench.store_kinds import all_kinds, kind_named
-from fastinstall.bench.store_scripts import render_script
-from fastinstall.bench.store_sizes import StoreBounds, bounds_of, estimate_store
-from fastinstall.bench.stores import store_at
-from fastinstall.errors import UsageError
-from fastinstall.model.images import Pipeline
+from fastinstall.bench.adoption import render_script
+from fastinstall.bench.catalogue import all_kinds, kind_named
+from fastinstall.bench.report import Pipeline
+from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store, store_at
+from fastinstall.core.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@ import pytest
 from asked_person import AskedPerson
 from builders import changed, conda_facts, stock_facts
 
-from fastinstall.cli.ask_engine import ask_engine
+from fastinstall.cli.wizard.choices import ask_engine
 from fastinstall.model.conda import Engine
 from fastinstall.model.facts import Facts
-from fastinstall.model.wish import Wish
+from fastinstall.model.request import Wish
 
 
 def facts(*, conda: bool, rattler: bool) -> Facts:

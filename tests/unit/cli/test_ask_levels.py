@@ -2,8 +2,8 @@ import pytest
 from asked_person import AskedPerson
 from builders import recipe
 
-from fastinstall.cli.ask_levels import ask_levels
-from fastinstall.model.wish import Wish
+from fastinstall.cli.wizard.choices import ask_levels
+from fastinstall.model.request import Wish
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ import io
 
 import pytest
 
-from fastinstall.cli.ask import Lines, shortened
-from fastinstall.cli.ask_back import Menu, chosen_or_back, typed_or_back
-from fastinstall.cli.page import Page
+from fastinstall.cli.console import Page
+from fastinstall.cli.questions import Lines, Menu, chosen_or_back, shortened, typed_or_back
 
 ANSWERS = {"a": "first", "b": "second"}
 

@@ -7,8 +7,8 @@ from pathlib import PurePath
 
 from bench_reports import HOSTILE, bare_report, whole_report
 
-from fastinstall.cli.bench_csv import COLUMNS, bench_csv
-from fastinstall.model.bench import BenchReport
+from fastinstall.bench.report import BenchReport
+from fastinstall.cli.bench.exports import COLUMNS, bench_csv
 
 
 def _rows(report: BenchReport) -> list[dict[str, str]]:

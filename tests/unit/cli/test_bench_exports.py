@@ -19,9 +19,9 @@ from bench_reports import (
     whole_report,
 )
 
-from fastinstall.cli.bench_exports import export
-from fastinstall.errors import UsageError
-from fastinstall.model.loading import CandidateResult, Kind, Outcome
+from fastinstall.bench.report import CandidateResult, Kind, Outcome
+from fastinstall.cli.bench.exports import export
+from fastinstall.core.errors import UsageError
 
 OUT = Path("/out")
 SYSTEM = "linux_AMD-EPYC-9B45"

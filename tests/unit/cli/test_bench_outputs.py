@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from bench_reports import whole_report
 
-from fastinstall.cli.bench_outputs import Outputs, outputs_of, write_outputs
+from fastinstall.cli.bench.outputs import Outputs, outputs_of, write_outputs
 from fastinstall.cli.parser import parse
-from fastinstall.errors import UsageError
+from fastinstall.core.errors import UsageError
 
 
 def _outputs(*words: str) -> Outputs:

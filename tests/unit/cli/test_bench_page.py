@@ -8,8 +8,8 @@ from pathlib import PurePath
 import pytest
 from bench_reports import bare_report, report, small_jpegs, whole_report
 
-from fastinstall.cli import bench_html_style as style
-from fastinstall.cli.bench_html import bench_html
+from fastinstall.cli.bench import html_page as style
+from fastinstall.cli.bench.html_page import bench_html
 
 _VOID = {"meta"}
 

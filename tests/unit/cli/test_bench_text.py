@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from bench_reports import bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
 
-from fastinstall.cli.page import Page, harmless
-from fastinstall.cli.render_bench import bench_brief, bench_text
-from fastinstall.model.bench import BenchReport
+from fastinstall.bench.report import BenchReport
+from fastinstall.cli.bench.text import bench_brief, bench_text
+from fastinstall.cli.console import Page, harmless
 
 NARROW = Page(width=80)
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.cli.bench_wish import bench_wish
+from fastinstall.bench.report import BenchWish, Pipeline
+from fastinstall.cli.bench.bench_flags import bench_wish
 from fastinstall.cli.parser import parse
-from fastinstall.errors import UsageError
-from fastinstall.model.bench import BenchWish
-from fastinstall.model.images import Pipeline
+from fastinstall.core.errors import UsageError
 
 
 def _wish(*words: str) -> BenchWish:

@@ -6,20 +6,17 @@ import re
 import jsonschema
 import pytest
 
-from fastinstall.cli.completion import completion_script
-from fastinstall.cli.completion_values import Kind, Value, Verb, verbs
-from fastinstall.cli.completion_vocabulary import vocabulary
+from fastinstall.cli.completion_scripts import completion_script
+from fastinstall.cli.completion_values import Kind, Value, Verb, verbs, vocabulary
 from fastinstall.cli.help import groups_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_wish
-from fastinstall.cli.parser import build_parser, parse, verbs_of
-from fastinstall.cli.verbs import VERBS
-from fastinstall.errors import ExitCode
-from fastinstall.model.completion import Shell
+from fastinstall.cli.parser import VERBS, build_parser, parse, verbs_of
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.schemas import SCHEMAS
-from fastinstall.probes.recipes import load_recipes
-from fastinstall.system.resources import recipes_directory
+from fastinstall.observe.observation import load_recipes
+from fastinstall.verbs.schemas import SCHEMAS, Shell
 
 SHELLS = tuple(Shell)
 PATHS = (Kind.FILES, Kind.DIRECTORIES, Kind.ENVIRONMENTS)

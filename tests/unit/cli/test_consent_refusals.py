@@ -6,9 +6,9 @@ import pytest
 from builders import environment
 
 from fastinstall.cli.consent import refuse_unaccepted
-from fastinstall.errors import ExitCode, RefusedError
+from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.model.plan import Hazard, Plan
-from fastinstall.model.wish import Risk, Wish
+from fastinstall.model.request import Risk, Wish
 
 VULNERABLE = Hazard(
     risk=Risk.VULNERABLE,

@@ -2,8 +2,7 @@ import io
 
 import pytest
 
-from fastinstall.cli.console import Console, can_ask, is_dumb, page_for, wants_colour
-from fastinstall.cli.page import Page
+from fastinstall.cli.console import Console, Page, can_ask, is_dumb, page_for, wants_colour
 
 
 class _Terminal(io.StringIO):

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.cli.console import Console
-from fastinstall.cli.page import Page, harmless
+from fastinstall.cli.console import Console, Page, harmless
 
 HOSTILE = "a\x1b[2Jb\x1b]0;title\x07c\rd\x9b2Je\u202ef\x7f\x00g\u2028h"
 SHOWN = r"a\u001b[2Jb\u001b]0;title\u0007c\u000dd\u009b2Je\u202ef\u007f\u0000g\u2028h"

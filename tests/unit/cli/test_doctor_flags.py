@@ -7,11 +7,10 @@ import pytest
 
 from fastinstall.cli.commands import doctor
 from fastinstall.cli.console import Console
-from fastinstall.cli.log import RunLog
-from fastinstall.cli.main import Context
+from fastinstall.cli.main import Context, RunLog
+from fastinstall.cli.options import Settings, Sources
 from fastinstall.cli.parser import parse
-from fastinstall.cli.settings import Settings, Sources
-from fastinstall.errors import UsageError
+from fastinstall.core.errors import UsageError
 
 
 def _run(*words: str) -> None:

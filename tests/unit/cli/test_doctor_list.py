@@ -6,10 +6,9 @@ import pytest
 
 from fastinstall.cli.commands import doctor
 from fastinstall.cli.console import Console
-from fastinstall.cli.log import RunLog
-from fastinstall.cli.main import Context
-from fastinstall.cli.settings import Settings, Sources
-from fastinstall.rules.checks import check_names
+from fastinstall.cli.main import Context, RunLog
+from fastinstall.cli.options import Settings, Sources
+from fastinstall.doctor.registry import check_names
 
 
 def _list(*, as_json: bool) -> None:

@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 
 from fastinstall.cli.main import main
-from fastinstall.errors import ExitCode
-from fastinstall.model.schemas import SCHEMAS
+from fastinstall.core.errors import ExitCode
+from fastinstall.verbs.schemas import SCHEMAS
 
 Told = pytest.CaptureFixture[str]
 

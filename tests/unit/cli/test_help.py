@@ -4,12 +4,9 @@ import shlex
 
 import pytest
 
-from fastinstall.cli.examples import EXAMPLES
-from fastinstall.cli.help import groups_of, screen, spelled
-from fastinstall.cli.help_screens import SCREENS
-from fastinstall.cli.parser import build_parser, parse, verbs_of
-from fastinstall.cli.verbs import VERBS
-from fastinstall.rules.checks import check_names
+from fastinstall.cli.help import EXAMPLES, SCREENS, groups_of, screen, spelled
+from fastinstall.cli.parser import VERBS, build_parser, parse, verbs_of
+from fastinstall.doctor.registry import check_names
 
 COLUMNS, LINES = 80, 24
 PROMPT = 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.cli.log import RunLog, open_log
+from fastinstall.cli.main import RunLog, open_log
 
 Opened = Callable[[dict[str, str], list[str]], RunLog]
 

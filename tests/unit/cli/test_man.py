@@ -4,9 +4,9 @@ import re
 
 from fastinstall import __version__
 from fastinstall.cli.help import groups_of
-from fastinstall.cli.man import render_man
 from fastinstall.cli.parser import build_parser, verbs_of
-from fastinstall.errors import ExitCode
+from fastinstall.cli.reference import render_man
+from fastinstall.core.errors import ExitCode
 
 PAGE = render_man()
 

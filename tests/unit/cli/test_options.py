@@ -4,8 +4,8 @@ import pytest
 
 from fastinstall.cli.options import WISHES, as_flags, read_wish
 from fastinstall.cli.parser import parse
-from fastinstall.errors import DocumentError, UsageError
-from fastinstall.model.wish import LinkMode, Risk, Wish
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.model.request import LinkMode, Risk, Wish
 
 
 def wish(*flags: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Wish:

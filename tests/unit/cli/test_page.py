@@ -1,6 +1,6 @@
 import pytest
 
-from fastinstall.cli.page import SHOWN, Page
+from fastinstall.cli.console import SHOWN, Page
 
 PATH = "/srv/images/env/lib/python3.11/site-packages/pillow.libs/libjpeg-0d45d2bd.so.62.4.0"
 

@@ -5,7 +5,7 @@ import pytest
 
 from fastinstall.cli.common import target_of
 from fastinstall.cli.parser import build_parser, parse
-from fastinstall.errors import DocumentError, UsageError
+from fastinstall.core.errors import DocumentError, UsageError
 
 VERBS = ("setup", "plan", "apply", "doctor", "rollback", "guard", "build", "bench", "inspect", "recipes", "completion")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fastinstall.cli.progress_line import State, about, heard, left, line_of, said
-from fastinstall.model.event import Event, Finished, Foretold, Progressed, Started
+from fastinstall.cli.progress import State, about, heard, left, line_of, said
+from fastinstall.core.events import Event, Finished, Foretold, Progressed, Started
 
 COMPILING = Started(stage="compile", message="compiling pillow for x86-64-v2 and x86-64-v3")
 

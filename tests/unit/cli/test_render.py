@@ -14,18 +14,18 @@ from builders import (
     stock_facts,
 )
 
-from fastinstall.cli.page import Page
-from fastinstall.cli.render import error_text, report_text, speed_text
-from fastinstall.cli.render_facts import facts_text
-from fastinstall.cli.render_plan import plan_text
-from fastinstall.errors import RefusedError
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.facts_page import facts_text
+from fastinstall.cli.text.plans import plan_text
+from fastinstall.cli.text.reports import error_text, report_text, speed_text
+from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Report, Status
 from fastinstall.model.plan import Hazard, Plan, Skipped
 from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.request import LinkMode, Risk, Wish
 from fastinstall.model.steps import Build, InstallGuard, SystemPackages, Target, Verify
-from fastinstall.model.wish import LinkMode, Risk, Wish
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()

@@ -1,4 +1,4 @@
-from fastinstall.cli.render_history import history_text
+from fastinstall.cli.text.short_documents import history_text
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 
 SETUP = PastTransaction(

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from builders import healthy_facts
 
-from fastinstall.cli.render_junit import junit_xml
+from fastinstall.cli.text.junit import junit_xml
+from fastinstall.doctor.registry import gravest
 from fastinstall.model.finding import Finding, Remedy, Report, Status, Unobservable
-from fastinstall.rules.checks import gravest
 
 AT = datetime(2026, 11, 21, 10, 40, 7, 999, tzinfo=UTC)
 ATTRIBUTES = {

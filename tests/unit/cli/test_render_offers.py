@@ -3,12 +3,11 @@ from dataclasses import replace
 import pytest
 from builders import advisory, changed, recipe
 
-from fastinstall.api.comparing import Offer
-from fastinstall.cli.render_offers import offer_answers, offer_meanings
-from fastinstall.model.advisory import Severity
+from fastinstall.cli.wizard.choices import offer_answers, offer_meanings
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Recipe
-from fastinstall.rules.versions import Choice
+from fastinstall.model.recipe import Recipe, Severity
+from fastinstall.plan.versions import Choice
+from fastinstall.verbs.recipe_comparison import Offer
 
 FIGURE = "2.07 times as fast as stock Pillow 13.0.0 (2026-11-21)"
 FORK = changed(recipe(), {"bench": {"measured": FIGURE}})

@@ -4,11 +4,11 @@ from pathlib import PurePosixPath
 
 from builders import changed, environment, wish
 
-from fastinstall.cli.page import Page
-from fastinstall.cli.render_plan import plan_text
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.plans import plan_text
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import PinForPip
-from fastinstall.rules.pip_pins import insertion
+from fastinstall.observe.pip_pins import insertion
 
 
 def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> None:

@@ -5,9 +5,9 @@ from pathlib import PurePath
 
 from builders import healthy_facts
 
-from fastinstall.cli.render_quiet import quiet_lines
+from fastinstall.cli.text.reports import quiet_lines
+from fastinstall.doctor.registry import gravest
 from fastinstall.model.finding import Finding, Remedy, Report, Status, Unobservable
-from fastinstall.rules.checks import gravest
 
 FIX = Remedy(text="put it back", command="fastinstall doctor --fix --prefix '/srv/my env'")
 

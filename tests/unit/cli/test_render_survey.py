@@ -5,10 +5,10 @@ from pathlib import PurePath
 
 from builders import healthy_facts
 
-from fastinstall.cli.page import Page
-from fastinstall.cli.render_survey import survey_text
-from fastinstall.model.environment import Environment
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.reports import survey_text
 from fastinstall.model.finding import Finding, Remedy, Report, Status, Survey, Unobservable
+from fastinstall.model.request import Environment
 
 
 def _report(prefix: str, *statuses: Status) -> Report:

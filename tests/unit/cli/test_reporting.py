@@ -10,8 +10,8 @@ import pytest
 from builders import healthy_facts
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.reporting import open_outlet, tell_report, tell_survey, write_undetermined
-from fastinstall.errors import UsageError
+from fastinstall.cli.text.reports import open_outlet, tell_report, tell_survey, write_undetermined
+from fastinstall.core.errors import UsageError
 from fastinstall.model.finding import Finding, Report, Status, Survey, Unobservable
 
 GONE = Unobservable(prefix=PurePath("/srv/old"), problem="gone")

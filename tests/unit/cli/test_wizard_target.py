@@ -8,13 +8,13 @@ from asked_person import AskedPerson
 from environments_by_hand import venv_by_hand
 from sessions import a_session
 
-from fastinstall.api import answers
-from fastinstall.api.target import Target
 from fastinstall.cli.console import Console
-from fastinstall.cli.wizard_target import Chooser, is_left_open
-from fastinstall.errors import RefusedError
-from fastinstall.model.answers import Answers
-from fastinstall.model.wish import Wish
+from fastinstall.cli.wizard.environment_question import Chooser, is_left_open
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.verbs import answers
+from fastinstall.verbs.answers import Answers
 
 
 def _chooser(home: Path, person: AskedPerson, **variables: str) -> Chooser:

@@ -7,16 +7,15 @@ from asked_person import AskedPerson
 from builders import conda_facts, stock_facts
 from sessions import a_session
 
-from fastinstall.api.comparing import Offer
-from fastinstall.api.observing import recipe_named
-from fastinstall.api.target import Target
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import WISHES
-from fastinstall.cli.wizard_menu import customised
-from fastinstall.cli.wizard_talk import Talk
-from fastinstall.cli.wizard_topics import TOPICS
+from fastinstall.cli.wizard.environment_question import Talk
+from fastinstall.cli.wizard.menu import TOPICS, customised
 from fastinstall.model.conda import Engine
-from fastinstall.model.wish import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import recipe_named
+from fastinstall.verbs.recipe_comparison import Offer
 
 BY_FIELD = {field: topic for topic in TOPICS for field in topic.fields}
 HERE = str(Path(__file__).parent)

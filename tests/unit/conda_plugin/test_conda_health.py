@@ -2,7 +2,7 @@
 
 from builders import environment
 
-from fastinstall.conda_health import _report_lines
+from fastinstall.conda_hooks import _report_lines
 from fastinstall.model.finding import Finding, Remedy, Report, Status
 
 IN_PLACE = Finding(

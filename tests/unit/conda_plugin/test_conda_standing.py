@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from builders import changed, receipt
 
-from fastinstall.conda_standing import standing_of
+from fastinstall.conda.swaps import Core
+from fastinstall.conda_hooks import standing_of
+from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.codec import document, dump
-from fastinstall.rules.swaps import Core
 
 CONTENT = b"\x7fELF of ours"
 CORE = "lib/python3.11/site-packages/PIL/_imaging.so"

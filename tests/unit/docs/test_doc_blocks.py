@@ -11,7 +11,7 @@ from docs_pages import LANGUAGES, Block, Command, blocks_of, commands_of, page_f
 from docs_scenarios import CASES, excuses, scenario_file, scenario_of
 
 from fastinstall.cli.parser import build_parser
-from fastinstall.errors import UsageError
+from fastinstall.core.errors import UsageError
 
 PAGES = page_files()
 _ENDS = re.compile(r"\s(?:\||&&|\|\||[;<>]|2>|#)(?:\s|$|&)")

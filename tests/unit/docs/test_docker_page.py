@@ -2,10 +2,10 @@
 
 from pathlib import Path, PurePath
 
+from fastinstall.export.dockerfile import dockerfile
+from fastinstall.export.plan_elsewhere import Export, Tool
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.export import Export, Tool
-from fastinstall.model.wish import Wish
-from fastinstall.rules.export_dockerfile import dockerfile
+from fastinstall.model.request import Wish
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "guard-docker-image.md"
 FILES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.cli.reference import DOCUMENTS, EXIT_CODES, render_cli
-from fastinstall.errors import ExitCode
+from fastinstall.core.errors import ExitCode
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"

@@ -6,11 +6,10 @@ from functools import partial
 import pytest
 
 from fastinstall.cli.options import WISHES
-from fastinstall.cli.reference import DOCUMENTS
-from fastinstall.cli.reference_pages import REMEDIES, render_exit_codes, render_settings
-from fastinstall.errors import ExitCode
-from fastinstall.model.reference_documents import render_documents
-from fastinstall.model.schemas import SCHEMAS
+from fastinstall.cli.reference import DOCUMENTS, REMEDIES, render_exit_codes, render_settings
+from fastinstall.cli.reference_documents import render_documents
+from fastinstall.core.errors import ExitCode
+from fastinstall.verbs.schemas import SCHEMAS
 
 
 def test_every_exit_code_says_what_to_do() -> None:

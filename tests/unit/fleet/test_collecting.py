@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from builders import healthy_facts
 
-from fastinstall.errors import DocumentError
-from fastinstall.model.codec import document
-from fastinstall.model.collected import Absence, Collected, HostReport, Unreported
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.values import document
+from fastinstall.fleet.hosts import HostDocument
+from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, sum_up
 from fastinstall.model.finding import Finding, Remedy, Report, Status, Survey, Unobservable
-from fastinstall.probes.host_documents import HostDocument
-from fastinstall.probes.host_reports import read_report
-from fastinstall.rules.collecting import sum_up
 
 NOW, DAY = 1_763_800_000.0, 86400.0
 
@@ -161,8 +159,8 @@ def test_a_name_inside_counts_before_the_files() -> None:
 
 
 def test_reports_lie_in_files(tmp_path: Path) -> None:
-    from fastinstall.probes.host_documents import document_files
-    from fastinstall.probes.host_reports import read_reports
+    from fastinstall.fleet.hosts import document_files
+    from fastinstall.fleet.reports import read_reports
 
     (tmp_path / "a.json").write_text(json.dumps(document("doctor", _report("/env", Status.OK))))
     (tmp_path / "b.json").write_text("{")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from fleet_cases import NOW, facts_document
 
-from fastinstall.model.codec import decode, encode
-from fastinstall.model.fleet import Fleet, FleetHost
-from fastinstall.model.wish import Wish
-from fastinstall.probes.host_facts import read_host_facts
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.rules.fleet import Limits, plan_fleet
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.values import decode, encode
+from fastinstall.fleet.fleet import Fleet, FleetHost
+from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.model.request import Wish
+from fastinstall.observe.observation import load_recipe
 
 _CASES = Path(__file__).parents[2] / "cases" / "fleet"
 

@@ -3,13 +3,12 @@
 import pytest
 from fleet_cases import NOW, facts_document
 
-from fastinstall.model.fleet import Cause, Fleet, FleetHost
-from fastinstall.model.wish import Wish
-from fastinstall.probes.host_facts import read_host_facts
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.rules.fleet import Limits, plan_fleet
-from fastinstall.rules.fleet_reach import needed_glibc, within_reach
-from fastinstall.system.resources import recipes_directory
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.fleet.fleet import Cause, Fleet, FleetHost
+from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.wheel_choice import Limits, needed_glibc, plan_fleet, within_reach
+from fastinstall.model.request import Wish
+from fastinstall.observe.observation import load_recipe
 
 
 @pytest.mark.parametrize(

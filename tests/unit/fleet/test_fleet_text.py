@@ -4,13 +4,12 @@ from pathlib import PurePath
 
 import pytest
 
-from fastinstall.cli.page import Page
-from fastinstall.cli.render_collected import collected_text
-from fastinstall.cli.render_fleet import fleet_text
-from fastinstall.model.collected import Absence, Collected, SharedFinding, Unreported
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.fleets import collected_text, fleet_text
+from fastinstall.fleet.fleet import Cause, Fleet, FleetArtefact, HostGroup, LeftOut
+from fastinstall.fleet.reports import Absence, Collected, SharedFinding, Unreported
 from fastinstall.model.finding import Remedy, Status
-from fastinstall.model.fleet import Cause, Fleet, FleetArtefact, HostGroup, LeftOut
-from fastinstall.model.wish import Wish
+from fastinstall.model.request import Wish
 
 MANY = 10_000
 

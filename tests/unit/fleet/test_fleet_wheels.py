@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from fleet_cases import NOW, facts_document
 
-from fastinstall.api.fleet_wheels import WheelThere, wheel_there
-from fastinstall.model.fleet import FleetArtefact, FleetHost
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.fleet.fleet import FleetArtefact, FleetHost
+from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.fleet.wheels import WheelThere, wheel_there
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.wish import LinkMode, Wish
-from fastinstall.probes.host_facts import read_host_facts
-from fastinstall.probes.recipes import load_recipe
-from fastinstall.rules.fleet import Limits, plan_fleet
-from fastinstall.system.resources import recipes_directory
+from fastinstall.model.request import LinkMode, Wish
+from fastinstall.observe.observation import load_recipe
 
 TAGS = "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 

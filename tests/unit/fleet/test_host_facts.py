@@ -9,13 +9,12 @@ import pytest
 from builders import conda_facts, healthy_facts, minimal_facts
 from fleet_cases import NOW, facts_document
 
-from fastinstall.errors import DocumentError, LaterDocumentError, UsageError
-from fastinstall.model.codec import document, open_document
+from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
+from fastinstall.core.values import document, open_document
+from fastinstall.fleet import hosts
+from fastinstall.fleet.fleet import Cause, FleetHost, LeftOut
+from fastinstall.fleet.hosts import HostDocument, document_files, read_documents, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.fleet import Cause, FleetHost, LeftOut
-from fastinstall.probes import host_facts
-from fastinstall.probes.host_documents import HostDocument, document_files, read_documents
-from fastinstall.probes.host_facts import read_host_facts, read_hosts
 
 
 def _document(content: str, name: str = "web1") -> HostDocument:
@@ -52,8 +51,8 @@ def test_what_is_read_in_part_is_what_the_whole_document_says(facts: Facts) -> N
 
 def test_what_is_read_past_the_codec_is_what_the_codec_would_read() -> None:
     hints = get_type_hints(Interpreter)
-    assert {hints[name] for name in host_facts._PARTS} == {str}
-    assert set(host_facts._NEEDED) <= {"schema", *get_type_hints(Facts)}
+    assert {hints[name] for name in hosts._PARTS} == {str}
+    assert set(hosts._NEEDED) <= {"schema", *get_type_hints(Facts)}
 
 
 @pytest.mark.parametrize(

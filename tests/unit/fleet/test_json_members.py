@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.probes.json_members import first_members
+from fastinstall.fleet.hosts import first_members
 
 _TEXT = """{
   "a": {"b": [1, 2, {"c": "}"}]}, "quoted \\" key": null,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.guard.events import read_events
+from fastinstall.guard.status import read_events
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.model.pins import GuardEvent
 

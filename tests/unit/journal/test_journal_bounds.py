@@ -6,20 +6,21 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.errors import DocumentError
-from fastinstall.journal.bounds import named_paths, refuse_escapes
-from fastinstall.journal.directories import Directory
+from fastinstall.core.errors import DocumentError
 from fastinstall.journal.entries import (
     Adding,
     Begun,
+    Copied,
+    Engaged,
+    Engaging,
     Entry,
     Moving,
     SpreadDirectory,
     Spreading,
     Yielding,
 )
-from fastinstall.journal.log import Log
-from fastinstall.journal.stretch import Copied, Engaged, Engaging
+from fastinstall.journal.fingerprints import Directory
+from fastinstall.journal.log import Log, named_paths, refuse_escapes
 from fastinstall.model.receipt import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"

@@ -6,13 +6,15 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.errors import DocumentError
-from fastinstall.journal.directories import Directory
+from fastinstall.core.errors import DocumentError
 from fastinstall.journal.entries import (
     Adding,
     Begun,
     Committed,
     Committing,
+    Copied,
+    Engaged,
+    Engaging,
     Entry,
     Moved,
     Moving,
@@ -22,8 +24,8 @@ from fastinstall.journal.entries import (
     Undoing,
     to_line,
 )
+from fastinstall.journal.fingerprints import Directory
 from fastinstall.journal.log import State, to_log
-from fastinstall.journal.stretch import Copied, Engaged, Engaging
 from fastinstall.model.receipt import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")

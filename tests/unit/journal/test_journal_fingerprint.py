@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from fastinstall.journal.fingerprint import digest
+from fastinstall.journal.fingerprints import digest
 
 
 def test_a_file_without_end_is_nobodys_content(tmp_path: Path) -> None:

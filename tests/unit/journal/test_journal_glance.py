@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fastinstall.errors import DocumentError, LaterDocumentError
+from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.entries import _ENTRIES, Begun, Committed, Committing, Entry, Moved, Undoing, to_line
-from fastinstall.journal.glance import EVENTS, past_of, unfinished_transaction
 from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
+from fastinstall.journal.snapshot import EVENTS, past_of, unfinished_transaction
 from fastinstall.journal.store import Store
 
 BEGUN = Begun(id="", at="2026-11-21T10:15:00Z", sequence=1, work="work", created=(), directories=())

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.errors import RefusedError
-from fastinstall.journal.orphans import refuse_while_engaged
+from fastinstall.core.errors import RefusedError
+from fastinstall.journal.undo import refuse_while_engaged
 
 PREFIX = Path("/srv/env é")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.records import claims, is_readable, is_record, names, package, strangers
+from fastinstall.journal.external_changes import claims, is_readable, is_record, names, package, strangers
 
 
 def _write(prefix: Path, name: str, content: object) -> None:

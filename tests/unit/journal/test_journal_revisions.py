@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.revisions import carry, later
+from fastinstall.journal.fingerprints import carry, later
 
 FIRST = b"==> one <==\n+python\n"
 SECOND = b"==> two <==\n+turbo\n"

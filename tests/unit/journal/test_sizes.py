@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from fastinstall.journal.sizes import freed_by
+from fastinstall.journal.layout import freed_by
 
 
 def _blocks(*paths: Path) -> int:

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from builders import receipt
 
-from fastinstall.errors import DocumentError, LaterDocumentError
-from fastinstall.model.codec import document, encode
-from fastinstall.model.migrations import level_to_levels
+from fastinstall.core.errors import DocumentError, LaterDocumentError
+from fastinstall.core.values import document, encode
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.stored import keeping_unknown, open_stored
+from fastinstall.model.stored_documents import keeping_unknown, level_to_levels, open_stored
 
 CAPTURED = sorted((Path(__file__).parents[2] / "cases" / "stored").glob("receipt-*.json"))
 """Receipts as earlier versions wrote them, each by the code of its commit."""

@@ -1,4 +1,4 @@
-from fastinstall.proof.catalogue import FEW_SIZES, MODES, matrix_cases, operation_of, pixels_of
+from fastinstall.proof.cases import FEW_SIZES, MODES, matrix_cases, operation_of, pixels_of
 
 
 def test_every_case_has_a_name_of_its_own() -> None:

@@ -1,13 +1,14 @@
-from fastinstall.model.codec import document, json_schema, open_document
-from fastinstall.model.proof import (
+from fastinstall.core.values import document, json_schema, open_document
+from fastinstall.proof.cases import (
     CaseDifference,
     Proof,
     ProofCheck,
     ProofStatus,
     ProofSubject,
+    check_of,
     failed_operations,
+    skipped,
 )
-from fastinstall.proof.checks import check_of, skipped
 
 FAR = CaseDifference(case="box-blur/RGB/17x13/3:0", operation="box-blur", largest=254, allowed=0)
 SMALL = CaseDifference(case="box-blur/L/1x1/0.5", operation="box-blur", largest=84, allowed=0)

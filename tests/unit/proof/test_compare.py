@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from fastinstall.proof.compare import distance
+from fastinstall.proof.judge import distance
 from fastinstall.proof.runs import Sample
 
 

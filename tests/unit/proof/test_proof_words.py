@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.cli.page import Page
-from fastinstall.cli.render_proof import proof_text
-from fastinstall.model.proof import Proof, ProofCheck, ProofStatus, ProofSubject
-from fastinstall.proof.compiler_warnings import Warned, parse_warnings
-from fastinstall.proof.sanitizer_reports import Report, read_reports
-from fastinstall.proof.suite import Ended, compare_results, read_results
-from fastinstall.proof.suite_known import told_difference
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.short_documents import proof_text
+from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject
+from fastinstall.proof.sanitizers import Report, Warned, parse_warnings, read_reports
+from fastinstall.proof.upstream_tests import Ended, compare_results, read_results, told_difference
 
 GCC = """\
 In file included from src/a.c:9:

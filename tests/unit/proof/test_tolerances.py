@@ -1,7 +1,6 @@
 import pytest
 
-from fastinstall.proof.catalogue import matrix_cases, operation_of
-from fastinstall.proof.tolerances import EQUAL, TOLERANCES, tolerance_of
+from fastinstall.proof.cases import EQUAL, TOLERANCES, matrix_cases, operation_of, tolerance_of
 
 
 def test_no_operation_is_allowed_more_than_three_steps() -> None:

@@ -1,0 +1,258 @@
+"""Set up an environment by a plan that was consented to; where its version does not prove, by the next one that does.
+
+A merge onto a version that nobody has tried is tried and proven on this machine. Where it fails, nothing was touched
+yet: the failure is told, and whoever agreed to the first plan is asked for the newest version before it.
+
+Whoever calls has mended the environment (`recover_first`) before it was observed for the plan; it is not done again.
+
+Carry out a plan that renews the start-up guard alone: three renames, verified by doctor's check of it.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.apply.orchestrator import Observers, execute, refuse_errors
+from fastinstall.apply.recovery import clear_cut_creation, late_interruptions_told, mend, mended
+from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.events import Noted
+from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.values import document, immutable
+from fastinstall.doctor.examine import Examination, examine, judge
+from fastinstall.doctor.registry import check_names
+from fastinstall.guard.status import renew
+from fastinstall.index.execution import CondaEngine, Workshop, required_step
+from fastinstall.journal.snapshot import past_of
+from fastinstall.journal.store import fresh_stamp
+from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.finding import Report
+from fastinstall.model.history import much_held
+from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, Wish
+from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject, Verify
+from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.known_environments import remember
+from fastinstall.observe.observation import Binaries, ObservationRequest, committed, facts_of, receipt_of, recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import engine_of, index_for, settings_of
+from fastinstall.plan.make import plan as make_plan
+from fastinstall.plan.satisfied import is_for_guard_alone
+
+Agree = Callable[[Plan], Plan]
+"""Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
+
+
+@immutable
+class Outcome:
+    """What came of a plan.
+
+    Attributes:
+        plan: the one that was carried out.
+        receipt: of the setup that holds.
+        after: the target as verified, or None if less was verified than doctor checks.
+    """
+
+    plan: Plan
+    receipt: Receipt
+    after: Facts | None = None
+
+
+def set_up(session: Session, target: Target, agreed: Plan, agree: Agree) -> Outcome:
+    """Carry out a plan that was agreed to, or the next one that proves.
+
+    Args:
+        session: the outside world.
+        target: what the plan was made for.
+        agreed: the plan, consented to.
+        agree: asks for consent to another one.
+
+    Raises:
+        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
+        FastinstallError: as `carry_out` says.
+    """
+    while True:
+        try:
+            return carry_out(session, agreed)
+        except UnprovenError as error:
+            agreed = agree(_plan_before(session, target, agreed, error))
+
+
+def carry_out(session: Session, plan: Plan) -> Outcome:
+    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its hazards.
+
+    Raises:
+        FailedError: something failed; the environment is as it was.
+        RefusedError: locked, or something foreign is in the way; as it was.
+        DamagedError: something failed, and could not be undone.
+    """
+    if not plan.steps:
+        return Outcome(plan=plan, receipt=_unchanged(plan))
+    prefix = Path(plan.environment.prefix)
+    with late_interruptions_told(prefix, plan.verb):
+        if is_for_guard_alone(plan):
+            outcome = Outcome(plan=plan, receipt=renew_guard(session, plan))
+        else:
+            recipe = recipe_named(session, plan.wish.recipe)
+            done = execute(plan, workshop_for(session, plan, recipe), _observers(session, plan, recipe))
+            remember(session, plan.environment)
+            session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
+            outcome = Outcome(plan=plan, receipt=done.receipt, after=done.after)
+        _tell_what_is_held(session, prefix)
+        return outcome
+
+
+def version_before(session: Session, wish: Wish, error: UnprovenError) -> Wish:
+    """The wish for the newest version before the one that failed; says so.
+
+    Raises:
+        UnprovenError: the version was named, so no other will do.
+    """
+    if wish.version is not None:
+        raise error
+    for line in error.details:
+        session.emit(Noted(message=line))
+    message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
+    session.emit(Noted(message=message, warning=True))
+    return replace(wish, avoid=(*wish.avoid, error.version))
+
+
+def _plan_before(session: Session, target: Target, failed: Plan, error: UnprovenError) -> Plan:
+    wish = version_before(session, failed.wish, error)
+    try:
+        return make_plan(session, target, wish)
+    except (RefusedError, UsageError):
+        raise error from None  # there is no earlier version: what failed is what has to be told
+
+
+def recover_first(session: Session, target: Target) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        mend(session, find(session, target))
+    else:
+        clear_cut_creation(session, target.new.expanduser().absolute())
+
+
+def examined(session: Session, outcome: Outcome) -> Report | None:
+    """Doctor's word on what a plan has come to, for a person; None where it cannot be had, which changes nothing.
+
+    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
+    """
+    plan, after = outcome.plan, outcome.after
+    try:
+        if after is None:
+            return examine(session, plan.environment, Examination())
+        recipe = recipe_named(session, plan.wish.recipe)
+        return judge(session, committed(session, after), outcome.receipt, recipe, check_names(()))
+    except FastinstallError as error:
+        again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
+        session.emit(Noted(message=f"done, but not examined once more: {error.message}; try: {again}", warning=True))
+        return None
+
+
+def _tell_what_is_held(session: Session, prefix: Path) -> None:
+    past = past_of(prefix, sized=True)
+    sentence = much_held(past.setups, past.held_bytes or 0, prefix)
+    if sentence is not None:
+        session.emit(Noted(message=sentence))
+
+
+def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
+    """The tools for a plan."""
+    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
+    python = Path(create.python if create is not None else plan.environment.python)
+    return Workshop(
+        recipe=recipe,
+        index=index_for(session, plan.wish, settings_of(session, python)),
+        cache=session.own_cache(),
+        variables=session.variables,
+        emit=session.emit,
+        now=session.now(),
+        cpu=observe_cpu(
+            allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
+        ),
+        engine=_engine(session, plan),
+    )
+
+
+def _engine(session: Session, plan: Plan) -> CondaEngine | None:
+    """Who installs conda packages, where the plan has any."""
+    steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
+    named = next((step.engine for step in steps), None)
+    if named is None:
+        return None
+    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
+
+    tool = find_conda(session.variables, Path(plan.environment.prefix))
+    return engine_of(session, named, tool, offline=plan.wish.offline)
+
+
+def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
+    request = ObservationRequest(recipe=recipe, runtime=True)
+
+    def before(interpreter: Interpreter) -> Facts:
+        return facts_of(session, plan.environment, replace(request, interpreter=interpreter))
+
+    def after(interpreter: Interpreter) -> Facts:
+        deeply = replace(request, interpreter=interpreter, binaries=Binaries.DECODED)
+        return facts_of(session, plan.environment, deeply)
+
+    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
+        return judge(session, seen, receipt, recipe, checks)
+
+    def finish(transaction: Transaction, receipt: Receipt) -> None:
+        step = next((step for step in plan.steps if isinstance(step, PinProject)), None)
+        if step is not None:
+            _pin_project(session, plan.environment, receipt, Path(step.directory), transaction)
+
+    return Observers(before=before, after=after, judge=judged, finish=finish)
+
+
+def _pin_project(
+    session: Session, environment: Environment, receipt: Receipt, directory: Path, transaction: Transaction
+) -> None:
+    from fastinstall.guard.pinning import pin_its_project, unpinned_project  # noqa: PLC0415 (only with --pin)
+
+    project = unpinned_project(session, environment, directory, receipt)
+    if project is not None:
+        pin_its_project(session, environment, receipt, project, transaction)
+
+
+def _unchanged(plan: Plan) -> Receipt:
+    receipt = receipt_of(plan.environment)
+    if receipt is None:
+        raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")
+    return receipt
+
+
+def renew_guard(session: Session, plan: Plan) -> Receipt:
+    """Renew the start-up guard, as `rules.guard_plan` has planned it.
+
+    Returns:
+        The receipt of the stack, which stays as it is.
+
+    Raises:
+        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
+        FailedError: something failed; the environment is as it was.
+    """
+    prefix = Path(plan.environment.prefix)
+    with mended(session, plan.environment) as result:
+        store = result.store
+        receipt = store.read_receipt()
+        request = ObservationRequest(recipe=recipe_named(session, plan.wish.recipe))
+        facts = facts_of(session, plan.environment, request)
+        core = facts.stack.core
+        if receipt is None or core is None or core.sha256 != receipt.core.sha256:
+            raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
+        site_packages = facts.interpreter.site_packages
+        with begin(store, document("plan", plan), site_packages=site_packages, stamp=fresh_stamp()) as transaction:
+            renew(store, facts, receipt, transaction)
+            after = facts_of(session, plan.environment, request)
+            checks = required_step(plan, Verify).checks
+            refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)
+            transaction.commit(receipt)
+    return receipt

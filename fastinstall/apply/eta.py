@@ -1,0 +1,285 @@
+"""Tell how long a setup will still take, and remember how long it took, for the next one on this machine.
+
+How long what is left of a setup will take: by what its phases took here before, else by the usual figures.
+
+How long the phases of earlier setups took on this machine; kept in the cache, beside what they made.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from pathlib import Path
+
+from fastinstall.apply.recovery import done_already
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, FastinstallError
+from fastinstall.core.events import Event, Foretold, Progressed, Started
+from fastinstall.core.files import write_text
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import digest, document, dump, immutable, open_document
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import Build, CondaToolchain, MakeCondaPackages, PrivateHeaders, Prove, SystemPackages
+from fastinstall.observe.session import Session
+
+
+@immutable
+class Durations:
+    """What is remembered of earlier setups.
+
+    Attributes:
+        phases: name of a phase, of what was built ("pillow-merged x86-64-v2,x86-64-v3 compile"), to its seconds.
+        built: digests of builds that went through, whose wheel the cache will therefore have.
+    """
+
+    phases: dict[str, float] = field(default_factory=dict)
+    built: tuple[str, ...] = ()
+
+
+USUAL = {
+    "equip": 6.0,
+    "prepare": 10.0,
+    "compile": 26.0,
+    "bundle": 2.0,
+    "prove": 12.0,
+    "stage": 1.0,
+    "try": 1.0,
+    "measure": 5.0,
+    "finish": 2.0,
+}
+"""Seconds of each phase of a setup with two CPU levels, in their order: 2 CPUs of an AMD EPYC virtual machine that did
+nothing else, and a network that brings 100 MB in some seconds (2026-11-21)."""
+
+MAKING = ("prepare", "compile", "bundle", "prove")
+"""Phases that are left out where the cache has the wheel."""
+
+_LEAST_SHARE = 0.2
+_GRACE = 1.5
+_LEAST = 0.1
+_STAGES = {
+    "packages": "equip",
+    "headers": "equip",
+    "toolchain": "equip",
+    "download": "prepare",
+    "library": "prepare",
+    "merge": "prepare",
+    "compile": "compile",
+    "bundle": "bundle",
+    "stage": "stage",
+    "measure": "measure",
+    "swap": "finish",
+    "verify": "finish",
+}
+
+
+@immutable
+class Outlook:
+    """The phases of a setup, and what each is expected to take.
+
+    Attributes:
+        phases: in order, with seconds.
+        measured: whether all of these seconds were measured on this machine.
+    """
+
+    phases: dict[str, float]
+    measured: bool
+
+    @property
+    def seconds(self) -> float:
+        """Of all of them."""
+        return sum(self.phases.values())
+
+
+@immutable
+class Moment:
+    """Where a setup stands.
+
+    Attributes:
+        phase: the one that goes on.
+        elapsed: seconds since it began.
+        share: of its work that is done, 0 to 1; 0 where nobody counts.
+    """
+
+    phase: str
+    elapsed: float
+    share: float = 0.0
+
+
+def outlook(plan: Plan, durations: Durations, identity: str) -> Outlook:
+    """What a plan will take.
+
+    Args:
+        plan: with a step that builds, or without one.
+        durations: of earlier setups.
+        identity: digest of the build, as `Durations.built` has it.
+    """
+    names = [name for name in USUAL if name in _needed(plan, identity in durations.built)]
+    known = {name: durations.phases.get(f"{subject(plan)} {name}") for name in names}
+    phases = {name: USUAL[name] if seconds is None else seconds for name, seconds in known.items()}
+    return Outlook(phases=phases, measured=None not in known.values())
+
+
+def subject(plan: Plan) -> str:
+    """What is built, as the names of remembered phases begin: recipe and levels."""
+    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
+
+
+def phase_of(event: Started) -> str | None:
+    """The phase that a stage belongs to; None for one that is no part of a setup that was consented to."""
+    if event.stage == "prove":
+        return "prove" if event.message.startswith("proving") else "try"
+    return _STAGES.get(event.stage)
+
+
+def remaining(seen: Outlook, moment: Moment) -> Foretold:
+    """What is left, in a phase and after it."""
+    names = list(seen.phases)
+    later = _after(names, moment.phase)
+    rest = sum(seen.phases[name] for name in later)
+    expected = seen.phases.get(moment.phase, 0.0)
+    if moment.share >= _LEAST_SHARE:
+        left = moment.elapsed / moment.share - moment.elapsed
+    elif moment.elapsed > max(expected * _GRACE, expected + 2.0):
+        return Foretold(seconds=None, measured=seen.measured)
+    else:
+        left = max(expected - moment.elapsed, 0.0)
+    return Foretold(seconds=max(left + rest, _LEAST), measured=seen.measured)
+
+
+def _after(names: Sequence[str], phase: str) -> Sequence[str]:
+    order = list(USUAL)
+    place = order.index(phase) if phase in order else -1
+    return [name for name in names if order.index(name) > place]
+
+
+def _needed(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
+    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    if build is None:
+        return frozenset({"finish"})
+    proving = [step for step in plan.steps if isinstance(step, Prove)]
+    found = {"stage", "try", "finish"}
+    if any(step.timed for step in proving) or any(isinstance(step, MakeCondaPackages) for step in plan.steps):
+        found.add("measure")
+    if build.cached and not in_cache:
+        found.add("prove")  # by this Python, for which it was not made
+    elif build.prebuilt is None and not in_cache:
+        found |= set(MAKING)
+        if any(isinstance(step, SystemPackages | PrivateHeaders | CondaToolchain) for step in plan.steps):
+            found.add("equip")
+    return frozenset(found)
+
+
+FILE = "durations.json"
+"""In the cache."""
+
+_KEPT = 200
+_COUNTED = ("compile", "measure")
+
+
+@contextmanager
+def foretelling(session: Session, plan: Plan) -> Iterator[Session]:
+    """A session whose listener also hears what is left (`Foretold`); what it took is kept where the block ends well.
+
+    Args:
+        session: the outside world.
+        plan: what the block carries out.
+
+    Raises:
+        LateInterruption: interrupted behind the block, when all was done.
+    """
+    teller = _Teller(session.emit, expected(session, plan), time.monotonic)
+    over = Foretold(seconds=0.0, measured=True)
+    try:
+        yield session.listening(teller)
+    except BaseException:
+        session.emit(over)
+        raise
+    with done_already(plan.environment.prefix, plan.verb):
+        session.emit(over)
+        if plan.steps:
+            _keep(session, plan, teller.took())
+
+
+def expected(session: Session, plan: Plan) -> Outlook:
+    """What carrying out a plan will take, before it begins."""
+    return outlook(plan, _read(session.directories.cache / FILE), _identity(plan))
+
+
+class _Teller:
+    """Passes events on, and says after each what is left; events come from several threads."""
+
+    def __init__(self, emit: Callable[[Event], None], seen: Outlook, clock: Callable[[], float]) -> None:
+        self._emit = emit
+        self._seen = seen
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._begun: dict[str, float] = {}
+        self._phase = ""
+
+    def __call__(self, event: Event) -> None:
+        self._emit(event)
+        with self._lock:
+            told = self._told(event)
+        if told is not None:
+            self._emit(told)
+
+    def took(self) -> dict[str, float]:
+        """Seconds of each phase: up to the one after it."""
+        edges = [*self._begun.values(), self._clock()]
+        return {name: end - start for name, start, end in zip(self._begun, edges, edges[1:], strict=False)}
+
+    def _told(self, event: Event) -> Foretold | None:
+        if isinstance(event, Started):
+            return self._started(event)
+        if isinstance(event, Progressed) and self._phase and event.total:
+            # Elsewhere several works of one phase are counted apart.
+            return self._left(event.done / event.total if event.stage == self._phase in _COUNTED else 0.0)
+        return None
+
+    def _started(self, event: Started) -> Foretold | None:
+        if event.stage == "index":  # another version is looked for: all begins again
+            self._phase = ""
+            self._begun.clear()
+        phase = phase_of(event)
+        if phase is None:
+            return None
+        if phase not in self._begun:
+            self._begun[phase] = self._clock()
+            self._phase = phase
+        return self._left(0.0)
+
+    def _left(self, share: float) -> Foretold:
+        elapsed = self._clock() - self._begun[self._phase]
+        return remaining(self._seen, Moment(phase=self._phase, elapsed=elapsed, share=share))
+
+
+def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
+    """Add what was measured; that it cannot be written is no reason to stop."""
+    file = session.directories.cache / FILE
+    was = _read(file)
+    made = "compile" in took
+    measured = {
+        f"{subject(plan)} {name}": round(seconds, 2)
+        for name, seconds in took.items()
+        if made or name not in MAKING  # from the cache they take no time
+    }
+    phases = dict(list({**was.phases, **measured}.items())[-_KEPT:])
+    built = tuple(dict.fromkeys((*was.built, *filter(None, [_identity(plan)]))))[-_KEPT:]
+    with contextlib.suppress(OSError, FastinstallError):
+        text = dump(document("durations", replace(was, phases=phases, built=built)))
+        write_text(session.own_cache() / FILE, text, durable=False)
+
+
+def _identity(plan: Plan) -> str:
+    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
+
+
+def _read(file: Path) -> Durations:
+    try:
+        return open_document(Durations, "durations", json_data(foreign.read_text(file)), file=file)
+    except (OSError, ValueError, DocumentError):
+        return Durations()  # it was never kept, or by another version: the usual figures serve

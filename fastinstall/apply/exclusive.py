@@ -1,0 +1,236 @@
+"""Work on an environment while no other program does: one of ours at a time, and none of pip's, uv's or conda's.
+
+A lock keeps ours apart. The others know no lock, so they are looked for: in the list of processes, and by what they
+leave in the files that a setup is about to replace.
+
+What another program has changed while a setup was at work, in words.
+
+Make a virtual environment, and take it away again if the setup fails.
+
+While it is being made, a note in its directory says so (`journal.creation`): a run that dies is taken up by the next.
+"""
+
+import contextlib
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.core import files, process, signals
+from fastinstall.core.errors import DamagedError, FailedError, RefusedError
+from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.lock import locked
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.package_managers import Rival, sentence
+from fastinstall.journal import snapshot
+from fastinstall.model.steps import CreateEnvironment
+from fastinstall.observe.concurrent_changes import installers, observe_rivals, observe_standing
+
+_PATIENCE = 30.0
+"""Seconds for which a rival that has overrun a setup may finish, before what is left of it is undone."""
+
+_PAUSE = 0.1
+
+
+@contextmanager
+def alone(prefix: Path) -> Iterator[None]:
+    """Hold an environment's lock while the block runs, unless another program changes packages there.
+
+    Raises:
+        RefusedError: one of ours works there, or another program; named.
+        UndeterminedError: there is no such directory.
+    """
+    with locked(prefix):
+        refuse_rivals(prefix)
+        yield
+
+
+def refuse_rivals(prefix: Path) -> None:
+    """Refuse while another program changes packages in an environment.
+
+    Raises:
+        RefusedError: one does; named with its process and command.
+    """
+    rivals = observe_rivals(prefix)
+    if rivals:
+        hint = f"wait for it to end; see what it is: ps -fp {','.join(str(rival.process) for rival in rivals)}"
+        raise RefusedError(f"{prefix}: {sentence(rivals)}", hint=hint)
+
+
+class Watch:
+    """Notices that another program changes the stack of an environment while a setup is at work.
+
+    Args:
+        prefix: of the environment.
+        site_packages: of the environment.
+        names: top-level names there that the setup replaces, beside those of PIL.
+    """
+
+    def __init__(self, prefix: Path, site_packages: Path, names: Collection[str]) -> None:
+        self._prefix = prefix
+        self._site_packages = site_packages
+        self._names = frozenset(names)
+        self._standing = self._look()
+
+    def look_again(self) -> None:
+        """What stands there now is as it should be: we have changed it ourselves."""
+        self._standing = self._look()
+
+    def refuse_changes(self) -> None:
+        """Refuse where what is about to be replaced is not what was observed, or is being changed.
+
+        Raises:
+            RefusedError: it is not; names what changed, and who did it where that is known.
+        """
+        paths = self._changed()
+        if paths:
+            again = f"fastinstall setup --prefix {quote(self._prefix)}"
+            raise RefusedError(
+                f"{self._prefix}: {self._culprits(paths)} has changed {shown(paths)} meanwhile",
+                hint=f"nothing was swapped; once it has ended, look and do it again: {again}",
+            )
+        refuse_rivals(self._prefix)
+
+    @contextmanager
+    def holding_on(self, emit: Emit = ignore) -> Iterator[None]:
+        """Require that what was swapped in is still there as it was, at the end of the block or where it fails.
+
+        Another program that has overrun it may finish, for a while, before anything is undone under its hands.
+
+        Raises:
+            FailedError: it is not; names what changed, and who did it where that is known.
+        """
+        try:
+            yield
+        except Exception as error:
+            self._refuse_overrun(emit, error)
+            raise
+        self._refuse_overrun(emit, None)
+
+    def warn(self, emit: Emit) -> None:
+        """Say so where another program is at work by now: what it is about to do may replace the stack."""
+        rivals = observe_rivals(self._prefix)
+        if rivals:
+            look = f"fastinstall doctor --prefix {quote(self._prefix)}"
+            emit(Noted(message=f"{sentence(rivals)}; once it has ended: {look}", warning=True))
+
+    def _refuse_overrun(self, emit: Emit, cause: Exception | None) -> None:
+        paths = self._changed()
+        if paths:
+            message = f"{self._prefix}: {self._culprits(paths)} has changed {shown(paths)} after the swap"
+            self._outwait(emit)
+            raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
+
+    def _look(self) -> dict[str, str]:
+        return observe_standing(self._prefix, self._site_packages, self._names)
+
+    def _changed(self) -> tuple[str, ...]:
+        return changed(self._standing, self._look())
+
+    def _culprits(self, paths: tuple[str, ...]) -> str:
+        return culprits(observe_rivals(self._prefix), installers(self._prefix, paths))
+
+    def _outwait(self, emit: Emit) -> None:
+        rivals, deadline = observe_rivals(self._prefix), time.monotonic() + _PATIENCE
+        if rivals:
+            emit(Noted(message=f"{sentence(rivals)}: waiting for it to end, before this setup is undone", warning=True))
+        while rivals and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+            rivals = observe_rivals(self._prefix)
+
+
+_SHOWN = 3
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths that came, went or are another file by now."""
+    return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
+
+
+def culprits(rivals: Sequence[Rival], installers: Sequence[str]) -> str:
+    """Who it was, as far as that is known: a program at work, else who signed what is there."""
+    if rivals:
+        return listing(f"process {rival.process} ({rival.action})" for rival in rivals)
+    foreign = [name for name in installers if name != "fastinstall"]
+    return listing(foreign) if foreign else "another program"
+
+
+def shown(paths: Sequence[str]) -> str:
+    """Some of many paths, for a sentence."""
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return f"{', '.join(paths[:_SHOWN])}{more}"
+
+
+def make_place(step: CreateEnvironment) -> Path | None:
+    """The directory, for its lock; None where it is there already.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    prefix = Path(step.prefix)
+    if prefix.is_dir():
+        return None
+    prefix.mkdir(parents=True)
+    return prefix
+
+
+@signals.deferred()
+def leave_place(made: Path) -> None:
+    """Take the directory away that was made for nothing."""
+    if made.is_dir() and not any(made.iterdir()):
+        made.rmdir()
+
+
+def begin_creation(step: CreateEnvironment, at: str) -> None:
+    """Write down that what comes comes from us; the caller holds the lock.
+
+    Raises:
+        RefusedError: there is something already.
+        OSError: as the kernel says.
+    """
+    prefix = Path(step.prefix)
+    if any(prefix.iterdir()):
+        raise RefusedError(
+            f"{prefix}: there is something already, and it was to be made", hint=f"--prefix {quote(prefix)}"
+        )
+    snapshot.note(prefix, at)
+
+
+def create_environment(step: CreateEnvironment) -> None:
+    """Make it with the interpreter's own venv module, pip included.
+
+    Raises:
+        FailedError: venv failed; the caller undoes.
+    """
+    prefix = Path(step.prefix)
+    try:
+        process.run((step.python, "-I", "-m", "venv", prefix), timeout=300)
+    except process.CommandError as error:
+        raise FailedError(
+            f"{step.python} could not make a virtual environment in {prefix}",
+            hint="on Debian and Ubuntu: apt-get install python3-venv",
+            details=error.details,
+        ) from error
+
+
+def end_creation(step: CreateEnvironment) -> None:
+    """It is made, and holds what it was made for; a note that cannot be removed is the next command's."""
+    with signals.deferred(), contextlib.suppress(OSError):
+        snapshot.finish(Path(step.prefix))
+
+
+@signals.deferred()
+def undo_creation(step: CreateEnvironment) -> None:
+    """Remove what came into the directory.
+
+    Raises:
+        DamagedError: it could not be removed whole.
+    """
+    prefix = Path(step.prefix)
+    try:
+        snapshot.clear(prefix)
+    except OSError as error:
+        raise DamagedError(
+            f"{files.reason(error, prefix)}: the environment that was being made could not be removed whole",
+            hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
+        ) from error

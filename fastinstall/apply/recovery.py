@@ -1,0 +1,284 @@
+"""What a dead run left in an environment: those who change it bring that to its end first, those who look tell it.
+
+The one place where verbs meet it. Finishing and undoing is the journal's; here it is bound to the project's pin, which
+lies outside of the environment, and put into words.
+
+Tells an interruption that comes when the work is done from one that comes in time: by what is on the disk.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Protocol
+
+from fastinstall.apply.exclusive import alone
+from fastinstall.core.errors import DocumentError, FastinstallError, LateInterruption, RefusedError
+from fastinstall.core.events import Noted
+from fastinstall.core.lock import locked
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.journal import snapshot
+from fastinstall.journal.entries import Adding
+from fastinstall.journal.layout import PROJECT
+from fastinstall.journal.log import Log
+from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
+from fastinstall.journal.snapshot import is_at_work, past_of
+from fastinstall.journal.store import Store
+from fastinstall.model.history import Cut, Interruption, cleared, ended, told, unpinning_command
+from fastinstall.model.request import Environment
+from fastinstall.observe.installed_pins import pin_interruptions
+from fastinstall.observe.session import Session
+from fastinstall.pins import project_files as project_pin
+from fastinstall.pins.project_files import PinStage
+from fastinstall.pins.recognition import noted_project
+
+
+@immutable
+class Mended:
+    """An environment whose lock is held.
+
+    Attributes:
+        store: of it.
+        sentences: what had been interrupted, and how things are now; empty where nothing was.
+        recovered: whether a transaction was undone, or a rollback finished.
+    """
+
+    store: Store
+    sentences: tuple[str, ...]
+    recovered: bool
+
+
+@contextlib.contextmanager
+def mended(session: Session, environment: Environment, *, force: bool = False) -> Iterator[Mended]:
+    """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        force: move aside what has replaced ours since, instead of refusing.
+
+    Raises:
+        RefusedError: another program works there, or something foreign is where what was there has to return.
+        DamagedError: a step failed; the next command goes on with it.
+        DocumentError: a journal cannot be read.
+    """
+    prefix = Path(environment.prefix)
+    with alone(prefix):
+        sentences: list[str] = []
+
+        def tell(sentence: str, *, changed: bool = True) -> None:
+            sentences.append(sentence)
+            session.emit(Noted(message=sentence, changed=changed))
+
+        undone = _mend(session, Store(prefix), tell, force=force)
+        for each in pin_interruptions(session, prefix):
+            session.emit(Noted(message=told(each, prefix), warning=True))
+        yield Mended(store=Store(prefix), sentences=tuple(sentences), recovered=undone)
+
+
+def mend(session: Session, environment: Environment) -> bool:
+    """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
+
+    What this user did not begin is told, and left as it is. The lock is taken only where there is something, so that a
+    run at work is told by whoever goes on.
+
+    Raises:
+        FastinstallError: as `mended` says.
+    """
+    prefix = Path(environment.prefix)
+    for notice in left_alone(session, environment):
+        session.emit(Noted(message=notice, warning=True))
+    if all(each.cut is Cut.FOREIGN_PIN for each in interruptions_of(session, prefix)):
+        return False
+    with mended(session, environment) as result:
+        return bool(result.sentences)
+
+
+def clear_cut_creation(session: Session, prefix: Path) -> None:
+    """Empty a directory in which a dead run was making an environment, so that it can be made again; says so.
+
+    Raises:
+        RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
+        FastinstallError: as `mended` says.
+    """
+    cut = snapshot.creation_interruption(prefix)
+    if cut is None or cut.cut is not Cut.CREATION or is_at_work(prefix):
+        return
+    with alone(prefix):
+        recovered = recover(Store(prefix), conclude=Unpinning(session, prefix))
+        if recovered is not None:
+            session.emit(Noted(message=ended(_as_interruption(recovered)), changed=True))
+        strange = snapshot.strangers(prefix)
+        if strange:
+            raise RefusedError(
+                f"{prefix}: making it was interrupted, and there is more by now: {listing(strange)}",
+                hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
+            )
+        snapshot.clear(prefix)
+    session.emit(Noted(message=cleared(cut), changed=True))
+
+
+def interruptions_of(session: Session, prefix: Path) -> tuple[Interruption, ...]:
+    """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
+    return (*past_of(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
+
+
+def notices(session: Session, environment: Environment) -> tuple[str, ...]:
+    """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
+    prefix = Path(environment.prefix)
+    return tuple(told(each, prefix) for each in interruptions_of(session, prefix))
+
+
+def left_alone(session: Session, environment: Environment) -> tuple[str, ...]:
+    """What of it nobody brings to its end by itself, because nothing says that this user began it; likewise."""
+    prefix = Path(environment.prefix)
+    cut = pin_interruptions(session, prefix)
+    return tuple(told(each, prefix) for each in cut if each.cut is Cut.FOREIGN_PIN)
+
+
+class Unpinning:
+    """Takes back the pin of the project that a transaction noted, before the note of it goes.
+
+    Args:
+        session: the outside world.
+        prefix: of the environment.
+
+    Attributes:
+        sentences: what was done, or could not be.
+    """
+
+    def __init__(self, session: Session, prefix: Path) -> None:
+        self.sentences: list[str] = []
+        self._begun, self._prefix = session.begun_pins, prefix
+
+    def __call__(self, log: Log) -> None:
+        """Undo what this journal's transaction noted, unless that has been done."""
+        noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
+        for directory in noted:
+            try:
+                if _unpin(directory, self._prefix, self._begun):
+                    self.sentences.append(f"taken back: the pin of {directory}")
+            except FastinstallError as error:  # no reason to leave the environment as it is
+                again = unpinning_command(directory, self._prefix)
+                self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
+
+
+def _unpin(directory: Path, prefix: Path, begun: project_pin.Begun) -> bool:
+    """Take the pin out of a project that an environment notes; whether there was one.
+
+    Raises:
+        RefusedError: another run holds the project, or the pin is not one of this user for this environment.
+        DocumentError: the record of the pin cannot be read.
+    """
+    if not project_pin.is_touched(directory):
+        return False
+    with locked(directory):
+        project_pin.recover(directory, begun)
+        record = project_pin.read_record(directory)
+        if record is None:
+            return False
+        if record.stage is not PinStage.PINNED or not project_pin.is_pinned_for(directory, prefix):
+            raise RefusedError(f"{directory} is not pinned by you for {prefix}")
+        return project_pin.take_back(directory, begun)
+
+
+def pin_left_behind(store: Store) -> Iterator[str]:
+    """A sentence where the project that is noted here has no pin any more, or that of another stack than came back."""
+    noted, receipt = noted_project(store.prefix), receipt_if_readable(store)
+    if noted is None or receipt is None or not noted.is_dir():
+        return
+    try:
+        record = project_pin.read_record(noted)
+    except (DocumentError, RefusedError):
+        return  # doctor tells it among the pins
+    requirement = f"{receipt.distribution}=={receipt.version}"
+    if record is None or record.requirement != requirement:
+        found = f"pinned to {record.requirement}" if record is not None else "not pinned any more"
+        where = f"--prefix {quote(store.prefix)} --project {quote(noted)}"
+        command = f"fastinstall guard install --pin --yes {where}"
+        yield f"{noted} is {found}, and {requirement} is in place again: {command}"
+
+
+class _Tell(Protocol):
+    def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
+
+
+def _mend(session: Session, store: Store, tell: _Tell, *, force: bool) -> bool:
+    """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
+    cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
+    recovered = recover(store, force=force, conclude=unpinning)
+    particulars = () if recovered is None else (ended(_as_interruption(recovered)), *_particulars(recovered))
+    for sentence in particulars:  # directories of ours that nobody looks into are no change
+        tell(sentence, changed=recovered is not None and recovered.cut not in (Cut.BEGINNING, Cut.END))
+    for sentence in unpinning.sentences:
+        tell(sentence)
+    for each in cut:
+        directory = Path(each.file).parent.parent
+        if each.cut is Cut.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
+            with locked(directory):
+                project_pin.recover(directory, session.begun_pins)
+            tell(ended(each))
+    making = snapshot.creation_interruption(store.prefix)
+    if making is not None:
+        snapshot.finish(store.prefix)
+        tell(ended(making), changed=False)
+    for sentence in pin_left_behind(store) if recovered is not None else ():
+        tell(sentence, changed=False)
+    return recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
+
+
+def _as_interruption(recovered: Recovered) -> Interruption:
+    return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
+
+
+def _particulars(recovered: Recovered) -> Iterator[str]:
+    yield from (f"kept aside: {path}" for path in recovered.undone.kept)
+    yield from (f"could not come back, somebody had removed it: {path}" for path in recovered.undone.lost)
+
+
+@contextlib.contextmanager
+def late_interruptions_told(prefix: Path, verb: str) -> Iterator[None]:
+    """Raise `LateInterruption` where the block is interrupted, and transactions hold that did not before, or no longer.
+
+    Args:
+        prefix: of the environment that the block works on.
+        verb: what is being done ("setup").
+
+    Raises:
+        LateInterruption: instead of the KeyboardInterrupt.
+    """
+    before = _holding(prefix)
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if _holding(prefix) == before:
+            raise
+        raise _late(prefix, verb) from interruption
+
+
+@contextlib.contextmanager
+def done_already(prefix: PurePath, verb: str) -> Iterator[None]:
+    """Raise `LateInterruption` where the block is interrupted: it tells of work that is done.
+
+    Args:
+        prefix: of the environment that was worked on.
+        verb: what was done ("setup").
+
+    Raises:
+        LateInterruption: instead of the KeyboardInterrupt.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        raise _late(prefix, verb) from interruption
+
+
+def _late(prefix: PurePath, verb: str) -> LateInterruption:
+    look = f"fastinstall doctor --prefix {quote(prefix)}"
+    return LateInterruption(
+        f"interrupted when the {verb} was done already: the environment is as it is meant to be; see: {look}"
+    )
+
+
+def _holding(prefix: Path) -> tuple[str, ...]:
+    return past_of(prefix, sized=False).setups

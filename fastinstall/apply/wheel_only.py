@@ -1,0 +1,207 @@
+"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is.
+
+One wheel for each CPU level beside the one for all of them, told apart by variant labels (PEP 825). Experimental.
+"""
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.apply.carry_out import version_before, workshop_for
+from fastinstall.apply.proven_wheel import Ground, bring_headers, make_proven, make_wheel
+from fastinstall.cmerge.documents import MergeReport
+from fastinstall.conda.engines.choose import microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
+from fastinstall.core import files
+from fastinstall.core.errors import UnprovenError, UsageError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable, open_document
+from fastinstall.core.version_numbers import base_version
+from fastinstall.model.conda import CondaPackage, CondaStack
+from fastinstall.model.conda_packages import planned_guard, planned_stack
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.request import Environment, Wish
+from fastinstall.model.steps import Build
+from fastinstall.observe.active_environment import Target, kind_of_prefix
+from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import plan_build
+from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse, require_writable, unwritable
+from fastinstall.wheelbuild.variants import label_variant, variant_of
+from fastinstall.wheelbuild.wheel_files import MERGE_FILE
+
+
+@immutable
+class Built:
+    """What came of a build.
+
+    Attributes:
+        result: the wheel.
+        python: the version of the Python that it is for.
+        stack: the conda packages it became, or None if none were requested.
+        variants: labelled wheels beside it, the null variant first; empty where none were asked for.
+    """
+
+    result: BuildResult
+    python: str
+    stack: CondaStack | None = None
+    variants: tuple[Path, ...] = ()
+
+
+@immutable
+class Made:
+    """A wheel in the cache.
+
+    Attributes:
+        result: the wheel.
+        step: how it was made.
+        interpreter: the Python that it is for.
+    """
+
+    result: BuildResult
+    step: Build
+    interpreter: Interpreter
+
+
+def build_into(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+    """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
+
+    Raises:
+        UnprovenError: no version proves; where one was named, that one does not.
+        FailedError: it could not be built or written, another wheel of its name lies there, or one that lies there
+            is damaged; then nothing there has changed.
+        DocumentError: the directory's SHA256SUMS cannot be read.
+    """
+    require_wheelhouse(session, directory)
+    made = proven_wheel(session, target, wish)
+    wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
+    return Built(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
+
+
+def build_channel(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+    """Build, prove what was merged, and make conda packages of it in a channel; what lies there already stays.
+
+    Args:
+        session: where variables, caches and directories come from.
+        target: whose Python it is for. Of a conda environment, the packages that its Python goes with count.
+        wish: what to build; without a guard, no guard package is made.
+        directory: of the channel, which may hold packages.
+
+    Raises:
+        UnprovenError: no version proves; where one was named, that one does not.
+        FailedError: it could not be built or written.
+        RefusedError: the extra "conda" is not installed.
+    """
+    require_writable(directory)
+    known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
+    made = proven_wheel(session, target, wish)
+    facts = _facts(session, wish, made.interpreter)
+    session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
+
+    def packed(number: int, place: Path) -> CondaPackage:
+        libraries = recipe_named(session, wish.recipe).libraries
+        planned = planned_stack(made.step, facts, known, number=number, libraries=libraries)
+        return pack_stack(made.result.wheel, planned, made.interpreter, place)
+
+    try:
+        package = publish(packed, directory)
+        guard = pack_guard(planned_guard(package, made.interpreter.prefix), directory) if wish.guard else None
+        write_index(directory)
+    except OSError as error:
+        raise unwritable(directory, error) from error
+    stack = CondaStack(package=package, guard=guard, channel=directory)
+    return Built(result=made.result, python=made.interpreter.version, stack=stack)
+
+
+def _facts(session: Session, wish: Wish, interpreter: Interpreter) -> Facts:
+    prefix = Path(interpreter.prefix)
+    environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
+    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
+
+
+def proven_wheel(session: Session, target: Target, wish: Wish) -> Made:
+    """Build the wheel of the newest version that proves; it stays in the cache.
+
+    Raises:
+        UnprovenError: no version proves; where one was named, that one does not.
+        FailedError: it could not be built.
+    """
+    while True:
+        try:
+            return _built(session, target, wish)
+        except UnprovenError as error:
+            wish = version_before(session, wish, error)
+
+
+def _built(session: Session, target: Target, wish: Wish) -> Made:
+    plan, interpreter = plan_build(session, target, wish)
+    for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
+        session.emit(Noted(message=note, warning=True))
+    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    brought = bring_headers(plan, workshop)
+    step = next(step for step in plan.steps if isinstance(step, Build))
+    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
+    result = make_proven(step, lambda each: make_wheel(each, interpreter, brought, workshop), ground, workshop)
+    return Made(result=result, step=step, interpreter=interpreter)
+
+
+def merge_report(wheel: Path) -> MergeReport | None:
+    """Read from a wheel what was merged into it, or return None if nothing was.
+
+    Raises:
+        DocumentError: it cannot be read.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        told = [name for name in archive.namelist() if name.endswith(f".dist-info/{MERGE_FILE}")]
+        text = archive.read(told[0]).decode() if told else None
+    return open_document(MergeReport, "merge", json_data(text), file=wheel) if text is not None else None
+
+
+STATUS = "wheel variants are experimental: PEP 825 is a draft, and what reads them may not read these in a year"
+
+
+@immutable
+class _Labelling:
+    """Where labelled wheels go, and under which version."""
+
+    session: Session
+    version: str
+    directory: Path
+
+
+def build_variants(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+    """Put labelled wheels beside the plain one: the null variant, which carries all levels, and one for each level.
+
+    Args:
+        session: where variables, caches and directories come from.
+        target: whose Python they are for.
+        wish: what to build; its levels become variants.
+        directory: made where it is missing; what lies there already stays.
+
+    Raises:
+        UsageError: there is but one level.
+        UnprovenError: a level does not prove.
+        FailedError: one could not be built or written, or another wheel of its name lies there.
+    """
+    session.emit(Noted(message=STATUS, warning=True))
+    require_wheelhouse(session, directory)
+    whole = proven_wheel(session, target, wish)
+    levels = whole.step.levels
+    if len(levels) == 1:
+        message = f"variants tell levels apart, and {whole.result.wheel.name} has only {levels[0]}"
+        raise UsageError(message, hint="name several: --levels x86-64-v2,x86-64-v3")
+    alone = replace(wish, level="auto", version=base_version(whole.step.version))
+    each = [proven_wheel(session, target, replace(alone, levels=(level,))) for level in levels]
+    plain = publish_wheel(session, whole.result.wheel, whole.result.sha256, directory)
+    labelling = _Labelling(session=session, version=whole.step.version, directory=directory)
+    variants = [_labelled(labelling, made, level) for level, made in ((None, whole), *zip(levels, each, strict=True))]
+    result = replace(whole.result, wheel=plain)
+    return Built(result=result, python=whole.interpreter.version, variants=tuple(variants))
+
+
+def _labelled(labelling: _Labelling, made: Made, level: str | None) -> Path:
+    with files.temporary_directory("variants") as space:
+        wheel = label_variant(made.result.wheel, labelling.version, variant_of(level), space)
+        return publish_wheel(labelling.session, wheel, files.sha256(wheel), labelling.directory)

@@ -1,0 +1,384 @@
+"""What to do about the loading of images, in the order of what was measured; then what is worth a look. Pure.
+
+Advice rests on a measurement or says that it does not. What changes the pictures, cannot load all of them, or does not
+fit on the disk is told with its gain, and is never what is recommended.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from fastinstall.bench import adoption as words
+from fastinstall.bench.adoption import AdviceContext, Surroundings, disk_need, ways_of
+from fastinstall.bench.bottleneck import best_rate, reads_from_disk, stays_in_memory
+from fastinstall.bench.report import (
+    Advice,
+    Bound,
+    CandidateResult,
+    Engine,
+    Gain,
+    LoadingRate,
+    Outcome,
+    Stage,
+    Verdict,
+    WorkerStart,
+    Workload,
+)
+from fastinstall.model.finding import Remedy
+from fastinstall.model.machine import Machine
+from fastinstall.model.request import Environment
+
+_BEYOND_NOISE = 1.02
+
+
+def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, and where it was measured)
+    baseline: CandidateResult,
+    candidates: Sequence[CandidateResult],
+    verdict: Verdict,
+    workload: Workload,
+    machine: Machine,
+    environment: Environment,
+    surroundings: Surroundings = Surroundings(),  # noqa: B008 (a value that never changes)
+) -> tuple[Advice, ...]:
+    """What helps, the largest gain first; then what is worth a look without having been measured.
+
+    Args:
+        baseline: what was compared with.
+        candidates: everything that was tried.
+        verdict: what limits the loading.
+        workload: the images.
+        machine: where it was measured.
+        environment: that the advice is for.
+        surroundings: what else has to be known to word it.
+    """
+    context = AdviceContext(
+        baseline=baseline, workload=workload, machine=machine, environment=environment, surroundings=surroundings
+    )
+    if baseline.timing is None:
+        return ()
+    measured = [each for each in candidates if each.outcome is Outcome.MEASURED and each.gain is not None]
+    if verdict.bound is Bound.FAST_ENOUGH:
+        return (_fast_enough(measured, verdict), *list_pointers(context, verdict))
+    gains = [_advice(each, gain, context) for each, gain in _worthwhile(measured)]
+    ranked = sorted((*gains, *advice_on_workers(context)), key=_ratio, reverse=True)
+    return (
+        *_left_alone(measured, context),
+        *_with_recommendation(ranked, measured, verdict, context),
+        *list_pointers(context, verdict),
+    )
+
+
+def is_worthwhile(gain: Gain) -> bool:
+    """Whether a gain is more than noise, and more than the trouble."""
+    return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE
+
+
+def _worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[CandidateResult, Gain]]:
+    for each in measured:
+        if each.gain is not None and is_worthwhile(each.gain):
+            yield each, each.gain
+
+
+def _ratio(advice: Advice) -> float:
+    return advice.gain.ratio if advice.gain is not None else 0.0
+
+
+def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Advice:
+    """The gain stands beside the message, and is not said in it."""
+    ways = ways_of(result, context)
+    remedy = Remedy(
+        text="; then ".join(way.text for way in ways) or result.candidate.title,
+        command=" && ".join(way.command for way in ways) or None,
+    )
+    message = "; ".join((result.candidate.title, *flaws_of(result, context)))
+    return Advice(
+        candidate=result.candidate.name,
+        gain=gain,
+        finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, context)), remedy=remedy),
+        code="\n".join(way.code for way in ways if way.code),
+    )
+
+
+def _with_recommendation(
+    ranked: Sequence[Advice], measured: Sequence[CandidateResult], verdict: Verdict, context: AdviceContext
+) -> Iterator[Advice]:
+    """Mark the first candidate without a flaw; say where it is all that is needed."""
+    flawless = {each.candidate.name: each for each in measured if not flaws_of(each, context)}
+    best = next((each for each in ranked if each.candidate in flawless), None)
+    for each in ranked:
+        yield each if each is not best else _recommended(each, flawless[each.candidate], verdict)
+
+
+def _recommended(advice: Advice, result: CandidateResult, verdict: Verdict) -> Advice:
+    reached, target, message = rate_with(result, verdict), verdict.target_rate, advice.finding.message
+    if target is not None and reached >= target:
+        alone = f"this alone brings about {words.rate(reached)} images/s, and {words.rate(target)} are wanted"
+        message = f"{message}; {alone}: the rest is not needed"
+    return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
+
+
+def _fast_enough(measured: Sequence[CandidateResult], verdict: Verdict) -> Advice:
+    reached, target = words.rate(verdict.reached_rate), words.rate(verdict.target_rate or 0.0)
+    message = f"leave it alone: {reached} images/s are loaded, and {target} are wanted"
+    return Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
+
+
+def _left_alone(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[Advice]:
+    """Where nothing helps that leaves the pictures as they are."""
+    alike = [each for each in measured if not flaws_of(each, context)]
+    if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
+        return
+    others = "" if len(alike) == len(measured) else "with every picture as it is, "
+    message = f"leave it alone: {others}{_at_most(alike)}"
+    yield Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(alike)))
+
+
+def _at_most(measured: Sequence[CandidateResult]) -> str:
+    highest = max((each.gain.ratio for each in measured if each.gain is not None), default=0.0)
+    if highest >= words.WORTHWHILE:
+        return "no gain is more than the noise of the measurement"
+    return f"you would gain {words.percent(highest - 1)} at most" if highest > 1 else "nothing else is faster"
+
+
+def _best_of(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
+    gains = [(each.gain, each.candidate.title) for each in measured if each.gain is not None]
+    if not gains:
+        return ()
+    gain, title = max(gains, key=lambda each: each[0].ratio)
+    return (f"the fastest of {len(gains)} that were compared: {title}, {words.times(gain)}",)
+
+
+_MOSTLY = 0.5
+_MANY_TIMES = 4.0
+"""The files' size, beyond which a store is no advice: what reads it in memory today reads it from disk tomorrow."""
+_PLACE_LEFT = 0.9
+"""Of a disk, what may be filled."""
+
+
+def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]:
+    """Why this candidate is not to be recommended, whatever it gains; nothing where it may be."""
+    return tuple(
+        filter(
+            None, (words.unlike(result), _left_out(result), *_finished(result, context), *_too_large(result, context))
+        )
+    )
+
+
+def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    """The figures behind an advice."""
+    yield from _with_workers(result, context)
+    yield from _from_disk(result, context)
+    yield from _pictures(result)
+    yield from _memory(result, context)
+    if result.candidate.stack == "fastinstall" and _share_of_png(context) > _MOSTLY:
+        yield "it brings zlib-ng, which unpacks PNG 1.2 times as fast (measured 2026-11-21)"
+    if result.versions:
+        yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
+
+
+def rate_with(result: CandidateResult, verdict: Verdict) -> float:
+    """Images per second with the best number of workers: as measured, or as one process promises, the less of both."""
+    promised = verdict.reached_rate * (result.gain.ratio if result.gain is not None else 1.0)
+    measured = best_rate(result.rates)
+    return promised if measured is None else min(promised, measured.images_per_second)
+
+
+def _left_out(result: CandidateResult) -> str:
+    return f"{result.left_out} of the images cannot be loaded like this" if result.left_out else ""
+
+
+def _finished(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    if result.candidate.storage in context.surroundings.finished:
+        yield "only where every epoch may see the same cut of every image"
+
+
+def _too_large(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    need, place = disk_need(result, context), context.workload.filesystem
+    if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
+        yield f"needs {words.size(need)}, and {words.size(place.free_bytes)} are free"
+    if (result.stored_ratio or 0.0) > _MANY_TIMES:
+        yield f"takes {result.stored_ratio:.1f} times the room: what is read from a disk becomes slower"
+    if need and not reads_from_disk(context.workload, context.machine) and not stays_in_memory(need, context.machine):
+        yield f"{words.size(need)} would not stay in memory, where the files do: it was measured in memory"
+
+
+def _with_workers(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    here, there = best_rate(result.rates), best_rate(context.baseline.rates)
+    if here is not None and there is not None:
+        yield f"{words.who_loads(here)}; as it is, {words.who_loads(there)}"
+
+
+def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    """What is left of a gain that was measured in memory, where every image is read from disk first."""
+    timing, gain = context.baseline.timing, result.gain
+    if timing is None or timing.cold_read_ms is None or gain is None or result.candidate.storage != "files":
+        return
+    if reads_from_disk(context.workload, context.machine):
+        read = sum(each.ms for each in timing.stages if each.stage is Stage.READ)
+        longer = max(0.0, timing.cold_read_ms - read)
+        left = (timing.ms + longer) / (timing.ms / gain.ratio + longer)
+        yield f"measured with the files in memory; from disk, where they will come from, about {left:.2f} times as fast"
+
+
+def _pictures(result: CandidateResult) -> Iterator[str]:
+    difference = result.difference
+    if difference is not None and difference.same_shape:
+        far = f"mean difference {difference.mean:.2f} levels, {difference.highest} at most"
+        yield f"{far if difference.highest else 'the same pictures to the last bit'}, on {difference.images} images"
+
+
+def _memory(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+    here, there = result.timing, context.baseline.timing
+    if here is not None and there is not None and here.peak_bytes and there.peak_bytes:
+        yield f"peak memory of one process: {words.size(here.peak_bytes)}; as it is, {words.size(there.peak_bytes)}"
+
+
+def _share_of_png(context: AdviceContext) -> float:
+    formats = context.workload.formats
+    return formats.get("PNG", 0) / (sum(formats.values()) or 1)
+
+
+_AS_GOOD = 0.95
+_SLOW_START = 1.0
+"""Seconds to the first batch that are worth a word: they come again with every epoch."""
+
+
+def advice_on_workers(context: AdviceContext) -> Iterator[Advice]:
+    """The number of workers that pays, against loading in the process itself; nothing where none does."""
+    alone, best = _alone(context), fewest_that_pay(context)
+    if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
+        return
+    ratio = best.images_per_second / alone
+    gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
+    message = f"num_workers={best.workers}, compared with num_workers=0{_no_more(best, context)}"
+    remedy = Remedy(text="give your DataLoader this number of workers; each has the memory of one process more")
+    finding = words.SAY.hint(message, evidence=tuple(_rates(context)), remedy=remedy)
+    yield Advice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
+
+
+def fewest_that_pay(context: AdviceContext) -> LoadingRate | None:
+    """Return the fewest workers that match the best rate, or None if none was measured."""
+    measured = _measured(context)
+    most = max((rate.images_per_second for rate in measured), default=0.0)
+    good = (rate for rate in measured if rate.images_per_second >= most * _AS_GOOD)
+    return min(good, key=lambda rate: (rate.workers, -rate.images_per_second), default=None)
+
+
+def slow_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
+    """Of each way to start workers, the rate of the most of them, where the first batch is long in coming."""
+    warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
+    most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
+    slow = (rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START)
+    return tuple(sorted(slow, key=lambda rate: -rate.first_batch_seconds))
+
+
+def _measured(context: AdviceContext) -> list[LoadingRate]:
+    """With workers, and from disk where the files will come from there."""
+    return [rate for rate in _as_in_training(context) if rate.workers]
+
+
+def _as_in_training(context: AdviceContext) -> list[LoadingRate]:
+    rates, is_cold = context.baseline.rates, reads_from_disk(context.workload, context.machine)
+    return [rate for rate in rates if rate.cold == is_cold] or [rate for rate in rates if not rate.cold]
+
+
+def _alone(context: AdviceContext) -> float:
+    """Images per second without workers."""
+    timing = context.baseline.timing
+    rates = [rate.images_per_second for rate in _as_in_training(context) if not rate.workers]
+    return max(rates) if rates else timing.images_per_second if timing is not None else 0.0
+
+
+def _no_more(best: LoadingRate, context: AdviceContext) -> str:
+    """Why not more of them, where more were tried or there are no CPUs for them."""
+    if any(rate.workers > best.workers for rate in _measured(context)):
+        return "; more of them load no faster"
+    usable = context.machine.usable_cpus
+    return f"; no more than {usable} can compute at a time" if best.workers >= usable else ""
+
+
+def _rates(context: AdviceContext) -> Iterator[str]:
+    for rate in context.baseline.rates:
+        cache = ", files not in the page cache" if rate.cold else ""
+        start = f" ({rate.start}{cache})" if rate.workers or cache else ""
+        yield f"{words.who_loads(rate)}{start}"
+    quota = context.machine.quota
+    if quota is not None and quota < context.machine.cores:
+        yield f"{context.machine.cores} CPUs are there, {quota:g} are granted"
+
+
+_PER_LOADER = (
+    (
+        "pin_memory=True copies batches to the GPU while it computes; with non_blocking=True on the GPU's side",
+        "pin_memory=True  # DataLoader; then: batch.to(device, non_blocking=True)",
+        'PyTorch documentation, "torch.utils.data", section "Memory Pinning"; it costs memory that cannot be swapped',
+    ),
+    (
+        "prefetch_factor says how many batches each worker keeps ready: more of them bridge images that take long",
+        "prefetch_factor=4  # DataLoader; 2 is what it does by itself",
+        'PyTorch documentation, "torch.utils.data"; each batch more costs its memory in every worker',
+    ),
+)
+_PER_TRAINING = (
+    (
+        "mixed precision computes in 16 bits where that is safe",
+        'torch.autocast(device_type="cuda")',
+        'PyTorch documentation, "Automatic Mixed Precision examples"',
+    ),
+    (
+        "cudnn.benchmark chooses the fastest convolutions, for batches of one size",
+        "torch.backends.cudnn.benchmark = True",
+        'PyTorch documentation, "Performance Tuning Guide"',
+    ),
+    (
+        "channels_last lays images out as tensor cores read them",
+        "model = model.to(memory_format=torch.channels_last)",
+        'PyTorch documentation, "Channels Last Memory Format in PyTorch"',
+    ),
+)
+
+
+def list_pointers(context: AdviceContext, verdict: Verdict) -> Iterator[Advice]:
+    """Everything that is worth a look here."""
+    yield from _persistent(context)
+    if has_torch(context) and context.surroundings.has_gpu:
+        for message, code, page in (*_per_loader(verdict), *_per_training(verdict)):
+            yield _pointer(message, code, page)
+
+
+def has_torch(context: AdviceContext) -> bool:
+    """Whether torch took part in the measurement."""
+    timing = context.baseline.timing
+    makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
+    return makes_tensors or any(rate.engine is Engine.TORCH for rate in context.baseline.rates)
+
+
+def _per_loader(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
+    return () if verdict.bound is Bound.FAST_ENOUGH else _PER_LOADER
+
+
+def _per_training(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
+    """A training that waits for its images gains nothing by computing faster."""
+    waits = verdict.target_rate is not None and verdict.bound is not Bound.FAST_ENOUGH
+    return () if waits else _PER_TRAINING
+
+
+def _persistent(context: AdviceContext) -> Iterator[Advice]:
+    slow = slow_starts(context)
+    if not slow:
+        return
+    started = tuple(f"{rate.start}: {rate.first_batch_seconds:.1f} s to the first batch" for rate in slow)
+    first = slow[0]
+    workers = f"{first.workers} worker{'s' if first.workers > 1 else ''} started by {first.start}"
+    message = f"the first batch of {workers} takes {first.first_batch_seconds:.1f} s, in every epoch"
+    text = "keep them from epoch to epoch; they keep their memory too"
+    yield _pointer(message, "persistent_workers=True", text, started)
+    quick = {rate.start for rate in context.baseline.rates} - {rate.start for rate in slow}
+    if WorkerStart.FORK in quick:
+        text = "only where neither CUDA nor threads were started before them"
+        yield _pointer("workers that are forked start sooner here", 'multiprocessing_context="fork"', text)
+
+
+def _pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> Advice:
+    """The evidence is of what was measured; that it helps was not."""
+    finding = words.SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
+    return Advice(candidate="", gain=None, finding=finding, code=code)

@@ -1,0 +1,210 @@
+"""What limits the loading of images, by what was measured of the baseline. Pure.
+
+Every stage belongs to a group. What worker processes lose in handing their batches over is no stage: it is what one
+worker takes longer than the process that loads by itself, and counts as copying.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fastinstall.bench import adoption as words
+from fastinstall.bench.report import (
+    Bound,
+    CandidateResult,
+    Engine,
+    LoadingRate,
+    Stage,
+    Timing,
+    Verdict,
+    WorkerStart,
+    Workload,
+)
+from fastinstall.core.values import immutable
+from fastinstall.model.machine import Machine
+
+_GROUPS = {
+    Stage.READ: Bound.IO,
+    Stage.DECODE: Bound.DECODE,
+    Stage.CONVERT: Bound.RESIZE,
+    Stage.RESIZE: Bound.RESIZE,
+    Stage.CROP: Bound.RESIZE,
+    Stage.ARRAY: Bound.COPY,
+    Stage.TENSOR: Bound.COPY,
+}
+_WORK = {
+    Bound.IO: "reading files",
+    Bound.DECODE: "decoding",
+    Bound.RESIZE: "converting and resizing",
+    Bound.COPY: "copying arrays",
+}
+_PART_FOR_FILES = 0.5
+"""Of the memory, what a page cache is left with: the rest is the training's own."""
+
+
+def verdict_of(baseline: CandidateResult, workload: Workload, machine: Machine, target_rate: float | None) -> Verdict:
+    """Tell what limits the loading: the slowest group of stages; nothing, where the target is reached.
+
+    Args:
+        baseline: the environment as it is, or the user's own loader.
+        workload: the images, and how many files were found.
+        machine: where it was measured.
+        target_rate: images per second that training consumes, or None if not given.
+    """
+    if baseline.timing is None:
+        sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
+        return Verdict(bound=Bound.UNTOLD, sentence=sentence, target_rate=target_rate)
+    seen = _seen(baseline, baseline.timing, is_cold=reads_from_disk(workload, machine))
+    return Verdict(
+        bound=_bound(seen, target_rate),
+        sentence=_sentence(seen, target_rate),
+        evidence=(*_shares(seen), *_handing_over(seen), *_cache(seen, workload, machine)),
+        target_rate=target_rate,
+        reached_rate=seen.best.images_per_second,
+    )
+
+
+def reads_from_disk(workload: Workload, machine: Machine) -> bool:
+    """Whether the files are more than the page cache will hold, so that every epoch reads them anew."""
+    in_memory = workload.filesystem is not None and workload.filesystem.memory
+    return not in_memory and not stays_in_memory(workload.files * workload.mean_bytes, machine)
+
+
+def stays_in_memory(size: float, machine: Machine) -> bool:
+    """Whether the page cache will hold so many bytes, beside a training; True where the memory is unknown."""
+    return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
+
+
+def best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> LoadingRate | None:
+    """Return the highest rate measured with a cold (or a warm) page cache, or None if none was measured."""
+    wanted = (rate for rate in rates if rate.cold == is_cold)
+    return max(wanted, key=lambda rate: rate.images_per_second, default=None)
+
+
+@immutable
+class _Seen:
+    """What a verdict rests on.
+
+    Attributes:
+        groups: milliseconds an image, by the limit that they stand for; empty where the loader is of one piece.
+        handing_over: the part a worker loses in transfer, or None if not measured.
+        best: the highest rate that is reached.
+        is_cold: whether the files come from disk.
+        was_cold: whether that was measured.
+    """
+
+    groups: dict[Bound, float]
+    handing_over: float | None
+    best: LoadingRate
+    is_cold: bool
+    was_cold: bool
+
+    @property
+    def slowest(self) -> Bound:
+        return max(self.groups, key=self.groups.__getitem__) if self.groups else Bound.UNTOLD
+
+    def share(self, group: Bound) -> float:
+        return self.groups[group] / (sum(self.groups.values()) or 1.0)
+
+
+def _seen(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> _Seen:
+    measured_cold = best_rate(baseline.rates, is_cold=True)
+    warm = best_rate(baseline.rates) or _alone(timing)
+    lost = _lost_by_a_worker(baseline, timing)
+    return _Seen(
+        groups=_groups(timing, lost or 0.0, is_cold=is_cold),
+        handing_over=lost,
+        best=(measured_cold or _as_if_cold(warm, timing)) if is_cold else warm,
+        is_cold=is_cold,
+        was_cold=measured_cold is not None or timing.cold_read_ms is not None,
+    )
+
+
+def _alone(timing: Timing) -> LoadingRate:
+    """The process itself, where no workers were tried."""
+    return LoadingRate(
+        workers=0,
+        start=WorkerStart.NONE,
+        engine=Engine.OWN,
+        cold=False,
+        images_per_second=timing.images_per_second,
+        first_batch_seconds=0.0,
+    )
+
+
+def _as_if_cold(warm: LoadingRate, timing: Timing) -> LoadingRate:
+    """A warm rate with the time that a cold read takes longer, each worker waiting for its own."""
+    longer = max(0.0, (timing.cold_read_ms or 0.0) - _read_ms(timing))
+    processes = max(1, warm.workers)
+    slowed = processes * 1000 / (processes * 1000 / warm.images_per_second + longer)
+    return replace(warm, images_per_second=slowed, cold=True)
+
+
+def _read_ms(timing: Timing) -> float:
+    return sum(each.ms for each in timing.stages if each.stage is Stage.READ)
+
+
+def _lost_by_a_worker(baseline: CandidateResult, timing: Timing) -> float | None:
+    """Return one worker's overhead in milliseconds per image, or None if not measured.
+
+    The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
+    whose speed drifts had another one when the stages were timed.
+    """
+    by_one, alone = (_warm_rate(baseline, workers) for workers in (1, 0))
+    if not by_one:
+        return None
+    return max(0.0, 1000 / by_one - (1000 / alone if alone else timing.ms))
+
+
+def _warm_rate(baseline: CandidateResult, workers: int) -> float:
+    """Images per second with so many workers; 0 where that was not measured."""
+    rates = (each for each in baseline.rates if each.workers == workers and not each.cold)
+    return max((each.images_per_second for each in rates), default=0.0)
+
+
+def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[Bound, float]:
+    """Nothing for a loader of one piece, which reads, decodes and resizes in the one stage that it has."""
+    if not any(each.stage is Stage.READ for each in timing.stages):
+        return {}
+    found = dict.fromkeys(_WORK, 0.0)
+    for each in timing.stages:
+        found[_GROUPS[each.stage]] += each.ms
+    if is_cold and timing.cold_read_ms is not None:
+        found[Bound.IO] = timing.cold_read_ms
+    found[Bound.COPY] += lost
+    return found
+
+
+def _bound(seen: _Seen, target_rate: float | None) -> Bound:
+    is_reached = target_rate is not None and seen.best.images_per_second >= target_rate
+    return Bound.FAST_ENOUGH if is_reached else seen.slowest
+
+
+def _sentence(seen: _Seen, target_rate: float | None) -> str:
+    bound = _bound(seen, target_rate)
+    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
+    reached = f"{words.who_loads(seen.best)}{wanted}"
+    if bound is Bound.FAST_ENOUGH:
+        return reached
+    if bound is Bound.UNTOLD:
+        return f"{reached}; this loader is one piece, so what takes the time in it cannot be told apart"
+    return f"{words.percent(seen.share(bound))} of the time goes into {_WORK[bound]}; {reached}"
+
+
+def _shares(seen: _Seen) -> Iterator[str]:
+    for group in sorted(seen.groups, key=lambda each: -seen.groups[each]):
+        yield f"{_WORK[group]}: {seen.groups[group]:.2f} ms an image, {words.percent(seen.share(group))}"
+
+
+def _handing_over(seen: _Seen) -> Iterator[str]:
+    if seen.groups and seen.handing_over:
+        yield f"of the copying, {seen.handing_over:.2f} ms go into handing an image over from a worker process"
+
+
+def _cache(seen: _Seen, workload: Workload, machine: Machine) -> Iterator[str]:
+    if seen.is_cold:
+        sizes = f"{words.size(workload.files * workload.mean_bytes)} of files, {words.size(machine.memory_bytes)}"
+        yield f"{sizes} of memory: every epoch reads them from disk"
+        if not seen.was_cold:
+            yield "reading from disk could not be measured: the figures are of files in the page cache"
+    if workload.filesystem is not None and workload.filesystem.network:
+        yield f"the files lie on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"

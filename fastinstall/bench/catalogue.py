@@ -1,0 +1,330 @@
+"""The decoders of `adapters/`, the stores of `_stores/` and the settings of allocators, as values: what each promises.
+
+Their files are read; nothing of a target is imported.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from fastinstall.bench import _stores, adapters
+from fastinstall.core.errors import UsageError
+from fastinstall.core.extensions import ADAPTERS, choose, installed
+from fastinstall.core.values import immutable
+from fastinstall.model.machine import Machine
+
+
+class Sized(Protocol):
+    """An image of which size and pixels are known."""
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of its file."""
+
+
+Room = Callable[[Sized, Mapping[str, Any]], int]
+"""How many bytes an image takes at most in a store, by what is wanted of it."""
+
+
+@immutable
+class StoreKind:
+    """One way to keep images otherwise than as they came, as its file describes it.
+
+    Attributes:
+        name: stable, the file's name.
+        title: for people.
+        modules: what has to be importable in the target.
+        brings: requirements that bring them.
+        caveat: what has to be known before it is chosen.
+        in_files: whether every image has a file of its own, so that any loader can read it.
+        decoded: whether it holds arrays, so that nothing is left to be done.
+        settings: what of the pipeline decides what it holds: "shorter", "crop", "filter".
+        priority: the less, the earlier it is measured.
+        most_bytes: how many bytes an image takes at most.
+        code: the line of code that reads it, of what its script makes.
+        file: the module.
+    """
+
+    name: str
+    title: str
+    modules: tuple[str, ...]
+    brings: tuple[str, ...]
+    caveat: str
+    in_files: bool
+    decoded: bool
+    settings: tuple[str, ...]
+    priority: int
+    most_bytes: Room
+    code: str
+    file: Path
+
+
+@cache
+def all_kinds() -> tuple[StoreKind, ...]:
+    """Every kind there is, in the order in which they are measured."""
+    return tuple(sorted(map(_kind, _store_modules()), key=lambda each: (each.priority, each.name)))
+
+
+def kind_named(name: str) -> StoreKind:
+    """The kind of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for each in all_kinds():
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in all_kinds())
+    raise UsageError(f"there is no store called {name!r}", hint=f"there are: {known}")
+
+
+def _store_modules() -> Iterator[ModuleType]:
+    """The files of stores; those without a name are shared by others."""
+    for each in pkgutil.iter_modules(_stores.__path__):
+        module = importlib.import_module(f"{_stores.__name__}.{each.name}")
+        if hasattr(module, "NAME"):
+            yield module
+
+
+def _kind(module: ModuleType) -> StoreKind:
+    folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
+    reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
+    return StoreKind(
+        name=module.NAME,
+        title=module.TITLE,
+        modules=tuple(module.MODULES),
+        brings=tuple(module.BRINGS),
+        caveat=module.CAVEAT,
+        in_files=module.IN_FILES,
+        decoded=module.DECODED,
+        settings=tuple(module.SETTINGS),
+        priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
+        most_bytes=getattr(module, "most_bytes", _as_it_is),
+        code=folder if module.IN_FILES else reader,
+        file=Path(str(module.__file__)),
+    )
+
+
+def _as_it_is(image: Sized, _wanted: Mapping[str, Any]) -> int:
+    """The bytes of the file."""
+    return image.size_bytes
+
+
+USUAL_PRIORITY = 1000
+"""Of a candidate that says nothing of how much it helps: the less, the earlier one is measured."""
+
+_TUNABLES = "GLIBC_TUNABLES"
+_PRELOAD = "LD_PRELOAD"
+_KEPT_BYTES = 1 << 30
+_ALLOCATORS = {"jemalloc": ("libjemalloc.so*",), "tcmalloc": ("libtcmalloc_minimal.so*", "libtcmalloc.so*")}
+_LIBRARIES = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib"))
+
+
+@immutable
+class Setting:
+    """Variables that a process is started with.
+
+    Attributes:
+        name: stable, in kebab case.
+        title: for people.
+        tunable: of glibc, "name=value"; empty for none.
+        libc_version: the least glibc that knows it.
+        huge_pages: whether the kernel has to allow transparent huge pages.
+        plain: variables that are set as they are.
+        preload: a library that takes the place of glibc's allocator; empty for none.
+        priority: the less, the earlier it is measured.
+    """
+
+    name: str
+    title: str
+    tunable: str = ""
+    libc_version: str = "2.0"
+    huge_pages: bool = False
+    plain: Mapping[str, str] = field(default_factory=dict)
+    preload: str = ""
+    priority: int = USUAL_PRIORITY
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="huge-pages",
+        title="huge pages for large blocks (glibc)",
+        tunable="glibc.malloc.hugetlb=1",
+        libc_version="2.35",
+        huge_pages=True,
+        priority=40,
+    ),
+    Setting(
+        name="malloc-keep",
+        title="large blocks kept for the next image (glibc)",
+        plain={
+            "MALLOC_MMAP_THRESHOLD_": str(_KEPT_BYTES),
+            "MALLOC_TRIM_THRESHOLD_": str(_KEPT_BYTES),
+            "MALLOC_TOP_PAD_": str(64 << 20),
+        },
+    ),
+)
+
+
+def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[Setting]:
+    """Other allocators that lie on this machine."""
+    for name, patterns in _ALLOCATORS.items():
+        found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]
+        if found:
+            yield Setting(name=name, title=f"{name} in place of glibc's allocator", preload=str(found[0]))
+
+
+def variables_of(setting: Setting, machine: Machine, variables: Mapping[str, str]) -> dict[str, str]:
+    """What has to be set; what is set already is kept and added to. Nothing where it would change nothing.
+
+    Args:
+        setting: which one.
+        machine: where.
+        variables: the environment as it is.
+    """
+    if not machine.libc_version or _numbers(machine.libc_version) < _numbers(setting.libc_version):
+        return {}
+    if setting.huge_pages and machine.huge_pages in ("", "never"):
+        return {}
+    wanted = dict(setting.plain)
+    if setting.tunable:
+        wanted[_TUNABLES] = _joined(variables.get(_TUNABLES, ""), setting.tunable)
+    if setting.preload:
+        wanted[_PRELOAD] = _joined(variables.get(_PRELOAD, ""), setting.preload)
+    return wanted if any(variables.get(name) != value for name, value in wanted.items()) else {}
+
+
+def _joined(before: str, added: str) -> str:
+    """Lists of both variables may be separated by colons; what is in them already is not added twice."""
+    return before if added in before.split(":") else ":".join(each for each in (before, added) if each)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in version.split(".")[:2] if each.isdigit())
+
+
+@immutable
+class Adapter:
+    """One way to decode and resize an image, as its file describes it.
+
+    Attributes:
+        name: stable, in kebab case.
+        title: for people.
+        modules: what has to be importable in the target.
+        brings: requirements that bring them.
+        sdists: those of them that are published as source distributions alone, of pure Python.
+        by_hand: why these are never brought to our cache; empty where they may be.
+        formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
+        aliased: whether its resize skips pixels.
+        scales: whether it gains by decoding at a part of the size.
+        priority: the less, the earlier it is measured.
+        imread_benchmark: its name in the results of imread_benchmark; empty where its stages are others.
+        code: the line of code that uses it.
+        loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
+        file: the module.
+        distribution: name and version of what brings it; empty for those of fastinstall.
+    """
+
+    name: str
+    title: str
+    modules: tuple[str, ...]
+    brings: tuple[str, ...]
+    sdists: tuple[str, ...] = ()
+    by_hand: str = ""
+    formats: tuple[str, ...]
+    aliased: bool
+    scales: bool = False
+    priority: int = USUAL_PRIORITY
+    imread_benchmark: str = ""
+    code: str
+    loader: str
+    file: Path
+    distribution: str = ""
+
+
+def all_adapters() -> tuple[Adapter, ...]:
+    """Every adapter there is: Pillow's own first, the others by name, those of other distributions last."""
+    return (*_own_adapters(), *(each for each in _foreign_adapters() if isinstance(each, Adapter)))
+
+
+def adapter_problems() -> tuple[str, ...]:
+    """Why adapters of other distributions are left out, one sentence each."""
+    _, ignored = choose(installed(ADAPTERS), _own_names())
+    broken = (each for each in _foreign_adapters() if isinstance(each, str))
+    return (*(f"the adapter {each}" for each in ignored), *broken)
+
+
+def adapter_named(name: str) -> Adapter:
+    """The adapter of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for each in all_adapters():
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in all_adapters())
+    raise UsageError(f"there is no way of loading called {name!r}", hint=f"there are: {known}")
+
+
+@cache
+def _own_adapters() -> tuple[Adapter, ...]:
+    found = sorted(map(_adapter, _modules()), key=lambda each: (not each.name.startswith("pillow"), each.name))
+    return tuple(found)
+
+
+def _own_names() -> frozenset[str]:
+    """What can be compared by its name already."""
+    decoders = frozenset(each.name for each in _own_adapters())
+    return decoders | {each.name for each in all_kinds()} | {each.name for each in SETTINGS}
+
+
+def _foreign_adapters() -> Iterator[Adapter | str]:
+    """Each adapter of another distribution, or what is wrong with it."""
+    for extension in choose(installed(ADAPTERS), _own_names())[0]:
+        try:
+            yield replace(_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
+        except (ImportError, AttributeError, TypeError) as error:
+            yield f"the adapter {extension.name!r} of {extension.distribution} is left out: {error}"
+
+
+def _modules() -> Iterator[ModuleType]:
+    for each in pkgutil.iter_modules(adapters.__path__):
+        if not each.name.startswith("_"):
+            yield importlib.import_module(f"{adapters.__name__}.{each.name}")
+
+
+def _adapter(module: ModuleType) -> Adapter:
+    return Adapter(
+        name=module.NAME,
+        title=module.TITLE,
+        modules=tuple(module.MODULES),
+        brings=tuple(module.BRINGS),
+        sdists=tuple(getattr(module, "SDISTS", ())),
+        by_hand=getattr(module, "BY_HAND", ""),
+        formats=tuple(module.FORMATS),
+        aliased=module.ALIASED,
+        scales=getattr(module, "SCALES", False),
+        priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
+        imread_benchmark=getattr(module, "IMREAD_BENCHMARK", ""),
+        code=module.CODE,
+        loader=module.LOADER,
+        file=Path(str(module.__file__)),
+    )

@@ -1,0 +1,416 @@
+"""A baseline that is up, and candidates that are measured in turn with it, A B A B: gain, timing, other pictures.
+
+Each candidate has an outcome. How many are compared, and for how long, is decided in `effort`.
+"""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
+from fastinstall.bench.effort import Schedule
+from fastinstall.bench.loading import ImageStore, Job, Loading, Measured, NotLoadedError, Picture, start_loading
+from fastinstall.bench.report import (
+    Candidate,
+    CandidateResult,
+    Difference,
+    Gain,
+    Outcome,
+    Pipeline,
+    Stage,
+    StageTime,
+    Timing,
+)
+from fastinstall.bench.temporary_store import MadeStore
+from fastinstall.core.errors import FailedError
+from fastinstall.core.values import immutable
+
+
+@immutable
+class Turns:
+    """What two processes came to, round by round, on the images that both can load.
+
+    Attributes:
+        baseline: of the one that is compared with.
+        other: of the other one.
+        indexes: of these images.
+    """
+
+    baseline: tuple[Measured, ...]
+    other: tuple[Measured, ...]
+    indexes: tuple[int, ...]
+
+    def and_then(self, more: "Turns") -> "Turns":
+        """These and later ones, on the same images."""
+        return Turns(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
+
+
+def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], schedule: Schedule) -> Turns:
+    """Measure two processes in turn. The first pass of the other one warms it up, and shows what it can load.
+
+    Args:
+        baseline: which loads every image.
+        other: which may not.
+        indexes: of the images that the other one is asked for.
+        schedule: how long.
+
+    Raises:
+        NotLoadedError: the other one died, hung, or can load none of them.
+        FailedError: the baseline died or hung.
+    """
+    first = other.measure(0.0, indexes=indexes, timeout=schedule.patience)
+    common = [each for each in indexes if str(each) not in first.failed]
+    ours: list[Measured] = []
+    theirs: list[Measured] = []
+    for _ in range(schedule.rounds):
+        ours.append(measure_baseline(baseline, common, schedule))
+        theirs.append(_sound(other.measure(schedule.seconds, indexes=common, timeout=schedule.patience)))
+    return Turns(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
+
+
+def measure_baseline(baseline: Loading, indexes: Sequence[int], schedule: Schedule) -> Measured:
+    """One turn of the baseline.
+
+    Raises:
+        FailedError: it died, hung, or can load them no longer.
+    """
+    try:
+        return _sound(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
+    except NotLoadedError as error:
+        raise explain_lost_baseline(error) from error
+
+
+def explain_lost_baseline(error: NotLoadedError) -> FailedError:
+    """What there is to say when there is nothing left to compare with."""
+    became = {Outcome.CRASHED: "crashed", Outcome.HUNG: "hung"}.get(error.outcome, "failed")
+    return FailedError(
+        f"the loader that others are compared with {became}: {error.reason}",
+        hint="fastinstall doctor; of a loader of your own: load one image with it",
+    )
+
+
+def compute_gain(turns: Turns) -> Gain:
+    """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart.
+
+    Each round's ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
+    """
+    ratios = [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+    return Gain(
+        ratio=round(statistics.median(ratios), 4),
+        low=round(min(ratios), 4),
+        high=round(max(ratios), 4),
+        rounds=len(ratios),
+    )
+
+
+def compute_timing(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
+    """The median of several rounds, stage by stage; their sum is the whole.
+
+    Args:
+        measured: at least one round of one process.
+        scale: how much longer all of it would take at the time that it is compared with, see `compute_drift`.
+    """
+    stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
+    whole = sum(stages.values())
+    return Timing(
+        stages=tuple(
+            StageTime(stage=Stage(name), ms=round(ms, 5), share=round(ms / whole, 4) if whole else 0.0)
+            for name, ms in stages.items()
+        ),
+        ms=round(whole, 5),
+        images_per_second=round(1000 / whole, 2) if whole else 0.0,
+        peak_bytes=max(each.peak_bytes for each in measured),
+    )
+
+
+def compute_drift(turns: Turns, baseline: Sequence[Measured]) -> float:
+    """How much slower the machine was when the baseline was measured by itself than in these turns.
+
+    A virtual machine's speed changes within minutes by more than what many a candidate brings. Rates that were taken at
+    different times are told as at one time.
+
+    Args:
+        turns: in which both were measured.
+        baseline: its own rounds; none, or such on other images, tell nothing.
+    """
+    if not baseline or baseline[0].images != len(turns.indexes):
+        return 1.0
+    alone, beside = (statistics.median([each.ms for each in rounds]) for rounds in (baseline, turns.baseline))
+    return alone / beside
+
+
+def _sound(measured: Measured) -> Measured:
+    """What failed after it had been loaded once is no measurement of the same images."""
+    if measured.failed:
+        reason = next(iter(measured.failed.values()))
+        raise NotLoadedError(Outcome.FAILED, f"{len(measured.failed)} images failed that it had loaded: {reason}")
+    return measured
+
+
+_CHUNK = 1 << 15
+
+
+def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
+    """Compare pictures of the same images, channel by channel.
+
+    Args:
+        reference: of the baseline.
+        other: of a candidate, in the same order.
+
+    Raises:
+        ValueError: there are not as many of one as of the other.
+    """
+    total = highest = values = 0
+    for one, another in zip(reference, other, strict=True):
+        if not _comparable(one, another):
+            return Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
+        values += len(one.data)
+        for steps in _steps(one.data, another.data):
+            total += sum(steps)
+            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
+    return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
+
+
+def _comparable(one: Picture, other: Picture) -> bool:
+    return one.shape == other.shape and len(one.data) == len(other.data)
+
+
+def _steps(one: bytes, other: bytes) -> Iterator[bytes]:
+    """Absolute differences, a chunk at a time; chunks that are equal are left out."""
+    for start in range(0, len(one), _CHUNK):
+        left, right = one[start : start + _CHUNK], other[start : start + _CHUNK]
+        if left != right:
+            yield _absolute(left, right)
+
+
+def _absolute(left: bytes, right: bytes) -> bytes:
+    """All differences of a chunk by a few operations on large integers, in which each byte has 16 bits to itself.
+
+    Adding 256 keeps a subtraction from borrowing of its neighbour, and tells by its ninth bit which one is larger.
+    """
+    first, second = _spread(left), _spread(right)
+    ones = int.from_bytes(b"\x01\x00" * len(left), "little")
+    not_less = ((first + (ones << 8) - second) >> 8) & ones
+    chosen = (not_less << 8) - not_less
+    larger = second ^ ((first ^ second) & chosen)
+    smaller = first ^ second ^ larger
+    return (larger - smaller).to_bytes(2 * len(left), "little")[::2]
+
+
+def _spread(data: bytes) -> int:
+    wide = bytearray(2 * len(data))
+    wide[::2] = data
+    return int.from_bytes(wide, "little")
+
+
+_COMPARED = 3
+_COMPARED_BYTES = 12_000_000
+
+
+@immutable
+class JobTemplate:
+    """What every process of a workload loads, and how it is started.
+
+    Attributes:
+        python: the target's interpreter.
+        images: files.
+        formats: of each, by Pillow's names.
+        pipeline: what is done to every image.
+        variables: the environment variables that processes start from.
+        loader: FILE:FUNCTION of the user's own; empty for Pillow.
+        tensor: whether a tensor is made, where torch is there.
+    """
+
+    python: Path
+    images: tuple[Path, ...]
+    formats: tuple[str, ...]
+    pipeline: Pipeline
+    variables: Mapping[str, str]
+    loader: str = ""
+    tensor: bool = True
+
+    def baseline_job(self) -> Job:
+        """The environment as it is, or the user's own loader in it."""
+        return Job(
+            python=self.python,
+            images=self.images,
+            loader=self.loader,
+            pipeline=self.pipeline,
+            tensor=self.tensor,
+            variables=self.variables,
+        )
+
+    def job_of(self, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
+        """What a candidate runs."""
+        own = candidate_run.candidate.adapter == OWN_LOADER
+        return Job(
+            python=self.python,
+            images=self.images,
+            adapter="pillow" if own else candidate_run.candidate.adapter,
+            site=candidate_run.site,
+            loader=self.loader if own else "",
+            store=store,
+            pipeline=self.pipeline,
+            tensor=self.tensor,
+            variables={**self.variables, **candidate_run.candidate.variables},
+        )
+
+    def suitable(self, formats: Sequence[str]) -> tuple[int, ...]:
+        """Indexes of the images that are in one of these formats; all where none is named."""
+        return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
+
+
+class Comparison:
+    """The baseline, alive, and what it came to."""
+
+    def __init__(self, template: JobTemplate, baseline: Loading, schedule: Schedule) -> None:
+        self.template = template
+        self.loading = baseline
+        self.schedule = schedule
+        self.indexes = tuple(range(len(template.images)))
+        self._alone: tuple[Measured, ...] = ()
+        self._reference: dict[int, Picture] = {}
+
+    def choose_images(self, most_seconds: float, least: int) -> Measured:
+        """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
+
+        Args:
+            most_seconds: that one pass over the images should take.
+            least: how many images are kept all the same.
+
+        Raises:
+            FailedError: it died or hung, or could load none.
+        """
+        try:
+            first = self.loading.measure(0.0, timeout=self.schedule.patience)
+        except NotLoadedError as error:
+            raise explain_lost_baseline(error) from error
+        good = [index for index in self.indexes if str(index) not in first.failed]
+        self.indexes = tuple(good[: max(least, int(1000 * most_seconds / max(first.ms, 0.001)))])
+        return first
+
+    def measure(self, rounds: int | None = None) -> tuple[Measured, ...]:
+        """The baseline alone, round by round.
+
+        Args:
+            rounds: how many; None for as many as the schedule says.
+
+        Raises:
+            FailedError: it died, hung, or can load them no longer.
+        """
+        count = rounds or self.schedule.rounds
+        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in range(count))
+        return self._alone
+
+    def cold(self) -> Measured:
+        """The baseline once, with the files out of the page cache as far as they can be put there.
+
+        Raises:
+            FailedError: it died, hung, or can load them no longer.
+        """
+        try:
+            return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.schedule.patience)
+        except NotLoadedError as error:
+            raise explain_lost_baseline(error) from error
+
+    def able(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
+        """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
+        able = set(self.template.suitable(candidate_run.formats))
+        if made is not None:
+            able &= set(made.indexes)
+        return tuple(index for index in self.indexes if index in able)
+
+    def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
+        """Hold a candidate against the baseline; whatever becomes of it is its outcome.
+
+        Args:
+            candidate_run: whom.
+            made: what its images lie in, where it has a store.
+
+        Raises:
+            FailedError: the baseline died or hung.
+        """
+        if candidate_run.absent:
+            return make_unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
+        indexes = self.able(candidate_run, made)
+        if not indexes:
+            return make_unmeasured(
+                candidate_run.candidate, Outcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
+            )
+        job = self.template.job_of(candidate_run, made.store if made else None)
+        try:
+            with start_loading(job, self.schedule.start_patience) as other:
+                turns = take_turns(self.loading, other, indexes, self.schedule)
+                difference, versions = self._difference(other, turns.indexes), other.ready.versions
+            turns = self._again(job, turns)
+        except NotLoadedError as error:
+            return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
+        return CandidateResult(
+            candidate=candidate_run.candidate,
+            outcome=Outcome.MEASURED,
+            versions=versions,
+            timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
+            gain=compute_gain(turns),
+            difference=difference,
+            left_out=len(self.indexes) - len(turns.indexes),
+        )
+
+    def _again(self, job: Job, turns: Turns) -> Turns:
+        """More turns, with other processes of the same candidate."""
+        for _ in range(self.schedule.starts - 1):
+            with start_loading(job, self.schedule.start_patience) as other:
+                turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
+        return turns
+
+    def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
+        wanted = self._few(indexes)
+        if not wanted:
+            return None
+        theirs = other.pictures(tuple(wanted), self.schedule.patience)
+        return compare_pictures(tuple(wanted.values()), theirs)
+
+    def _few(self, indexes: Sequence[int]) -> dict[int, Picture]:
+        """The baseline's pictures of some images, of less where they are large; none where it gives no arrays."""
+        few: dict[int, Picture] = {}
+        for index in indexes[:_COMPARED]:
+            if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:
+                break
+            picture = self._picture(index)
+            if picture is None:
+                return {}
+            few[index] = picture
+        return few
+
+    def _picture(self, index: int) -> Picture | None:
+        if index not in self._reference:
+            try:
+                self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
+            except NotLoadedError as error:
+                if error.outcome is Outcome.FAILED:
+                    return None  # it is alive, and what it gives is no array
+                raise explain_lost_baseline(error) from error
+        return self._reference[index]
+
+
+@contextmanager
+def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[Comparison]:
+    """Start the baseline; it is killed when the block ends.
+
+    Raises:
+        FailedError: it cannot be started.
+    """
+    started = False
+    try:
+        with start_loading(template.baseline_job(), schedule.start_patience) as baseline:
+            started = True
+            yield Comparison(template, baseline, schedule)
+    except NotLoadedError as error:
+        if started:
+            raise
+        raise explain_lost_baseline(error) from error
+
+
+def make_unmeasured(candidate: Candidate, outcome: Outcome, reason: str) -> CandidateResult:
+    """A candidate of which there is nothing but a reason."""
+    return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

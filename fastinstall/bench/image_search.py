@@ -1,0 +1,364 @@
+"""Which images there are, and how large: a bounded search, a sample that repeats, and sizes from headers alone.
+
+Nothing is decoded here.
+"""
+
+import hashlib
+import os
+import re
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from fastinstall.core import foreign
+from fastinstall.core.values import immutable
+from fastinstall.model.machine import Filesystem
+
+EXTENSIONS = frozenset(
+    (
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
+        *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng"),
+    )
+)
+_MAGIC = (
+    *(b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"P5", b"P6", b"qoif"),
+    *(b"\0\0\0\x0cjP  ", b"\xffO\xffQ"),
+)
+_SKIPPED = frozenset(("node_modules", "__pycache__"))
+
+
+@immutable
+class SearchBounds:
+    """Where a search ends.
+
+    Attributes:
+        entries: of directories, that are looked at.
+        seconds: that it takes.
+    """
+
+    entries: int = 200_000
+    seconds: float = 5.0
+
+
+@immutable
+class Found:
+    """What a search came to.
+
+    Attributes:
+        images: files that look like images, sorted by path.
+        others: how many files do not.
+        unreadable: directories that could not be listed.
+        complete: whether all was searched before a bound was met.
+    """
+
+    images: tuple[Path, ...]
+    others: int
+    unreadable: tuple[Path, ...]
+    complete: bool
+
+
+def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> Found:
+    """Search directories for images, by their extensions, or their first bytes where they have none.
+
+    A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
+    directory is searched once, whichever links lead to it.
+
+    Args:
+        places: directories and files that exist.
+        bounds: where to end; None for the usual ones.
+    """
+    search = _Search(bounds or SearchBounds())
+    for place in places:
+        if place.is_dir():
+            search.walk(place)
+        else:
+            search.images.add(place)
+    return Found(
+        images=tuple(sorted(search.images)),
+        others=search.others,
+        unreadable=tuple(search.unreadable),
+        complete=search.complete,
+    )
+
+
+def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
+    """The same images in an order of which every beginning is an even sample, and the same one each time."""
+    return tuple(sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()))
+
+
+class _Search:
+    def __init__(self, bounds: SearchBounds) -> None:
+        self.images: set[Path] = set()
+        self.others = 0
+        self.unreadable: list[Path] = []
+        self.complete = True
+        self._left = bounds.entries
+        self._end = time.monotonic() + bounds.seconds
+        self._seen: set[tuple[int, int]] = set()
+
+    def walk(self, top: Path) -> None:
+        pending = [str(top)]
+        while pending:
+            directory = pending.pop()
+            if not self._is_first(directory):
+                continue
+            for entry in self._entries(directory):
+                if not self._may_go_on():
+                    self.complete = False
+                    return
+                if _is_directory(entry):
+                    if not entry.name.startswith(".") and entry.name not in _SKIPPED:
+                        pending.append(entry.path)
+                else:
+                    self._count(entry)
+
+    def _is_first(self, directory: str) -> bool:
+        try:
+            status = os.stat(directory)  # noqa: PTH116 (hundreds of thousands of paths are not worth as many objects)
+        except OSError:
+            self.unreadable.append(Path(directory))
+            return False
+        place = (status.st_dev, status.st_ino)
+        first = place not in self._seen
+        self._seen.add(place)
+        return first
+
+    def _entries(self, directory: str) -> Iterator["os.DirEntry[str]"]:
+        try:
+            with os.scandir(directory) as entries:
+                yield from entries
+        except OSError:
+            self.unreadable.append(Path(directory))
+
+    def _may_go_on(self) -> bool:
+        self._left -= 1
+        return self._left >= 0 and time.monotonic() < self._end
+
+    def _count(self, entry: "os.DirEntry[str]") -> None:
+        if _is_file(entry) and _looks_like_image(entry):
+            self.images.add(Path(entry.path))
+        else:
+            self.others += 1
+
+
+def _is_directory(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _looks_like_image(entry: "os.DirEntry[str]") -> bool:
+    extension = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (as above)
+    return extension in EXTENSIONS if extension else _has_magic(entry.path)
+
+
+def _has_magic(path: str) -> bool:
+    try:
+        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 (as above)
+            start = stream.read(16)
+    except OSError:
+        return False
+    return start.startswith(_MAGIC) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP")
+
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
+_SEGMENTS = 200
+
+
+@immutable
+class Dimensions:
+    """Size of an image.
+
+    Attributes:
+        format: "JPEG" or "PNG".
+        width: in pixels, as stored.
+        height: likewise.
+    """
+
+    format: str
+    width: int
+    height: int
+
+    @property
+    def megapixels(self) -> float:
+        """Millions of pixels."""
+        return self.width * self.height / 1e6
+
+
+def read_dimensions(path: Path) -> Dimensions | None:
+    """What the header says; None for another format, or a file that cannot be read or is no image."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            start = stream.read(24)
+            if start[:8] == _PNG and start[12:16] == b"IHDR":
+                return _sized("PNG", *struct.unpack(">II", start[16:24]))
+            if start[:2] == b"\xff\xd8":
+                stream.seek(2)
+                return _jpeg(stream)
+    except (OSError, struct.error):
+        return None
+    return None
+
+
+def _jpeg(stream: BinaryIO) -> Dimensions | None:
+    for _ in range(_SEGMENTS):
+        marker = _marker(stream)
+        if marker is None:
+            return None
+        if marker in _ALONE:
+            continue
+        (length,) = struct.unpack(">H", stream.read(2))
+        if marker in _FRAMES:
+            _, height, width = struct.unpack(">BHH", stream.read(5))
+            return _sized("JPEG", width, height)
+        stream.seek(length - 2, 1)
+    return None
+
+
+def _marker(stream: BinaryIO) -> int | None:
+    if stream.read(1) != b"\xff":
+        return None
+    code = stream.read(1)
+    while code == b"\xff":  # fill bytes
+        code = stream.read(1)
+    return code[0] if code else None
+
+
+def _sized(name: str, width: int, height: int) -> Dimensions | None:
+    return Dimensions(format=name, width=width, height=height) if width and height else None
+
+
+_NETWORK = frozenset(
+    {
+        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs", "drvfs"),
+        *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "fuse.vmhgfs-fuse"),
+        *("ceph", "fuse.ceph", "fuse.ceph-fuse", "lustre", "gpfs", "beegfs", "beegfs_nodev", "panfs", "wekafs"),
+        *("orangefs", "pvfs2", "quobyte", "fuse.quobyte", "fuse.glusterfs", "fuse.moosefs", "fuse.mfs", "fuse.juicefs"),
+        *("fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "gcsfuse", "fuse.goofys", "fuse.mount-s3", "mountpoint-s3"),
+        *("fuse.rclone", "fuse.blobfuse", "fuse.blobfuse2", "fuse.davfs", "fuse.seaweedfs", "fuse.alluxio-fuse"),
+        *("fuse.gvfsd-fuse", "fuse.cvmfs2", "fuse.smbnetfs", "fuse.curlftpfs"),
+    }
+)
+"""As the kernel names them. What a virtual machine has from its host counts: there too another machine is asked."""
+_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+_VIRTUAL = re.compile(r"(vd|xvd|zram)[a-z0-9]+")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
+    """The filesystem of a path; of the nearest directory above it that is there.
+
+    Args:
+        path: a file or directory; links are followed.
+        root: what stands for "/": another directory holds the files of a captured machine.
+
+    Source: proc_pid_mountinfo(5); Documentation/ABI/stable/sysfs-block, `queue/rotational`.
+    """
+    real = path.resolve() if root == Path("/") else path
+    mount = mount_of(real, _text(root / "proc/self/mountinfo"))
+    return Filesystem(
+        mount=mount.point,
+        type=mount.type,
+        network=mount.type in _NETWORK,
+        memory=mount.type in _MEMORY,
+        rotational=_rotational(root, mount),
+        free_bytes=_free_bytes(real) if root == Path("/") else 0,
+    )
+
+
+@immutable
+class Mount:
+    """A line of mountinfo.
+
+    Attributes:
+        point: where it is mounted.
+        type: of the filesystem.
+        source: what is mounted: a device, "server:/export".
+        device: "MAJOR:MINOR".
+    """
+
+    point: PurePath
+    type: str
+    source: str
+    device: str
+
+
+def mount_of(path: PurePath, mountinfo: str) -> Mount:
+    """The mount that a path lies in: the longest one, and of several on one place the last, which hides the others.
+
+    Args:
+        path: absolute, without links.
+        mountinfo: the text of /proc/self/mountinfo.
+    """
+    nowhere = Mount(point=PurePath("/"), type="", source="", device="")
+    found = [mount for mount in _mounts(mountinfo) if path.is_relative_to(mount.point)]
+    longest = max((len(mount.point.parts) for mount in found), default=0)
+    return next((mount for mount in reversed(found) if len(mount.point.parts) == longest), nowhere)
+
+
+def _mounts(mountinfo: str) -> Iterator[Mount]:
+    for line in mountinfo.splitlines():
+        first, dash, second = line.partition(" - ")
+        fields, rest = first.split(" "), second.split(" ")
+        if dash and len(fields) > 4 and len(rest) > 1:  # noqa: PLR2004 (the mount point is the fifth)
+            point = PurePath(_plain(fields[4]))
+            yield Mount(point=point, type=_type(rest[0], rest[-1]), source=_plain(rest[1]), device=fields[2])
+
+
+def _type(name: str, options: str) -> str:
+    """The type; "drvfs" for the drives of Windows, which Linux on Windows mounts by 9p."""
+    return "drvfs" if name == "9p" and "aname=drvfs" in options else name
+
+
+def _plain(text: str) -> str:
+    """Without the octal escapes for space, tab, newline and backslash."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
+
+
+def _rotational(root: Path, mount: Mount) -> bool | None:
+    """Tell whether the disk rotates, or return None if that is unknown.
+
+    A filesystem over several devices (btrfs) has a number of its own, and is looked up by its source. The disk of a
+    virtual machine says 1 unless its host told it otherwise, so it says nothing.
+    """
+    for entry in (root / "sys/dev/block" / mount.device, root / "sys/class/block" / _device_name(root, mount.source)):
+        disk = entry.resolve()
+        for place in (disk, disk.parent):
+            said = _text(place / "queue/rotational").strip()
+            if said:
+                return None if _VIRTUAL.fullmatch(place.name) else said == "1"
+    return None
+
+
+def _device_name(root: Path, source: str) -> str:
+    """The kernel's name of a device: "dm-0" for "/dev/mapper/vg-data"."""
+    if not source.startswith("/dev/"):
+        return "-"
+    return (root / source.lstrip("/")).resolve().name
+
+
+def _free_bytes(path: Path) -> int:
+    there = next(each for each in (path, *path.parents) if each.exists())
+    found = os.statvfs(there)
+    return found.f_bavail * found.f_frsize
+
+
+def _text(path: Path) -> str:
+    try:
+        return foreign.read_text(path, errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,358 @@
+"""What can be compared here: candidates from what is installed, in the cache, or brought, and who was asked for.
+
+Packages that the target lacks, brought to our cache for a measurement; nothing is installed into the target.
+
+`<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all that it requires, numpy
+too, so that stacks which could not be installed beside each other are measured in one run. The key is made from what
+was asked for and the interpreter's ABI. An entry is there whole or not at all, stays at the versions that were newest
+when it was made, and may be removed at any time.
+
+Which modules a target could import; none of them is imported but the packages that hold them.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fastinstall.bench.candidates import (
+    FASTINSTALL,
+    OFFICIAL_WHEEL,
+    TOGETHER,
+    CandidateRun,
+    Library,
+    Materials,
+    Stacks,
+    make_candidate_runs,
+    select_candidate_runs,
+)
+from fastinstall.bench.catalogue import SETTINGS, adapter_problems, all_adapters, all_kinds, find_preloads
+from fastinstall.bench.effort import BenchContext
+from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.report import Candidate, Kind, Outcome
+from fastinstall.core import files, lock, process, values
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.messages import quote
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.model.facts import Interpreter
+
+_ALL = "all"
+
+
+@immutable
+class Known:
+    """A candidate that there could be.
+
+    Attributes:
+        name: stable, in kebab case.
+        title: for people.
+        kind: what it changes.
+        requirements: packages that it needs; `--with NAME` fetches them.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    requirements: tuple[str, ...] = ()
+
+
+def known_candidates() -> tuple[Known, ...]:
+    """Every candidate, whether it can be measured on this machine or not."""
+    stacks = (
+        Known(name=FASTINSTALL, title="fastinstall's build, before it is installed", kind=Kind.STACK),
+        Known(name=OFFICIAL_WHEEL, title="the newest official wheel of Pillow", kind=Kind.STACK),
+    )
+    decoders = (
+        Known(name=each.name, title=each.title, kind=Kind.DECODER, requirements=each.brings) for each in all_adapters()
+    )
+    settings = (Known(name=each.name, title=each.title, kind=Kind.SETTING) for each in (*SETTINGS, *find_preloads()))
+    stores = (
+        Known(name=each.name, title=each.title, kind=Kind.STORAGE, requirements=each.brings) for each in all_kinds()
+    )
+    joined = Known(name=TOGETHER, title="what helps and leaves the pictures as they are, together", kind=Kind.TOGETHER)
+    return (*stacks, *decoders, *settings, *stores, joined)
+
+
+def materials_for(context: BenchContext, stacks: Stacks) -> Materials:
+    """Everything that candidates are made from; packages that were asked for are fetched now.
+
+    Raises:
+        UsageError: packages were asked for of what is no candidate.
+    """
+    for problem in adapter_problems():
+        context.remark(problem)
+    return Materials(
+        machine=context.machine,
+        variables=context.session.variables,
+        own_loader=bool(context.wish.loader),
+        official=stacks.official,
+        fastinstall=stacks.ours,
+        libraries=dict(_libraries(context)),
+        settings=(*SETTINGS, *find_preloads()),
+    )
+
+
+def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[CandidateRun, ...]:
+    """Whom the baseline is held against.
+
+    Raises:
+        UsageError: a name was asked for that is no candidate's.
+    """
+    known = {each.name: each for each in known_candidates()}
+    names = context.wish.candidates
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
+    found = select_candidate_runs(make_candidate_runs(materials), names)
+    there = {TOGETHER, *(each.name for each in found)}
+    return (*found, *(_not_here(known[name]) for name in names if name not in there))
+
+
+def _not_here(known: Known) -> CandidateRun:
+    """What was asked for, and is no candidate on this machine."""
+    reason = "it is what is in place" if known.kind is Kind.STACK else "it is set already, or not known to this system"
+    candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
+    return CandidateRun(candidate=candidate, absent=reason, absence=Outcome.UNSUITED)
+
+
+@immutable
+class _Need:
+    """What an adapter or a store needs: modules, what brings them, of that sdists, and why it is not done (if so)."""
+
+    title: str
+    modules: tuple[str, ...]
+    brings: tuple[str, ...]
+    sdists: tuple[str, ...] = ()
+    by_hand: str = ""
+
+
+def _needs() -> dict[str, _Need]:
+    """By name; what needs nothing but Pillow is left out."""
+    adapters = {
+        each.name: _Need(
+            title=each.title, modules=each.modules, brings=each.brings, sdists=each.sdists, by_hand=each.by_hand
+        )
+        for each in all_adapters()
+    }
+    stores = {each.name: _Need(title=each.title, modules=each.modules, brings=each.brings) for each in all_kinds()}
+    return {name: need for name, need in {**adapters, **stores}.items() if set(need.modules) - {"PIL"}}
+
+
+def _libraries(context: BenchContext) -> Iterator[tuple[str, Library]]:
+    needs = _needs()
+    wanted = _brought(context, needs)
+    names = [module for each in needs.values() for module in each.modules]
+    there = find_modules(names, context.python, context.session.variables)
+    for name, need in needs.items():
+        lacking = [module for module in need.modules if module not in there]
+        if name in wanted:
+            yield name, _fetched(context, name, need)
+        elif lacking:
+            yield name, Library(absent=_absent(name, need, lacking[0]))
+
+
+def _brought(context: BenchContext, needs: Mapping[str, _Need]) -> frozenset[str]:
+    asked = context.wish.bring
+    if asked == (_ALL,):
+        return frozenset(name for name, need in needs.items() if not need.by_hand)
+    for name in asked:
+        if name not in needs:
+            problem = f"--with {name}: no candidate of that name has packages to fetch"
+            raise UsageError(problem, hint=f"--with {_ALL}, or some of {', '.join(needs)}")
+    return frozenset(asked)
+
+
+def _fetched(context: BenchContext, name: str, need: _Need) -> Library:
+    if need.by_hand:
+        return Library(absent=need.by_hand)
+    fetching = Fetching(
+        interpreter=context.facts.interpreter,
+        cache=context.session.own_cache(),
+        variables=context.session.variables,
+        emit=context.session.emit,
+        offline=context.wish.quick,
+        sdists=need.sdists,
+    )
+    try:
+        return Library(directory=fetch_packages(name, need.brings, fetching))
+    except NotLoadedError as error:
+        return Library(absent=error.reason)
+    except RefusedError:
+        return Library(absent=f"its packages are not in our cache, and --quick fetches nothing; {_how(name)}")
+
+
+def _absent(name: str, need: _Need, module: str) -> str:
+    return f"{module} is not installed; {need.by_hand or _how(name)}"
+
+
+def _how(name: str) -> str:
+    return f"to measure it all the same: fastinstall bench --with {name}"
+
+
+MOST_BYTES = 2 << 30
+"""The limit for all entries together: the largest known, imagecodecs with numpy, takes 150 MB."""
+FREE_BYTES = 1 << 30
+"""What must be free on the disk before anything is fetched."""
+_SECONDS = 300.0
+
+
+@immutable
+class Fetching:
+    """How packages are brought.
+
+    Attributes:
+        interpreter: the target's, for whose ABI they are.
+        cache: root of our cache.
+        variables: environment variables; with pip's own settings they say which index is asked.
+        emit: hears whom this waits for.
+        offline: whether the network must not be used.
+        wheelhouse: a directory of wheels to use as well.
+        sdists: what may come as a source distribution, since it has no wheels and compiles nothing.
+    """
+
+    interpreter: Interpreter
+    cache: Path
+    variables: Mapping[str, str]
+    emit: Emit = ignore
+    offline: bool = False
+    wheelhouse: Path | None = None
+    sdists: tuple[str, ...] = ()
+
+
+def fetch_packages(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
+    """Have packages in our cache, fetched where they are not there yet.
+
+    Args:
+        name: of the adapter or store that needs them, for messages.
+        requirements: as pip reads them.
+        fetching: where from and where to.
+
+    Returns:
+        A directory for `Job.site`.
+
+    Raises:
+        RefusedError: they are not there, and this run is offline.
+        NotLoadedError: they could not be fetched, which is the candidate's outcome: why, in pip's words.
+    """
+    place = _place(requirements, fetching)
+    if place.is_dir():
+        return place
+    _refuse_full_disk(name, fetching)
+    if fetching.offline and fetching.wheelhouse is None:
+        raise RefusedError(
+            f"the packages of {name} are not in our cache, and this run is offline",
+            hint=f"where there is a network: fastinstall bench --with {quote(name)}",
+        )
+
+    def say(process: int | None) -> None:
+        who = f"process {process}" if process else "another process"
+        fetching.emit(Noted(message=f"{who} fetches the packages of {name}; waiting for it"))
+
+    try:
+        with lock.reserved(fetching.cache / "locks" / place.name, say):
+            if not place.is_dir():
+                _fetch(name, requirements, fetching, place)
+    except OSError as error:
+        raise NotLoadedError(Outcome.MISSING, f"{name} could not be put into {fetching.cache}: {error}") from error
+    return place
+
+
+def find_packages(requirements: Sequence[str], fetching: Fetching) -> Path | None:
+    """Where packages lie in our cache, if they do; nothing is fetched."""
+    place = _place(requirements, fetching)
+    return place if place.is_dir() else None
+
+
+def _place(requirements: Sequence[str], fetching: Fetching) -> Path:
+    interpreter = fetching.interpreter
+    key = values.digest(
+        {
+            "requirements": sorted(requirements),
+            "python": f"{interpreter.implementation} {interpreter.version.rpartition('.')[0]} {interpreter.abi}",
+            "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+        }
+    )
+    return fetching.cache / "libraries" / key
+
+
+def _refuse_full_disk(name: str, fetching: Fetching) -> None:
+    """Raise where the disk or our share of it is full."""
+    fetching.cache.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(fetching.cache).free
+    if free < FREE_BYTES:
+        reason = f"{free >> 20} MiB are free in {fetching.cache}, and {FREE_BYTES >> 20} have to be"
+        raise NotLoadedError(Outcome.MISSING, f"{name} is not brought: {reason}")
+    libraries = fetching.cache / "libraries"
+    taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
+    if taken > MOST_BYTES:
+        reason = f"{libraries} takes {taken >> 20} MiB already, and may be removed"
+        raise NotLoadedError(Outcome.MISSING, f"{name} is not brought: {reason}")
+
+
+def _fetch(name: str, requirements: Sequence[str], fetching: Fetching, place: Path) -> None:
+    with files.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
+        fresh = space / "site"
+        environment = {**pip_environment(fetching.variables), "TMPDIR": str(space)}
+        try:
+            argv = (*argv_for(fetching.interpreter), *_words(fetching), "--target", str(fresh), *requirements)
+            run(argv, environment=environment, timeout=_SECONDS)
+        except CommandError as error:
+            raise NotLoadedError(Outcome.MISSING, f"{name} could not be fetched: {_reason(error)}") from error
+        except RefusedError as error:
+            raise NotLoadedError(Outcome.MISSING, f"{name} could not be fetched: {error.message}") from error
+        files.publish(fresh, place, space / "aside")
+
+
+def _words(fetching: Fetching) -> tuple[str, ...]:
+    """What pip does: wheels alone, but for what has none and compiles nothing."""
+    links = ("--find-links", str(fetching.wheelhouse)) if fetching.wheelhouse is not None else ()
+    offline = ("--no-index",) if fetching.offline else ()
+    sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
+    wheels = ("--only-binary", ":all:", *sdists)
+    return ("install", "--quiet", "--progress-bar", "off", "--no-compile", *wheels, *offline, *links)
+
+
+def _reason(error: CommandError) -> str:
+    """The last thing that pip complained of."""
+    if error.timed_out:
+        return f"pip needs more than {_SECONDS:g} s"
+    said = [each.removeprefix("stderr: ") for each in error.details if each.startswith("stderr: ")]
+    if any("connection broken" in each for each in said):
+        return "the package index cannot be reached"
+    complaint = next((each for each in reversed(said) if each.startswith("ERROR: ")), said[-1] if said else "")
+    return complaint.removeprefix("ERROR: ") or error.message
+
+
+_LOOK_SECONDS = 60.0
+_PROGRAM = """
+import importlib.util, json, sys
+
+def there(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except Exception:
+        return False
+
+stdout, sys.stdout = sys.stdout, sys.stderr
+found = [name for name in json.loads(sys.argv[1]) if there(name)]
+stdout.write(json.dumps(found))
+"""
+
+
+def find_modules(names: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
+    """Those of these modules that are installed; none where the interpreter cannot say.
+
+    Args:
+        names: of modules, dotted.
+        python: the target's interpreter.
+        variables: the whole environment of the process.
+    """
+    words = (python, "-I", "-B", "-c", _PROGRAM, json.dumps(sorted(set(names))))
+    try:
+        done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_LOOK_SECONDS)
+    except process.CommandError:
+        return frozenset()
+    return frozenset(json.loads(done.stdout))

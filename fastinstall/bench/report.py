@@ -1,0 +1,409 @@
+"""What a measurement of loading images asks for and says: images, candidates, results, verdict, advice, report.
+
+Values of the document `bench`. Nothing is measured or decided here.
+"""
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.core.values import immutable
+from fastinstall.model.finding import Finding
+from fastinstall.model.machine import Filesystem, Machine
+from fastinstall.model.receipt import SpeedTable
+
+
+class Stage(StrEnum):
+    """What happens to an image on its way to a training step, in this order."""
+
+    READ = "read"
+    DECODE = "decode"
+    CONVERT = "convert"
+    RESIZE = "resize"
+    CROP = "crop"
+    ARRAY = "array"
+    TENSOR = "tensor"
+
+
+class Kind(StrEnum):
+    """What a candidate changes, compared with the environment as it is."""
+
+    BASELINE = "baseline"
+    STACK = "stack"
+    DECODER = "decoder"
+    SETTING = "setting"
+    STORAGE = "storage"
+    TOGETHER = "together"
+
+
+class Outcome(StrEnum):
+    """What became of a candidate."""
+
+    MEASURED = "measured"
+    MISSING = "missing"
+    UNSUITED = "unsuited"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    HUNG = "hung"
+
+
+@immutable
+class StageTime:
+    """One stage of a pipeline.
+
+    Attributes:
+        stage: which one; a library that does several at once is timed as the first of them.
+        ms: milliseconds an image.
+        share: of the whole, 0 to 1.
+    """
+
+    stage: Stage
+    ms: float
+    share: float
+
+
+@immutable
+class Timing:
+    """One process loading the workload, image by image.
+
+    Attributes:
+        stages: in order.
+        ms: milliseconds an image, all stages.
+        images_per_second: 1000 / ms.
+        peak_bytes: the most memory that the process had (resident).
+        cold_read_ms: milliseconds to read a file that is not in the page cache; None where that could not be had.
+    """
+
+    stages: tuple[StageTime, ...]
+    ms: float
+    images_per_second: float
+    peak_bytes: int = 0
+    cold_read_ms: float | None = None
+
+
+class WorkerStart(StrEnum):
+    """How worker processes come to be."""
+
+    NONE = "in the process itself"
+    FORK = "fork"
+    SPAWN = "spawn"
+
+
+class Engine(StrEnum):
+    """Who hands the work to workers and collects the batches."""
+
+    TORCH = "torch DataLoader"
+    OWN = "processes, as a DataLoader uses them"
+
+
+@immutable
+class LoadingRate:
+    """A loader with some number of workers, batches counted as they arrive.
+
+    Attributes:
+        workers: worker processes; 0 loads in the process itself.
+        start: how they come to be.
+        engine: who collects the batches.
+        cold: whether the files were out of the page cache.
+        images_per_second: once batches flow.
+        first_batch_seconds: from the start of the workers to the first batch.
+        peak_bytes: the most memory of the process and its workers together (each its own share).
+    """
+
+    workers: int
+    start: WorkerStart
+    engine: Engine
+    cold: bool
+    images_per_second: float
+    first_batch_seconds: float
+    peak_bytes: int = 0
+
+
+@immutable
+class Difference:
+    """How far the arrays of a candidate lie from the baseline's, on the same images.
+
+    Attributes:
+        mean: mean absolute difference of a channel, in levels of 0 to 255.
+        highest: the largest one.
+        images: how many were compared.
+        same_shape: False where the arrays cannot be compared at all.
+    """
+
+    mean: float
+    highest: int
+    images: int
+    same_shape: bool = True
+
+
+@immutable
+class Gain:
+    """How many times as fast as the baseline, both measured in turn.
+
+    Attributes:
+        ratio: the median of the rounds; above 1 is faster.
+        low: the least of the rounds.
+        high: the greatest.
+        rounds: how many.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+
+
+@immutable
+class Candidate:
+    """One way to load the workload.
+
+    Attributes:
+        name: stable, in kebab case: "pillow-draft", "opencv-area", "huge-pages".
+        title: for people.
+        kind: what it changes.
+        adapter: the name of the adapter that decodes and resizes ("pillow").
+        stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (brought to the cache).
+        variables: environment variables that it is started with.
+        storage: what the images lie in: "files", or the name of a store.
+        aliased: whether its resize is known to alias: faster, and not the same picture.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    adapter: str = "pillow"
+    stack: str = "in place"
+    variables: dict[str, str]
+    storage: str = "files"
+    aliased: bool = False
+
+
+@immutable
+class CandidateResult:
+    """What was measured of a candidate, or why nothing was.
+
+    Attributes:
+        candidate: which one.
+        outcome: what became of it.
+        reason: in words, where it was not measured: what to install, what killed it.
+        versions: of the packages that took part, name to version.
+        timing: one process; of a candidate, as it would be at the time when the baseline was measured by itself.
+        gain: against the baseline, one process; None for the baseline itself.
+        rates: with workers, where that was measured.
+        difference: of the arrays; None where they were not compared.
+        stored_bytes: what the images take in its storage, measured ones only; None for files.
+        stored_ratio: the same, as a multiple of the files'.
+        left_out: how many images of the workload it could not load, though the baseline can.
+    """
+
+    candidate: Candidate
+    outcome: Outcome
+    reason: str = ""
+    versions: dict[str, str]
+    timing: Timing | None = None
+    gain: Gain | None = None
+    rates: tuple[LoadingRate, ...] = ()
+    difference: Difference | None = None
+    stored_bytes: int | None = None
+    stored_ratio: float | None = None
+    left_out: int = 0
+
+
+@immutable
+class Pipeline:
+    """What is done to every image.
+
+    Attributes:
+        shorter: length of the shorter side after the resize, in pixels.
+        crop: side of the square that is cut out of the middle, in pixels; 0 cuts nothing.
+        filter: of the resize: "bilinear", "bicubic", "lanczos".
+    """
+
+    shorter: int = 256
+    crop: int = 224
+    filter: str = "bilinear"
+
+
+@immutable
+class Unmeasured:
+    """Images that were left out, for one reason.
+
+    Attributes:
+        reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits a channel", "animated",
+            "too large", "kills the decoder", ...
+        count: how many.
+        examples: some of their paths.
+    """
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@immutable
+class Workload:
+    """The images that are loaded.
+
+    Attributes:
+        name: for people: "photos of ./train", "500 px JPEG (generated)".
+        directory: where they lie.
+        files: how many files were found, up to the bound of the search.
+        images: how many of them are measured.
+        formats: of the measured ones: "JPEG" to how many.
+        mean_bytes: of a file.
+        megapixels: of an image, mean.
+        width: median, in pixels.
+        height: median, in pixels.
+        generated: whether they were made for the measurement.
+        unmeasured: what was left out and why.
+        filesystem: where they lie; None if unknown.
+    """
+
+    name: str
+    directory: PurePath
+    files: int
+    images: int
+    formats: dict[str, int]
+    mean_bytes: int
+    megapixels: float
+    width: int
+    height: int
+    generated: bool = False
+    unmeasured: tuple[Unmeasured, ...] = ()
+    filesystem: Filesystem | None = None
+
+
+class Bound(StrEnum):
+    """What limits the loading of images."""
+
+    IO = "I/O-bound"
+    DECODE = "decode-bound"
+    RESIZE = "resize-bound"
+    COPY = "copy-bound"
+    FAST_ENOUGH = "fast enough"
+    UNTOLD = "not told apart"
+    """A loader of one piece, or none that could be measured."""
+
+
+@immutable
+class Verdict:
+    """What limits the loading, in one sentence.
+
+    Attributes:
+        bound: which limit.
+        sentence: for people.
+        evidence: the figures that it rests on, a line each.
+        target_rate: images per second that are wanted; None where nobody said.
+        reached_rate: images per second of the best number of workers.
+    """
+
+    bound: Bound
+    sentence: str
+    evidence: tuple[str, ...] = ()
+    target_rate: float | None = None
+    reached_rate: float = 0.0
+
+
+@immutable
+class Advice:
+    """Something to do about it, with what it would bring.
+
+    Attributes:
+        candidate: name of the candidate that shows it; empty where it is no candidate.
+        gain: measured here; None where it is a pointer and no measurement.
+        finding: check `data-loading`; its remedy holds the command, or says the line of code.
+        code: the line of code; empty where a command does it.
+        recommended: the one to begin with: the largest gain that leaves every picture as it is.
+    """
+
+    candidate: str
+    gain: Gain | None
+    finding: Finding
+    code: str = ""
+    recommended: bool = False
+
+
+@immutable
+class WorkloadResult:
+    """Everything about one workload.
+
+    Attributes:
+        workload: the images.
+        pipeline: what is done to them.
+        baseline: the environment as it is, or the loader that was named.
+        candidates: the others, in the order of their gain; those without one last.
+        verdict: what limits it.
+        advice: in the order of gain; pointers last.
+    """
+
+    workload: Workload
+    pipeline: Pipeline
+    baseline: CandidateResult
+    candidates: tuple[CandidateResult, ...]
+    verdict: Verdict
+    advice: tuple[Advice, ...]
+
+
+@immutable
+class BenchReport:
+    """What `bench` found.
+
+    Attributes:
+        prefix: the environment.
+        python: its interpreter's version.
+        machine: where it was measured.
+        measured_at: ISO 8601, UTC.
+        tool_version: of fastinstall.
+        effort: "quick" or "full".
+        seconds: how long it took.
+        workloads: each with its verdict.
+        operations: before and after, operation by operation; None where that was not asked for.
+        remarks: what a reader should know: what was left out for the time, what was built or fetched.
+    """
+
+    prefix: PurePath
+    python: str
+    machine: Machine
+    measured_at: str
+    tool_version: str
+    effort: str
+    seconds: float
+    workloads: tuple[WorkloadResult, ...]
+    operations: SpeedTable | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@immutable
+class BenchWish:
+    """What was asked for.
+
+    Attributes:
+        paths: directories and files with images; empty for generated ones.
+        workloads: names of generated workloads; empty for all of them.
+        pipeline: what is done to every image.
+        quick: the answer in 20 seconds.
+        samples: how many images to measure; None for a number that fits the time.
+        workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
+        target_rate: images per second that training takes.
+        step: FILE[:FUNCTION] of a training step, which gives the number of images that it took.
+        loader: FILE[:FUNCTION] of the user's own loader (path in, array out); it becomes the baseline.
+        candidates: names; empty for all that fit.
+        bring: adapters and storages whose packages are brought to our cache; ("all",) for every one.
+        build: whether the fastinstall build is made where it is not in the cache.
+        loading: whether to measure workloads.
+        operations: whether to measure the operations of PIL.
+    """
+
+    paths: tuple[PurePath, ...] = ()
+    workloads: tuple[str, ...] = ()
+    pipeline: Pipeline = Pipeline()
+    quick: bool = False
+    samples: int | None = None
+    workers: tuple[int, ...] = ()
+    target_rate: float | None = None
+    step: str = ""
+    loader: str = ""
+    candidates: tuple[str, ...] = ()
+    bring: tuple[str, ...] = ()
+    build: bool = True
+    loading: bool = True
+    operations: bool = True

@@ -1,0 +1,166 @@
+"""Which images can be measured: each is decoded once, in a process that it may kill.
+
+Photos for a measurement where the user has named none: generated, by the target's own PIL, in a given directory.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fastinstall.bench.loading import NotLoadedError, explain_end
+from fastinstall.bench.report import Outcome
+from fastinstall.core import process
+from fastinstall.core.values import immutable
+
+_PROGRAM = Path(__file__).with_name("_survey.py")
+_START_SECONDS = 30.0
+_PATIENCE = 20.0
+_LEAST_PATIENCE = 2.5
+_SLOW = "takes too long"
+
+
+@immutable
+class Judged:
+    """An image, and whether it may be measured.
+
+    Attributes:
+        path: as it was given.
+        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty where it could not be told.
+        mode: Pillow's name of its samples; empty likewise.
+        width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
+        height: likewise.
+        size_bytes: of the file.
+        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
+            "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
+            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+    """
+
+    path: Path
+    format: str = ""
+    mode: str = ""
+    width: int = 0
+    height: int = 0
+    size_bytes: int = 0
+    reason: str = ""
+
+
+def judge_images(
+    images: Sequence[Path],
+    python: Path,
+    variables: Mapping[str, str],
+    site: Sequence[Path] = (),
+    patience: float = _PATIENCE,
+) -> tuple[Judged, ...]:
+    """Decode each image once, in the target.
+
+    An image that kills the process or takes too long is an answer, and the next one goes to another process. For every
+    one that takes too long, half as long is waited for those after it, 2.5 seconds at least.
+
+    Args:
+        images: files; whatever else lies there is told, and not opened.
+        python: the target's interpreter.
+        variables: the whole environment of the process.
+        site: directories that go in front of the path, with another PIL.
+        patience: seconds that an image may take.
+
+    Raises:
+        NotLoadedError: there is no PIL, or it cannot even be imported.
+    """
+    words: tuple[str | Path, ...] = (python, "-I", "-B", _PROGRAM, *site)
+    environment = {**variables, "FASTINSTALL_GUARD": "0"}
+    found: list[Judged] = []
+    while len(found) < len(images):
+        with _survey(words, environment) as talk:
+            reason = _judge(images, found, talk, patience)
+        if reason:
+            found.append(Judged(path=images[len(found)], size_bytes=_size(images[len(found)]), reason=reason))
+            patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
+    return tuple(found)
+
+
+@contextmanager
+def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iterator[process.Conversation]:
+    with process.conversation(words, environment=environment) as talk:
+        try:
+            greeting = json.loads(talk.listen(_START_SECONDS))
+        except process.CommandError as error:
+            raise explain_end(error) from error
+        if "missing" in greeting:
+            raise NotLoadedError(Outcome.MISSING, greeting["missing"])
+        if "error" in greeting:
+            raise NotLoadedError(Outcome.FAILED, greeting["error"])
+        yield talk
+
+
+def _judge(images: Sequence[Path], found: list[Judged], talk: process.Conversation, patience: float) -> str:
+    """Go on with the images until one ends the process; how it did that, empty where none did."""
+    for path in images[len(found) :]:
+        try:
+            answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
+        except process.CommandError as error:
+            if error.timed_out:
+                return _SLOW
+            return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
+        found.append(Judged(path=path, **answer))
+    return ""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+WORKLOADS: Mapping[str, str] = {
+    "500px": "500 px JPEG (generated)",
+    "12mp": "12 MP JPEG (generated)",
+    "png": "800 px PNG (generated)",
+}
+"""By name, for people. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
+
+_MOST = {"500px": 2000, "12mp": 40, "png": 150}
+"""A limit that fills nobody's disk: about 100 MB."""
+
+_PHOTOS_PROGRAM = Path(__file__).with_name("_photos.py")
+_SECONDS = 60.0
+
+
+def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
+    name: str,
+    directory: Path,
+    python: Path,
+    variables: Mapping[str, str],
+    count: int | None = None,
+    *,
+    site: Sequence[Path] = (),
+) -> tuple[Path, ...]:
+    """Make the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
+
+    One PIL makes the same files every time, in 0.2 to 0.8 s a workload (measured 2026-11-22).
+
+    Args:
+        name: one of WORKLOADS.
+        directory: where to write them; it is there.
+        python: the target's interpreter.
+        variables: the whole environment of the process.
+        count: how many; None for the usual number; 2000, 40, 150 at most (100 MB).
+        site: directories that go in front of the path, with another PIL.
+
+    Raises:
+        NotLoadedError: there is no PIL, it could not do it, it died, or it hung.
+    """
+    number = min(count or 0, _MOST[name])
+    words: tuple[str | Path, ...] = (python, "-I", "-B", _PHOTOS_PROGRAM, name, directory, str(number), *site)
+    try:
+        done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_SECONDS)
+    except process.CommandError as error:
+        raise explain_end(error) from error
+    answer = json.loads(done.stdout.strip().rpartition("\n")[2])
+    if "missing" in answer:
+        raise NotLoadedError(Outcome.MISSING, answer["missing"])
+    if "error" in answer:
+        raise NotLoadedError(Outcome.FAILED, answer["error"])
+    return tuple(directory / each for each in answer["files"])

@@ -1,0 +1,1 @@
+"""The report of bench as text, table, chart and page."""

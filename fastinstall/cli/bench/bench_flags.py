@@ -1,0 +1,202 @@
+"""What the flags of `bench` ask for. What is wrong with one is said before anything is measured, and names it.
+
+The flags of `fastinstall bench`, as argparse sees them.
+"""
+
+import argparse
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from fastinstall.bench.report import BenchWish, Pipeline
+from fastinstall.cli.options import count, names
+from fastinstall.core.errors import UsageError
+
+T = TypeVar("T")
+
+_HINT = "fastinstall bench --help"
+_LARGEST = 16384
+"""Pixels of a side: no training and no web page takes more."""
+
+
+def bench_wish(arguments: Namespace) -> BenchWish:
+    """The wish.
+
+    Raises:
+        UsageError: a value that cannot be read, a file that is not there, flags that exclude each other.
+    """
+    _refuse_contradictions(arguments)
+    return BenchWish(
+        paths=tuple(_existing(each) for each in arguments.paths),
+        workloads=_read("--workload", arguments.workload, names, ()),
+        pipeline=_pipeline(arguments),
+        quick=arguments.quick,
+        samples=_read("--samples", arguments.samples, count, None),
+        workers=_read("--workers", arguments.workers, _workers, ()),
+        target_rate=_read("--target-rate", arguments.target_rate, _rate, None),
+        step=_program("--step", arguments.step, "step"),
+        loader=_program("--loader", arguments.loader, "load"),
+        candidates=_read("--candidates", arguments.candidates, _some_names, ()),
+        bring=_read("--with", arguments.bring, _some_names, ()),
+        build=not arguments.no_build,
+        loading=arguments.only != "operations",
+        operations=arguments.only != "loading",
+    )
+
+
+def pipeline_of(arguments: Namespace) -> Pipeline:
+    """What is done to every image, for --print-code too.
+
+    Raises:
+        UsageError: --size or --crop cannot be read, or do not fit together.
+    """
+    return _pipeline(arguments)
+
+
+def _pipeline(arguments: Namespace) -> Pipeline:
+    usual = Pipeline()
+    shorter = _read("--size", arguments.size, _pixels, usual.shorter)
+    crop = _read("--crop", arguments.crop, _pixels_or_none, min(usual.crop, shorter))
+    if crop > shorter:
+        raise UsageError(
+            f"--crop {crop}: larger than what it is cut out of, whose shorter side has {shorter} pixels",
+            hint=f"--crop {shorter} or less, or a larger --size",
+        )
+    return Pipeline(shorter=shorter, crop=crop, filter=arguments.filter or usual.filter)
+
+
+def _refuse_contradictions(arguments: Namespace) -> None:
+    if arguments.only == "operations":
+        for flag in ("paths", "loader", "step", "workload", "candidates", "workers", "target_rate"):
+            if getattr(arguments, flag):
+                told = "DIR|FILE" if flag == "paths" else f"--{flag.replace('_', '-')}"
+                raise UsageError(f"--only operations measures no loading, so it takes no {told}", hint=_HINT)
+    if arguments.paths and arguments.workload:
+        raise UsageError(
+            "--workload names photos to generate, and excludes images of your own", hint="give one of the two"
+        )
+    if arguments.target_rate and arguments.step:
+        raise UsageError(
+            "--target-rate and --step exclude each other: the step is measured for its rate", hint="give one of the two"
+        )
+
+
+def _read(flag: str, text: str | None, read: Callable[[object], T], default: T) -> T:
+    """Read a flag's value, or return `default` if it was not given."""
+    if text is None:
+        return default
+    try:
+        return read(text)
+    except ValueError as error:
+        raise UsageError(f"{flag} {text}: {error}", hint=_HINT) from None
+
+
+def _some_names(value: object) -> tuple[str, ...]:
+    found = names(value)
+    if not found:
+        raise ValueError("expected names, separated by commas")
+    return found
+
+
+def _pixels(value: object) -> int:
+    found = count(value)
+    if found > _LARGEST:
+        raise ValueError(f"expected at most {_LARGEST} pixels")
+    return found
+
+
+def _pixels_or_none(value: object) -> int:
+    return 0 if value == "0" else _pixels(value)
+
+
+def _workers(value: object) -> tuple[int, ...]:
+    written = names(value)
+    if not written or not all(each.isascii() and each.isdecimal() for each in written):
+        raise ValueError("expected numbers of worker processes, separated by commas: 0,1,2")
+    return tuple(sorted({int(each) for each in written}))
+
+
+def _rate(value: object) -> float:
+    problem = f"expected images a second, more than 0, found {value!r}"
+    try:
+        found = float(str(value))
+    except ValueError:
+        raise ValueError(problem) from None
+    if not 0 < found < float("inf"):
+        raise ValueError(problem)
+    return found
+
+
+def _existing(text: str) -> Path:
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise UsageError(f"{text}: no such file or directory", hint="name images, or directories that have some")
+    return path
+
+
+def _program(flag: str, text: str | None, function: str) -> str:
+    """FILE[:FUNCTION] with an absolute path and the function's name; empty where it was not given."""
+    if text is None:
+        return ""
+    name, colon, written = text.rpartition(":")
+    if not colon or Path(text).expanduser().is_file():
+        name, written = text, function
+    path = Path(name).expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"{flag} {text}: {path} is no file", hint=f"{flag} FILE.py, or {flag} FILE.py:{function}")
+    if not written.isidentifier():
+        raise UsageError(f"{flag} {text}: {written!r} is no name of a function", hint=f"{flag} {name}:{function}")
+    return f"{path}:{written}"
+
+
+def add_images(parser: argparse.ArgumentParser) -> None:
+    """The images that are loaded."""
+    images = "images, or directories of them; without any, photos are generated"
+    parser.add_argument("paths", metavar="DIR|FILE", nargs="*", help=images)
+
+
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    """Everything but the target."""
+    parser.add_argument("--quick", action="store_true", help="answer within 20 seconds")
+    parser.add_argument("--only", choices=("loading", "operations"), help="one of its two halves")
+    _loading(parser)
+    _candidates(parser)
+    _output(parser)
+
+
+def _loading(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is loaded")
+    generated = "which photos are generated: 500px, 12mp, png (default: all)"
+    group.add_argument("--workload", metavar="NAME,...", help=generated)
+    group.add_argument("--samples", metavar="N", help="how many images are measured")
+    group.add_argument("--size", metavar="PIXELS", help="the shorter side after the resize (default: 256)")
+    group.add_argument("--crop", metavar="PIXELS", help="the square cut out of the middle, 0 for none (default: 224)")
+    filters = ("bilinear", "bicubic", "lanczos")
+    group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
+    group.add_argument("--workers", metavar="N,...", help="numbers of worker processes to try")
+    group.add_argument("--target-rate", metavar="N", help="images a second that training takes")
+    step = "measure that rate: a function that does one training step and returns how many images it took"
+    group.add_argument("--step", metavar="FILE[:FUNCTION]", help=step)
+    loader = "your own loader (path in, array out), to compare with"
+    group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)
+
+
+def _candidates(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what it is compared with")
+    group.add_argument("--list", action="store_true", help="name the candidates and stop")
+    group.add_argument("--candidates", metavar="NAME,...", help="only these (default: all that fit)")
+    bring = "fetch packages of candidates into our cache, whatever is installed; all for every one"
+    group.add_argument("--with", dest="bring", metavar="NAME,...", help=bring)
+    group.add_argument("--no-build", action="store_true", help="do not make the fastinstall build for this")
+    code = "print the code of a candidate, for your own loader, and stop"
+    group.add_argument("--print-code", metavar="NAME", help=code)
+
+
+def _output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("where it goes")
+    group.add_argument("--csv", metavar="FILE", help="all figures as a table")
+    group.add_argument("--chart", metavar="FILE.png", help="a picture; needs the extra fastinstall[bench]")
+    group.add_argument("--html", metavar="FILE", help="a page that stands by itself")
+    export = "imread-benchmark=DIR or pillow-perf=FILE: in the form of that project; repeatable"
+    group.add_argument("--export", metavar="FORMAT=PATH", action="append", default=[], help=export)

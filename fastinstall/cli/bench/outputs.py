@@ -1,0 +1,179 @@
+"""Files that `bench` writes: refused before the measurement where they cannot be written, written after it."""
+
+import importlib.util
+import os
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+from fastinstall.bench.report import BenchReport
+from fastinstall.cli.bench.exports import EXPORTS, bench_csv, export
+from fastinstall.core.errors import UsageError
+from fastinstall.core.values import immutable
+
+_FORMATS = " or ".join(EXPORTS)
+
+
+@immutable
+class Export:
+    """One result in another project's form.
+
+    Attributes:
+        form: name of one of `EXPORTS`.
+        path: file or directory, as the form has it.
+    """
+
+    form: str
+    path: Path
+
+
+@immutable
+class Outputs:
+    """Where the results go, besides stdout.
+
+    Attributes:
+        csv: the table; None for none.
+        chart: the picture; None for none.
+        html: the page; None for none.
+        exports: in other projects' forms.
+    """
+
+    csv: Path | None = None
+    chart: Path | None = None
+    html: Path | None = None
+    exports: tuple[Export, ...] = ()
+
+
+def outputs_of(arguments: Namespace) -> Outputs:
+    """What the flags ask for.
+
+    Raises:
+        UsageError: a file that cannot be written, a picture of another kind, a form that is not known, or no
+            matplotlib for a picture.
+    """
+    exports = tuple(_export(each, arguments.only) for each in arguments.export)
+    found = Outputs(
+        csv=_file("--csv", arguments.csv),
+        chart=_file("--chart", arguments.chart),
+        html=_file("--html", arguments.html),
+        exports=exports,
+    )
+    if found.chart is not None:
+        _refuse_chart(arguments.chart, found.chart)
+    _refuse_twice([each for each in (found.csv, found.chart, found.html) if each is not None])
+    return found
+
+
+def write_outputs(report: BenchReport, outputs: Outputs, tell: Callable[[str], None]) -> None:
+    """Write what was asked for, each file whole or not at all.
+
+    Args:
+        report: what was measured.
+        outputs: where it goes.
+        tell: hears the path of each.
+
+    Raises:
+        UsageError: a file could not be written, or the report has nothing that a form can bear.
+    """
+    for flag, path, make in _texts(outputs):
+        if path is not None:
+            _write(flag, path, make(report))
+            tell(f"{flag}: {path}")
+    for each in outputs.exports:
+        flag = f"--export {each.form}="
+        for path, content in export(each.form, report, each.path).items():
+            _write(flag, path, content.encode("utf-8", "backslashreplace"))
+            tell(f"{flag}{path}")
+
+
+def _texts(outputs: Outputs) -> tuple[tuple[str, Path | None, Callable[[BenchReport], bytes]], ...]:
+    return (("--csv", outputs.csv, _csv), ("--chart", outputs.chart, _chart), ("--html", outputs.html, _html))
+
+
+def _csv(report: BenchReport) -> bytes:
+    return bench_csv(report).encode("utf-8", "backslashreplace")
+
+
+def _chart(report: BenchReport) -> bytes:
+    from fastinstall.cli.bench.chart import bench_chart  # noqa: PLC0415 (matplotlib takes half a second)
+
+    return bench_chart(report)
+
+
+def _html(report: BenchReport) -> bytes:
+    from fastinstall.cli.bench.html_page import bench_html  # noqa: PLC0415 (only with --html)
+
+    return bench_html(report).encode("utf-8", "backslashreplace")
+
+
+def _write(flag: str, path: Path, content: bytes) -> None:
+    from fastinstall.core.files import write_bytes  # noqa: PLC0415 (only where something is written)
+
+    try:
+        write_bytes(path, content)
+    except OSError as error:
+        raise _unwritable(flag, path, error.strerror or str(error)) from None
+
+
+def _export(text: str, only: str | None) -> Export:
+    form, equals, name = text.partition("=")
+    if not equals or not name or form not in EXPORTS:
+        raise UsageError(
+            f"--export {text}: expected FORMAT=PATH, where FORMAT is {_FORMATS}",
+            hint="--export imread-benchmark=DIR or --export pillow-perf=FILE",
+        )
+    if only not in (None, EXPORTS[form].half):
+        raise UsageError(
+            f"--export {text}: --only {only} leaves out what it is made from", hint=f"--only {EXPORTS[form].half}"
+        )
+    path = Path(name).expanduser().absolute()
+    if EXPORTS[form].directory:
+        _refuse_directory(f"--export {form}=", path)
+    else:
+        _refuse_file(f"--export {form}=", path)
+    return Export(form=form, path=path)
+
+
+def _file(flag: str, text: str | None) -> Path | None:
+    if not text:
+        return None
+    path = Path(text).expanduser().absolute()
+    _refuse_file(f"{flag} ", path)
+    return path
+
+
+def _refuse_file(flag: str, path: Path) -> None:
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise _unwritable(flag, path, "a directory" if path.is_dir() else "no regular file")
+    if not path.parent.is_dir():
+        raise _unwritable(flag, path, f"there is no directory {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise _unwritable(flag, path, f"{path.parent} cannot be written to")
+
+
+def _refuse_directory(flag: str, path: Path) -> None:
+    there = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise _unwritable(flag, path, f"{there} is no directory")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _unwritable(flag, path, f"{there} cannot be written to")
+
+
+def _refuse_chart(text: str, path: Path) -> None:
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"--chart {text}: it is a PNG picture", hint=f"--chart {path.stem}.png")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(
+            "--chart needs matplotlib, which is not installed beside fastinstall",
+            hint="pip install 'fastinstall[bench]', or --html FILE, which needs nothing",
+        )
+
+
+def _refuse_twice(paths: list[Path]) -> None:
+    for path in paths:
+        if paths.count(path) > 1:
+            raise UsageError(f"{path} is named for two results, and can hold one", hint="give each its own file")
+
+
+def _unwritable(flag: str, path: Path, problem: str) -> UsageError:
+    return UsageError(f"{flag}{path}: {problem}", hint="name a file that can be written")

@@ -1,0 +1,303 @@
+"""The report of `bench` as text: for each workload the verdict, what it rests on, and what to do about it.
+
+The figures of one workload as tables: stages, rates by workers, candidates.
+
+The advice of `bench` as text: what to do, in the order of what it brings, each with what to type.
+
+The candidates of `bench --list` as text.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from fastinstall.bench.materials import Known
+from fastinstall.bench.report import Advice, BenchReport, Bound, CandidateResult, LoadingRate, Timing, WorkloadResult
+from fastinstall.cli.bench.words import (
+    Column,
+    bar,
+    bytes_words,
+    counted,
+    difference_words,
+    gain_words,
+    images_words,
+    left_out_words,
+    machine_words,
+    measured,
+    memory_words,
+    moment_words,
+    most_workers,
+    name_words,
+    operation_lines,
+    pipeline_words,
+    rate_with,
+    rate_words,
+    size_words,
+    start_words,
+    table_lines,
+    unmeasured_words,
+)
+from fastinstall.cli.console import Page, joined
+
+_QUICK = "quick"
+_FEW = 3
+"""Advice, and what was not measured, that is shown of a quick measurement."""
+_LONG = 40
+"""Lines, from which on a report has left the screen when it ends."""
+
+
+def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
+    """The whole report; where it is long, it ends with what it comes to.
+
+    Args:
+        report: what was measured.
+        page: how it is laid out; wide tables are broken at its width.
+        unicode: whether bars may be drawn with block characters.
+    """
+    brief = report.effort == _QUICK and not page.verbose
+    lines = list(_head(report, page))
+    for result in report.workloads:
+        lines += ["", *_workload_lines(result, page, brief=brief, unicode=unicode)]
+    lines += _after_a_gap(legend_lines(report.workloads, page))
+    if report.operations is not None:
+        lines += ["", *operation_lines(report.operations, page, brief=brief)]
+    lines += _after_a_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
+    if not brief and report.workloads and len(lines) > _LONG:
+        lines += ["", page.paint("in short", "bold"), *_brief_lines(report, page)]
+    return joined(lines)
+
+
+def bench_brief(report: BenchReport, page: Page) -> str:
+    """What --quiet says: of each workload the verdict and the first advice."""
+    return joined(_brief_lines(report, page))
+
+
+def _brief_lines(report: BenchReport, page: Page) -> Iterator[str]:
+    for result in report.workloads:
+        verdict = f"{result.workload.name}: {result.verdict.bound}: {result.verdict.sentence}"
+        yield from page.lines(verdict, rest="  ")
+        yield from first_advice(result.advice, page)
+    if report.operations is not None:
+        table = report.operations
+        told = f"operations: {table.geomean:.2f}x, {table.candidate} against {table.baseline}"
+        yield from page.lines(told, rest="  ")
+
+
+def _head(report: BenchReport, page: Page) -> Iterator[str]:
+    yield from page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold")
+    yield from page.lines(machine_words(report.machine), first="  ", rest="    ")
+    yield f"  {moment_words(report)}"
+
+
+def _workload_lines(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[str]:
+    style = {Bound.FAST_ENOUGH: "ok", Bound.UNTOLD: "unknown"}.get(result.verdict.bound, "hint")
+    yield from page.lines(f"{result.workload.name}: {result.verdict.bound}", rest="  ", style=style)
+    yield from page.lines(result.verdict.sentence, first="  ", rest="  ")
+    for line in () if brief else result.verdict.evidence:
+        yield from page.lines(line, first="    ", rest="      ", style="dim")
+    yield from page.lines(images_words(result.workload), first="  images: ", rest="    ")
+    for each in page.shortened([left_out_words(each) for each in result.workload.unmeasured]):
+        yield from page.lines(each, first="  left out: ", rest="    ")
+    yield from page.lines(pipeline_words(result.pipeline), first="  each: ", rest="    ")
+    for part in _parts(result, page, brief=brief, unicode=unicode):
+        yield from _after_a_gap(part)
+
+
+def _parts(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[list[str]]:
+    yield stage_lines(result.baseline, page, unicode=unicode)
+    yield rates_brief(result.baseline, page) if brief else rate_lines(result.baseline, page, unicode=unicode)
+    yield candidate_lines(result, page)
+    yield list(_unmeasured_lines(result, page, brief=brief))
+    yield advice_lines(result.advice, page, most=_FEW if brief else None)
+
+
+def _unmeasured_lines(result: WorkloadResult, page: Page, *, brief: bool) -> Iterator[str]:
+    """Each says what to do to have it measured; many of them are only named where the report is to be brief."""
+    told = list(unmeasured_words(result.candidates))
+    if brief and len(told) > _FEW:
+        names = ", ".join(name for name, _ in told)
+        yield from page.lines(f"not measured: {names}: --verbose tells why", first="  ", rest="    ")
+        return
+    if told:
+        yield "  not measured"
+    for name, reason in told:
+        yield from page.advice(f"{name}: {reason}", first="    ", rest="      ")
+
+
+def _after_a_gap(lines: list[str]) -> list[str]:
+    return ["", *lines] if lines else []
+
+
+_BAR = 30
+_LEGEND = {
+    "gain": "gain: how many times as fast as the baseline, both in one process, in turn (least and greatest round)",
+    "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
+    "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
+}
+
+
+def stage_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[str]:
+    """Milliseconds and share of every stage of the baseline, with bars; why not, where it was not measured."""
+    timing = result.timing
+    if timing is None:
+        return list(page.lines(f"not measured: {result.outcome}: {result.reason}", first="  ", rest="    "))
+    columns = (Column(title="stage", figures=False), Column(title="ms"), Column(title="share"), _bars())
+    rows = [
+        (str(each.stage), f"{each.ms:.3f}", f"{each.share:.0%}", bar(each.share, _BAR, unicode=unicode))
+        for each in timing.stages
+    ]
+    rows.append(("all", f"{timing.ms:.3f}", "", ""))
+    return [*table_lines(columns, rows, page), *page.lines(_summary(timing), first="  ", rest="    ")]
+
+
+def _summary(timing: Timing) -> str:
+    memory = f", {bytes_words(timing.peak_bytes)} of memory at most" if timing.peak_bytes else ""
+    cold = timing.cold_read_ms
+    told = f"{rate_words(timing.images_per_second)} images/s in one process{memory}"
+    return told if cold is None else f"{told}; {cold:.3f} ms to read a file that is not in the page cache"
+
+
+def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[str]:
+    """Images per second by number of workers, how they start, and page cache; empty where that was not measured."""
+    if not result.rates:
+        return []
+    most = max(each.images_per_second for each in result.rates) or 1.0
+    columns = (
+        Column(title="workers"),
+        Column(title="start, cache", figures=False),
+        Column(title="images/s"),
+        Column(title="first batch"),
+        Column(title="memory"),
+        _bars(),
+    )
+    rows = [(*_rate_row(each), bar(each.images_per_second / most, _BAR // 2, unicode=unicode)) for each in result.rates]
+    engines = dict.fromkeys(str(each.engine) for each in result.rates)
+    return [*table_lines(columns, rows, page), *page.lines(f"by: {', '.join(engines)}", first="  ", rest="    ")]
+
+
+def rates_brief(result: CandidateResult, page: Page) -> list[str]:
+    """The same in a sentence; empty where that was not measured."""
+    told = [
+        f"{counted(each.workers, 'worker')} ({start_words(each)}) {rate_words(each.images_per_second)}"
+        for each in result.rates
+    ]
+    return list(page.lines(f"images/s by {', '.join(told)}", first="  ", rest="    ")) if told else []
+
+
+def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
+    """The baseline, then whatever was measured against it; empty where nothing was."""
+    others = measured(result.candidates)
+    if not others:
+        return []
+    workers = most_workers(result.baseline)
+    columns = (
+        Column(title="candidate", figures=False, least=18),
+        Column(title="gain"),
+        Column(title="images/s"),
+        Column(title=counted(workers.workers, "worker") if workers is not None else ""),
+        Column(title="memory"),
+        Column(title="differs", figures=False, least=10),
+    )
+    rows = [_candidate_row(each, workers) for each in (*measured((result.baseline,)), *others)]
+    baseline = f"baseline: {result.baseline.candidate.title}"
+    return [*page.lines(baseline, first="  ", rest="    "), *table_lines(columns, rows, page)]
+
+
+def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
+    """What the columns of the candidates' tables mean, once for all workloads; empty where there is no such table."""
+    shown = [each for result in results for each in measured(result.candidates)]
+    words = {
+        "gain": bool(shown),
+        "differs": any(each.difference is not None for each in shown),
+        "aliased": any(each.candidate.aliased for each in shown),
+    }
+    told = [_LEGEND[word] for word, needed in words.items() if needed]
+    return [line for each in told for line in page.lines(each, rest="  ", style="dim")]
+
+
+def _rate_row(rate: LoadingRate) -> tuple[str, ...]:
+    first = f"{rate.first_batch_seconds:.2f} s" if rate.first_batch_seconds else ""
+    memory = bytes_words(rate.peak_bytes) if rate.peak_bytes else ""
+    return str(rate.workers), start_words(rate), rate_words(rate.images_per_second), first, memory
+
+
+def _candidate_row(result: CandidateResult, workers: LoadingRate | None) -> tuple[str, ...]:
+    rate = rate_words(result.timing.images_per_second) if result.timing is not None else ""
+    return (
+        _name(result),
+        gain_words(result.gain) if result.gain is not None else "",
+        rate,
+        rate_with(result, workers),
+        memory_words(result),
+        difference_words(result),
+    )
+
+
+def _name(result: CandidateResult) -> str:
+    """By which flags know it; the size of a store, and how many of the images it cannot load."""
+    left_out = f"cannot load {result.left_out} of the images" if result.left_out else ""
+    size = size_words(result)
+    told = "; ".join(each for each in (f"{size} the files" if size else "", left_out) if each)
+    name = name_words(result.candidate)
+    return f"{name} ({told})" if told else name
+
+
+def _bars() -> Column:
+    return Column(title="", figures=False)
+
+
+_BELOW = " " * 5
+
+
+def advice_lines(advice: Sequence[Advice], page: Page, *, most: int | None = None) -> list[str]:
+    """Render the advice as a numbered list, empty if there is none.
+
+    Args:
+        advice: in the order of gain.
+        page: how it is laid out.
+        most: how many are shown; None for all.
+    """
+    if not advice:
+        return []
+    lines = [f"  {page.paint('what to do, the greatest gain first', 'bold')}"]
+    for number, each in enumerate(advice[:most], 1):
+        lines += page.lines(_told(each), first=f"  {number}. ", rest=_BELOW)
+        lines += _to_type(each, page, _BELOW)
+    left_out = len(advice[most:]) if most is not None else 0
+    return [*lines, f"  ... and {left_out} more: --verbose or --json"] if left_out else lines
+
+
+def first_advice(advice: Sequence[Advice], page: Page) -> list[str]:
+    """Return the recommended one, else the first, or nothing if there is none."""
+    first = next((each for each in advice if each.recommended), next(iter(advice), None))
+    if first is None:
+        return []
+    return [*page.lines(_told(first), first="  ", rest="    "), *_to_type(first, page, "  ")]
+
+
+def _told(advice: Advice) -> str:
+    gain = f"{gain_words(advice.gain)}: " if advice.gain is not None else ""
+    begin = "begin here: " if advice.recommended else ""
+    return begin + gain + advice.finding.message
+
+
+def _to_type(advice: Advice, page: Page, indent: str) -> Iterator[str]:
+    """The line of code and the command, never broken, so that they can be pasted."""
+    remedy = advice.finding.remedy
+    if remedy is not None and remedy.text and remedy.text != advice.code:
+        yield from page.lines(remedy.text, first=indent, rest=indent + "  ")
+    for line in advice.code.splitlines():
+        yield f"{indent}  {line}"
+    if remedy is not None and remedy.command:
+        yield f"{indent}  {page.paint(remedy.command, 'bold')}"
+
+
+def candidates_text(known: Sequence[Known], page: Page) -> str:
+    """Every candidate: its name, what it is, the packages that it needs."""
+    columns = (
+        Column(title="name", figures=False, least=20),
+        Column(title="what it is", figures=False, least=20),
+        Column(title="needs", figures=False, least=12),
+    )
+    rows = [(each.name, each.title, ", ".join(each.requirements)) for each in known]
+    lines = table_lines(columns, rows, page)
+    hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
+    return joined((*lines, *page.lines(hint, first="  ", rest="  ")))

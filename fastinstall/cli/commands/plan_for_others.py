@@ -1,0 +1,127 @@
+"""`fastinstall plan --format sh|dockerfile`: what setup would do, as a file that does it elsewhere.
+
+`fastinstall plan --hosts DIR`: which few wheels serve many machines.
+"""
+
+import os
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.cli.common import progress_for, refuse_together, session_of, target_of, wish_of
+from fastinstall.cli.main import Context
+from fastinstall.cli.options import as_flags
+from fastinstall.core import files
+from fastinstall.core.errors import ExitCode, FailedError, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import document, dump
+from fastinstall.export.dockerfile import dockerfile, script
+from fastinstall.export.plan_elsewhere import Export, Form, export
+from fastinstall.fleet.fleet import Cause, Fleet
+from fastinstall.fleet.wheels import FleetRequest, plan_hosts
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Decide, and print the file or save it with -o; a script is made executable."""
+    form = Form(arguments.format)
+    if context.console.json:
+        raise UsageError(
+            f"--json and --format {form} exclude each other: the file itself is what is printed",
+            hint="the plan as JSON: fastinstall plan --format json",
+        )
+    session = session_of(context).listening(progress_for(context))
+    made = export(session, target_of(arguments), wish_of(arguments, context), form)
+    made = replace(made, flags=as_flags(made.wish), command=_command(made, form))
+    for warning in made.warnings:
+        context.console.talk(f"warning: {warning}")
+    text = script(made) if form is Form.SH else dockerfile(made, _in_context(made, arguments, context))
+    if arguments.output is None:
+        context.console.data(text.removesuffix("\n"))
+        return ExitCode.OK
+    _save(Path(arguments.output), text, executable=form is Form.SH)
+    context.console.talk(f"saved; use it with: {_use(arguments.output, form)}")
+    return ExitCode.OK
+
+
+def _command(made: Export, form: Form) -> str:
+    """The command that makes the same, on any machine."""
+    wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
+    target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
+    words = ("fastinstall", "plan", "--format", form, *target, *wheelhouse, *as_flags(made.wish))
+    return " ".join(map(quote, words))
+
+
+def _in_context(made: Export, arguments: Namespace, context: Context) -> str:
+    """The wheelhouse relative to where the file lies; by its name alone where it lies elsewhere."""
+    if made.wheelhouse is None:
+        return ""
+    directory = Path(made.wheelhouse.directory)
+    beside = Path(arguments.output or "Dockerfile").absolute().parent
+    relative = os.path.relpath(directory, beside)
+    if relative not in (".", "..") and not relative.startswith("../"):
+        return relative
+    context.console.talk(f"warning: {directory} is not below {beside}; build with {directory.parent} as the context")
+    return directory.name
+
+
+def _save(path: Path, text: str, *, executable: bool) -> None:
+    try:
+        files.write_text(path, text, mode=0o755 if executable else 0o644)
+    except OSError as error:
+        raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error
+
+
+def _use(output: str, form: Form) -> str:
+    path = output if "/" in output else f"./{output}"
+    return quote(path) if form is Form.SH else f"docker build --platform linux/amd64 --file {quote(output)} ."
+
+
+def run_plan_for_hosts(arguments: Namespace, context: Context) -> int:
+    """Plan for the hosts of facts files; save it with -o."""
+    if arguments.format in {"sh", "dockerfile"}:
+        raise UsageError(
+            f"--format {arguments.format} is for one environment, and --hosts are many", hint="--format text or json"
+        )
+    fleet = plan_hosts(session_of(context), fleet_request(arguments), wish_of(arguments, context))
+    text = dump(document("fleet", fleet))
+    if arguments.output is not None:
+        _save_fleet(Path(arguments.output), text)
+        wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
+        context.console.talk(f"saved: {fleet.summary}; build them with: {wheels}")
+    elif arguments.format == "json" or context.console.json:
+        context.console.data(text)
+    else:
+        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(fleet_text(fleet, context.console.out))
+    return code_of(fleet)
+
+
+def fleet_request(arguments: Namespace) -> FleetRequest:
+    """What --hosts, --python and --max-age name.
+
+    Raises:
+        UsageError: an environment is named beside --hosts.
+    """
+    refuse_together(arguments, "--hosts", ("--prefix",))
+    if getattr(arguments, "new_env", None):
+        raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
+    return FleetRequest(
+        hosts=Path(arguments.hosts).expanduser(), python=target_of(arguments).python, max_age=arguments.max_age
+    )
+
+
+def code_of(fleet: Fleet) -> int:
+    """The exit code: whether anything can be done for any host."""
+    if any(artefact.hosts for artefact in fleet.artefacts):
+        return ExitCode.OK
+    unread = all(each.cause is Cause.UNREADABLE for each in fleet.left_out)
+    return ExitCode.UNDETERMINED if unread else ExitCode.REFUSED
+
+
+def _save_fleet(path: Path, text: str) -> None:
+    try:
+        files.write_text(path, redacted(text))
+    except OSError as error:
+        raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error

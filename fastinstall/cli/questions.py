@@ -1,0 +1,282 @@
+"""Questions to a person at a terminal: menus by questionary, or plain lines where the terminal knows only these.
+
+No character beyond ASCII is written, whatever the terminal says that it can show.
+
+Questions that can be taken back: the answer "Back" of a menu, the word "back" where text is typed.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fastinstall.cli.console import Console, Page, harmless
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import immutable
+
+if TYPE_CHECKING:
+    from questionary import Question
+
+_MARK = "? "
+_WAYS = "(arrow keys, Enter)"
+_POINTER = 6
+_SHORT = len(" 12")
+_TYPED = 20
+"""Columns that a question leaves for an answer that is typed; a longer one goes on in the next line."""
+
+
+class Asker(Protocol):
+    """Asks; Ctrl-C and the end of the input are interruptions (KeyboardInterrupt)."""
+
+    def confirmed(self, question: str, *, default: bool = True) -> bool:
+        """Ask yes or no."""
+        ...
+
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
+        """Ask for one of several answers.
+
+        Args:
+            question: one sentence.
+            answers: value to label, in order.
+            default: the value that is marked first; None for the first one.
+            meanings: value to a sentence about it, for those that need one.
+        """
+        ...
+
+    def typed(self, question: str, *, default: str = "") -> str:
+        """Ask for a line of text."""
+        ...
+
+
+def asker_for(console: Console) -> Asker:
+    """How questions are asked on this terminal."""
+    return Lines(console.err, console.known) if console.lines_only else Menus(console)
+
+
+class Menus:
+    """Arrow keys and Enter, on stderr, so that stdout holds results alone."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def confirmed(self, question: str, *, default: bool = True) -> bool:
+        """Ask yes or no."""
+        import questionary  # noqa: PLC0415 (only for a person)
+
+        asked = self._asked(question, len("(Y/n) Yes"))
+        return bool(_answer(questionary.confirm(asked, default=default, **self._terminal())))
+
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
+        """Ask for one of several answers; what they mean stands above the menu."""
+        import questionary  # noqa: PLC0415
+
+        if meanings:
+            self._console.talk("\n".join(_explained(answers, meanings, self._console.err)))
+        labels = {value: shortened(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
+        asked = questionary.select(
+            self._asked(question, max(map(len, (_WAYS, *labels.values())))),
+            choices=[questionary.Choice(title=label, value=value) for value, label in labels.items()],
+            default=default if default in answers else None,
+            pointer=">",
+            instruction=_WAYS,
+            **self._terminal(),
+        )
+        return str(_answer(asked))
+
+    def typed(self, question: str, *, default: str = "") -> str:
+        """Ask for a line of text."""
+        import questionary  # noqa: PLC0415
+
+        asked = self._asked(question, max(_TYPED, len(default)))
+        return str(_answer(questionary.text(asked, default=default, **self._terminal()))).strip()
+
+    def _asked(self, question: str, room: int) -> str:
+        """The question; where its line has no room for the answer too, the answer gets the next one."""
+        text = self._fit(question)
+        if len(f"{_MARK}{text} ") + room <= self._width:
+            return text
+        lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
+        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # a blank follows in any case
+
+    @property
+    def _width(self) -> int:
+        return self._console.err.width or 80
+
+    def _fit(self, text: str) -> str:
+        return fit(text, self._console.known)
+
+    def _terminal(self) -> dict[str, Any]:
+        from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
+
+        depth = None if self._console.err.colour else ColorDepth.MONOCHROME
+        return {"output": create_output(stdout=sys.stderr), "color_depth": depth}
+
+
+class Lines:
+    """A number or a word and Enter, without a single escape code; each state is a line that ends.
+
+    Args:
+        page: how lines are broken.
+        known: secrets by their value, never printed.
+    """
+
+    def __init__(self, page: Page, known: tuple[str, ...] = ()) -> None:
+        self._page = page
+        self._known = known
+
+    def confirmed(self, question: str, *, default: bool = True) -> bool:
+        """Ask yes or no."""
+        words = {"": default, "y": True, "yes": True, "n": False, "no": False}
+        while (answer := self._line(question, f"({'Y/n' if default else 'y/N'})").lower()) not in words:
+            self._say("Answer y or n.\n")
+        return words[answer]
+
+    def chosen(
+        self,
+        question: str,
+        answers: Mapping[str, str],
+        *,
+        default: str | None = None,
+        meanings: Mapping[str, str] | None = None,
+    ) -> str:
+        """Ask for one of several answers."""
+        values = list(answers)
+        usual = values.index(default) + 1 if default in values else 1
+        for number, (value, label) in enumerate(answers.items(), start=1):
+            meaning = (meanings or {}).get(value)
+            text = f"{label}: {meaning}" if meaning else label
+            first = f"  {number:>{len(str(len(values)))}}) "
+            self._say("".join(f"{line}\n" for line in self._page.lines(text, first=first, rest=" " * len(first))))
+        while True:
+            answer = self._line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
+            if answer.isdecimal() and 1 <= int(answer) <= len(values):
+                return values[int(answer) - 1]
+            self._say(f"Answer with a number from 1 to {len(values)}.\n")
+
+    def typed(self, question: str, *, default: str = "") -> str:
+        """Ask for a line of text."""
+        return self._line(question, f"(Enter for {default})" if default else "") or default
+
+    def _line(self, question: str, ways: str) -> str:
+        """What is answered; where a line is too narrow for the question and its ways, these get the next one."""
+        asked = f"{question} {ways}".rstrip()
+        if self._page.width is not None and len(asked) + _SHORT > self._page.width:
+            asked = "\n".join((*self._page.lines(question), ways)).rstrip()
+        self._say(f"{asked} ")
+        line = sys.stdin.readline()
+        if not line:
+            raise KeyboardInterrupt
+        return line.strip()
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(fit(text, self._known))
+        sys.stderr.flush()
+
+
+def shortened(text: str, room: int) -> str:
+    """A label in at most `room` columns; what does not fit is taken from its end."""
+    return text if len(text) <= room else text[: max(room - 4, 1)].rstrip() + " ..."
+
+
+def fit(text: str, known: tuple[str, ...] = ()) -> str:
+    """A text as stderr can show it: no secret, nothing that steers a terminal, escapes for what it cannot encode."""
+    encoding = sys.stderr.encoding or "ascii"
+    return harmless(redacted(text, known)).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _explained(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
+    """Every answer with its sentence, in columns."""
+    width = max((len(answers[value]) for value in meanings if value in answers), default=0)
+    wide = page.width is not None and width > page.width // 3
+    yield ""
+    for value, label in answers.items():
+        if not (meaning := meanings.get(value)):
+            continue
+        if wide:
+            yield f"  {label}"
+            yield from page.lines(meaning, first="      ", rest="      ")
+        else:
+            yield from page.lines(meaning, first=f"  {label:<{width}}  ", rest=" " * (width + 4))
+
+
+def _answer(question: "Question") -> object:
+    try:
+        return question.unsafe_ask()
+    except EOFError:
+        raise KeyboardInterrupt from None
+
+
+BACK = "back"
+"""What is typed to go back; a directory of that name is `./back`."""
+NOTHING = "-"
+"""What is typed for no value at all, where there is one."""
+
+
+@immutable
+class Menu:
+    """A question with several answers.
+
+    Attributes:
+        question: one sentence.
+        answers: value to label, in order.
+        meanings: value to a sentence about it.
+        default: the value that is marked first; None for the first one.
+    """
+
+    question: str
+    answers: Mapping[str, str]
+    meanings: Mapping[str, str]
+    default: str | None = None
+
+
+def chosen_or_back(asker: Asker, menu: Menu, back: str = "Back") -> str | None:
+    """Ask for one of the answers, or return None if the user goes back.
+
+    Args:
+        asker: how to ask.
+        menu: the question.
+        back: label of the answer that goes back.
+    """
+    answers = {**menu.answers, BACK: back}
+    answer = asker.chosen(menu.question, answers, default=menu.default, meanings=menu.meanings)
+    return None if answer == BACK else answer
+
+
+def typed_or_back(
+    asker: Asker, question: str, read: Callable[[str], object], complain: Callable[[str], None], default: str = ""
+) -> str | None:
+    """Ask for a valid or empty line of text, or return None if the user goes back.
+
+    Args:
+        asker: how to ask.
+        question: one sentence, without its ways out.
+        read: raises ValueError with a sentence where the text makes no sense.
+        complain: tells that sentence; the question is asked again.
+        default: what Enter gives.
+    """
+    ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")
+    while True:
+        answer = asker.typed(f"{question} [{ways}]:", default=default)
+        if answer == BACK:
+            return None
+        if answer in ("", NOTHING):
+            return ""
+        try:
+            read(answer)
+        except ValueError as error:
+            complain(str(error))
+        else:
+            return answer

@@ -1,0 +1,236 @@
+"""Renders the reference page of recipes from the dataclasses of the model.
+
+Nothing is written here; `docs/reference/write_reference.py` does that.
+
+Renders the reference page of the JSON documents from their dataclasses: which there are, and their keys.
+
+Nothing is written here; `docs/reference/write_reference.py` does that.
+
+The pages of docs/reference on the checks, made from what the checks say of themselves.
+
+A check's docstring is its title, a blank line, what it finds (each status), and two parts behind these lines alone:
+"Why it matters:" and "How to fix it:". Nothing is written here; `docs/reference/write_reference.py` does that.
+"""
+
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from enum import Enum
+from functools import partial
+from pathlib import PurePath
+from typing import cast
+
+from fastinstall.core.values import encode, published_name
+from fastinstall.doctor.registry import Check, check_names, load_check
+from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.verbs.schemas import SCHEMAS
+
+_HEAD = """\
+# Recipes
+
+This page is generated from the dataclasses of the model; do not edit it.
+
+A recipe is one TOML file in `recipes/`, or in the directory that `FASTINSTALL_RECIPES` names. An unknown key is an
+error that names file and key: `fastinstall recipes check FILE.toml`. JSON Schemas: [recipe](schemas/recipe.json),
+[advisories](schemas/advisories.json).
+"""
+_TYPES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "true or false", date: "date"}
+
+
+def render_recipes() -> str:
+    """Give the text of docs/reference/recipes.md."""
+    found: dict[type, None] = {}
+    for cls in (Recipe, AdvisoryList):
+        _collect(cls, found)
+    return "\n".join((_HEAD, *(_section(cls) for cls in found)))
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown; a "|" inside a cell is escaped."""
+    lines = (head, ("---",) * len(head), *rows)
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def meanings(cls: type) -> dict[str, str]:
+    """What each field is, from a docstring's section "Attributes", or from its only sentence."""
+    text = inspect.cleandoc(cls.__doc__ or "")
+    entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", text.partition("Attributes:\n")[2], re.MULTILINE)
+    found = {name: re.sub(r"\s+", " ", meaning) for name, meaning in entries}
+    return found or {field.name: text.rpartition(": ")[2] for field in dataclasses.fields(cls)}
+
+
+def _collect(cls: type, found: dict[type, None]) -> None:
+    """A dataclass and those that its fields hold, each once, the outermost first."""
+    if cls in found:
+        return
+    found[cls] = None
+    for hint in typing.get_type_hints(cls).values():
+        for inner in _inner(hint):
+            if dataclasses.is_dataclass(inner):
+                _collect(typing.cast("type", inner), found)
+
+
+def _inner(hint: object) -> Iterator[object]:
+    arguments = typing.get_args(hint)
+    yield from (part for argument in arguments for part in _inner(argument)) if arguments else (hint,)
+
+
+def _section(cls: type) -> str:
+    hints, told = typing.get_type_hints(cls), meanings(cls)
+    rows = (
+        (f"`{field.name}`", _type(hints[field.name]), _default(field), told[field.name].removesuffix("."))
+        for field in dataclasses.fields(cls)
+    )
+    summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
+    return f"## {_title(cls)}\n\n{summary}\n\n{table(('key', 'value', 'default', 'means'), rows)}\n"
+
+
+def _type(hint: object) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return _type(arguments[0])
+    if origin is tuple:
+        return f"list of {_type(arguments[0])}"
+    if origin is dict:
+        return f"table: name to {_type(arguments[1])}"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return ", ".join(f"`{member.value}`" for member in hint)
+    if dataclasses.is_dataclass(hint):
+        title = _title(typing.cast("type", hint))
+        return f"[{title}](#{title.lower().replace(' ', '-')})"
+    return _TYPES[hint]
+
+
+def _default(field: "dataclasses.Field[object]") -> str:
+    if field.default is dataclasses.MISSING:
+        return "required"
+    value = encode(field.default)
+    if value in (None, "", []):
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _title(cls: type) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", published_name(cls)).capitalize()
+
+
+_DOCUMENTS_HEAD = """\
+# JSON documents
+
+This page is generated from the dataclasses of the model; do not edit it.
+
+With `--json`, stdout bears one document and stderr everything else. Its key `schema` says which one it is, and in which
+form: `fastinstall.plan/1`. A later fastinstall may add keys; where it changes or drops one, the number goes up
+([decision](../adr/0029-schema-versions.md)). Tables show the outermost keys; the JSON Schema has all of them."""
+_NAMES: Mapping[object, str] = {
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "true or false",
+    PurePath: "text",
+    types.NoneType: "null",
+}
+
+
+def render_documents(printed_by: Mapping[str, str]) -> str:
+    """Give the text of docs/reference/documents.md.
+
+    Args:
+        printed_by: each document that is printed, by its name, with the commands that do.
+    """
+    listed = ((f"`fastinstall.{name}/1`", _linked(name), commands) for name, commands in printed_by.items())
+    overview = table(("schema", "keys", "printed by"), listed)
+    sections = (_render_document_section(name, make) for name, make in SCHEMAS.items() if name in printed_by)
+    return "\n\n".join((_DOCUMENTS_HEAD, overview, *sections)) + "\n"
+
+
+def _linked(name: str) -> str:
+    return f"[below](#{name})" if name in SCHEMAS else "few, and told by their names"
+
+
+def _render_document_section(name: str, make: Callable[[], object]) -> str:
+    cls = _class(make)
+    hints, told = typing.get_type_hints(cls), meanings(cls)
+    rows = (
+        (f"`{field.name}`", _kind(hints[field.name]), told.get(field.name, "").removesuffix("."))
+        for field in dataclasses.fields(cls)
+    )
+    summary = (cls.__doc__ or "").strip().partition("\n\n")[0]
+    return "\n\n".join(
+        (f"## {name}", f"{summary} [JSON Schema](schemas/{name}.json)", table(("key", "value", "means"), rows))
+    )
+
+
+def _class(make: Callable[[], object]) -> type:
+    """The dataclass that a schema is made of."""
+    assert isinstance(make, partial)  # noqa: S101 (SCHEMAS are partials of json_schema)
+    return typing.cast("type", make.args[0])
+
+
+def _kind(hint: object) -> str:
+    """A value's type in words."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return " or ".join(dict.fromkeys(_kind(each) for each in arguments))
+    if origin is tuple:
+        return f"list of {_kind(arguments[0])}"
+    if arguments:
+        return "object"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return ", ".join(f"`{member.value}`" for member in hint)
+    if isinstance(hint, type) and issubclass(hint, PurePath):
+        return "text"
+    return _NAMES.get(hint, "object")
+
+
+_CHECKS_HEAD = """\
+# Checks
+
+What `fastinstall doctor` looks at, in the order of its report. `fastinstall doctor NAME ...` runs some of them,
+`fastinstall doctor --list` names them. This page and those of the checks are generated; do not edit them.
+
+A finding has one of these statuses: `ok`, `hint` (nothing is wrong, but there is something to know or to gain),
+`warning` (it works, but worse than it should, or it may fail later), `error` (it does not work, or it is not what it
+is taken for); beside them `skipped` (there was nothing to judge), `unknown` (it could not be told; weighs as a
+warning) and `crashed` (the check itself failed; weighs as an error). Behind `verify:` stands a command that shows what
+a verdict rests on, without fastinstall. Other distributions can bring [checks of their own](../how-to/extend.md).
+"""
+_EXECUTES = "Imports PIL in a subprocess of the target's interpreter; `--quick` leaves that out."
+_READS = "Executes nothing of PIL's."
+_PARTS = re.compile(r"^(Why it matters|How to fix it):\n", re.MULTILINE)
+
+
+def render_reference() -> str:
+    """Give the text of docs/reference/checks.md, the index."""
+    rows = (f"- [{name}](checks/{name}.md): {load_check(name).SUMMARY}" for name in check_names())
+    return "\n".join((_CHECKS_HEAD, *rows)) + "\n"
+
+
+def check_page(name: str, example: str) -> str:
+    """Give the text of docs/reference/checks/NAME.md.
+
+    Args:
+        name: of the check.
+        example: a finding of it, as doctor prints it.
+    """
+    check = load_check(name)
+    found, parts = _parts(check)
+    sections = {
+        "What it checks": f"{check.SUMMARY}\n{_EXECUTES if check.NEEDS_RUNTIME else _READS}\n\n{found}",
+        "Why it matters": parts.get("Why it matters", ""),
+        "Example": f"```text\n{example.rstrip()}\n```",
+        "How to fix it": parts.get("How to fix it", ""),
+    }
+    bodies = (f"## {heading}\n\n{body.strip()}\n" for heading, body in sections.items())
+    return "\n".join((f"# {name}\n", *bodies, "[All checks](../checks.md)\n"))
+
+
+def _parts(check: Check) -> tuple[str, dict[str, str]]:
+    """What the check finds, and the other parts of its docstring by their headings."""
+    _title, _, body = inspect.cleandoc(cast("str", check.__doc__)).partition("\n\n")
+    found, *others = _PARTS.split(body)
+    return found.strip(), dict(zip(others[::2], others[1::2], strict=True))

@@ -1,0 +1,1 @@
+"""Results as text. The same values that --json prints."""

@@ -1,0 +1,175 @@
+"""Facts as text: the environment, the machine, and PIL in place. `--json` has all of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fastinstall.cli.console import SHOWN, Page, joined
+from fastinstall.elf.description import Confidence, Core, Library, Making
+from fastinstall.model.conda import CondaClash, CondaTool
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import FrameworkBuild, Gpu
+
+
+def facts_text(facts: Facts, page: Page) -> str:
+    """The facts for a person."""
+    machine = (*_machine_rows(facts), *_gpu_rows(facts.gpu))
+    rows = [*_environment_rows(facts), *_conda_rows(facts, page), *machine, *_stack_rows(facts)]
+    width = max(len(name) for name, _ in rows) + 2
+    return joined(
+        line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
+    )
+
+
+def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    python = facts.interpreter
+    yield "environment", f"{facts.environment.prefix} ({facts.environment.kind})"
+    threads = ", free-threaded" if python.free_threaded else ""
+    yield "python", f"{python.implementation} {python.version} ({python.abi}{threads}), {python.executable}"
+    yield "libc", f"{python.libc} {python.libc_version}"
+    yield "pip", python.pip_version or "none inside (fastinstall brings its own)"
+    if python.externally_managed:
+        yield "externally managed", str(python.externally_managed)
+
+
+def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
+    """What conda knows of the environment; nothing where it is none of conda's."""
+    conda = facts.conda
+    if conda is None:
+        return
+    base = ", conda's own (base)" if conda.is_base else ""
+    yield "conda packages", f"{len(conda.packages)}{base}"
+    if conda.tool is not None:
+        yield "conda", _tool(conda.tool)
+    claimants = {claim.dist for claim in conda.claims}
+    for package in conda.packages:
+        if package.dist in claimants:
+            yield "conda package", f"{package.dist}{f' ({package.channel})' if package.channel else ''}"
+    for claim in conda.claims:
+        if claim.missing or claim.altered:
+            yield "not as recorded", f"{claim.dist}: {_shortened((*claim.missing, *claim.altered), page)}"
+    for parties, paths in _clashing(conda.clashes).items():
+        yield "claimed twice", f"{_shortened(paths, page)} {parties}"
+    yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
+    lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
+    yield from ((name, _shortened(items, page)) for name, items in lists.items() if items)
+
+
+def _tool(tool: CondaTool) -> str:
+    solver = f", {tool.solver} solver" if tool.solver else ""
+    return f"{tool.version or 'version unknown'}{solver}, {' '.join(tool.command)} (by {tool.found_by})"
+
+
+def _clashing(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
+    """Files that several claim, by who claims them and whose content they have."""
+    found: dict[str, list[str]] = {}
+    for clash in clashes:
+        holder = f"content of {clash.holder}" if clash.holder else "content of neither"
+        found.setdefault(f"by {' and '.join(clash.claimants)}; {holder}", []).append(clash.path)
+    return found
+
+
+def _shortened(items: Sequence[str], page: Page) -> str:
+    """A list, as long as it is to be shown."""
+    shown = items if page.verbose else items[:SHOWN]
+    more = f" and {len(items) - len(shown)} more" if len(shown) < len(items) else ""
+    return ", ".join(shown) + more
+
+
+def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    cpu = facts.cpu
+    yield "cpu", f"{cpu.name or cpu.architecture} ({cpu.vendor or 'vendor unknown'})"
+    hidden = f", with {cpu.tunables}" if cpu.tunables else ""
+    yield "level", f"{cpu.level or 'none'} (by {cpu.level_source or 'nothing'}{hidden})"
+    quota = f", quota {cpu.quota:g}" if cpu.quota is not None else ""
+    virtual = ", virtual machine" if cpu.hypervisor else ""
+    yield "cores", f"{cpu.cores}{quota}{virtual}"
+    toolchain = facts.toolchain
+    if toolchain is None:
+        return
+    compiler = toolchain.compiler
+    yield "compiler", f"{' '.join(compiler.command)}: {compiler.version}" if compiler else "none"
+    found = [library.name for library in toolchain.libraries if library.include is not None]
+    absent = [library.name for library in toolchain.libraries if library.include is None]
+    yield "headers", f"{', '.join(found) or 'none'}" + (f"; missing: {', '.join(absent)}" if absent else "")
+
+
+def _gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
+    """The GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
+    if gpu is None:
+        return
+    for device in gpu.devices:
+        known = f", compute capability {device.capability}" if device.capability else ""
+        size = f", {device.memory_bytes / (1 << 30):.0f} GiB" if device.memory_bytes else ""
+        yield "gpu", f"{device.name}{known}{size} (by {gpu.found_by})"
+    if gpu.present:
+        offered = f", offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
+        library = f", library {gpu.library or gpu.libcuda}" if gpu.library or gpu.libcuda else ", no library"
+        yield "gpu driver", f"{gpu.driver or 'not loaded'}{offered}{library}"
+    if gpu.problem:
+        yield "not known", gpu.problem
+    yield from (("built for", f"{build.name} {build.version}: {_purpose(build)}") for build in gpu.frameworks)
+
+
+def _purpose(build: FrameworkBuild) -> str:
+    kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
+    made = [f"{name} {version}" for name, version in kinds.items() if version]
+    return ", ".join(made) or ("the CPU" if build.known else "it does not say")
+
+
+def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    stack = facts.stack
+    owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
+    yield "PIL", f"{stack.version or 'none'}" + (f", owned by {', '.join(owners)}" if owners else "")
+    if stack.core is not None:
+        yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
+        yield from _copies(stack.core)
+        yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
+        yield from _making(stack.core.making)
+        yield from _codecs(facts)
+        yield from _demands(facts)
+    if facts.runtime is not None:
+        yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
+        if facts.runtime.core:
+            yield "running core", facts.runtime.core
+    yield "guard", "installed" if facts.guard.installed else "not installed"
+
+
+def _codecs(facts: Facts) -> Iterator[tuple[str, str]]:
+    """The libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
+    core = facts.stack.core
+    if facts.linkage is None:
+        libraries = core.libraries if core is not None else ()
+        yield from (("jpeg", _library(library)) for library in libraries if library.implementation)
+        return
+    for codec in facts.linkage.codecs:
+        yield codec.kind, f"{_library(codec.library)}{' (linked in)' if codec.inside else ''}"
+
+
+def _library(library: Library) -> str:
+    return f"{library.implementation} {library.version}".strip() + f", {library.path}"
+
+
+def _demands(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What the code asks of a CPU, file by file, where it asks for anything."""
+    for scan in facts.isa:
+        if scan.requires:
+            sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
+            yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
+
+
+def _making(making: Making | None) -> Iterator[tuple[str, str]]:
+    if making is None:
+        return
+    yield "compiled by", ", ".join(making.compilers) or "untold"
+    names = "stripped of names" if making.stripped else "with names of its functions"
+    yield "loads with", f"glibc {making.glibc} or later, {names}" if making.glibc else names
+    if making.package:
+        yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
+
+
+def _copies(core: Core) -> Iterator[tuple[str, str]]:
+    """One row for each copy of a core that has one per CPU level."""
+    for number, copy in enumerate(core.levels):
+        state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
+        kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"
+        baseline = " as baseline" if number == 0 and copy.level != "baseline" else ""
+        yield "core for", f"{copy.level}{baseline}: {state}{kernels}, {copy.path}"

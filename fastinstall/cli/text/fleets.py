@@ -1,0 +1,161 @@
+"""A fleet plan as text that stays short whatever the number of hosts. The same value that --json prints.
+
+The state of many machines as text that stays short whatever their number. The same value that --json prints.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from fastinstall.cli.console import Page, joined
+from fastinstall.core.messages import listing
+from fastinstall.fleet.fleet import Fleet, FleetArtefact, LeftOut
+from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
+from fastinstall.fleet.wheel_choice import counted
+from fastinstall.model.finding import Status
+
+_NAMES = 3
+_GROUPS = 12
+_REASONS = 3
+_BELOW = " " * 4
+
+
+def fleet_text(fleet: Fleet, page: Page) -> str:
+    """Artefacts, groups of hosts, and who is left out: counts and the first few names."""
+    lines = [page.paint(fleet.summary, "bold")]
+    for artefact in fleet.artefacts:
+        lines += _artefact_lines(artefact, page)
+    if fleet.groups:
+        lines += ["", *_group_lines(fleet, page)]
+    if fleet.left_out:
+        lines += ["", *left_out_lines(fleet.left_out, page)]
+    for note in fleet.notes:
+        lines += page.lines(note, first="note: ", rest="  ")
+    return joined(lines)
+
+
+def first_names(names: Sequence[str], page: Page) -> str:
+    """The first few names, and how many more there are; all of them with --verbose."""
+    if page.verbose or len(names) <= _NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
+
+
+def left_out_lines(left_out: Sequence[LeftOut], page: Page) -> Iterator[str]:
+    """Why hosts are left out, the most frequent cause first, with the first few reasons of each."""
+    yield page.paint(f"left out: {counted(len(left_out), 'host')}", "warning")
+    by_cause: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for each in left_out:
+        by_cause.setdefault(each.cause, {}).setdefault((each.reason, each.hint), []).append(each.host)
+    for cause, reasons in sorted(by_cause.items(), key=lambda item: -sum(map(len, item[1].values()))):
+        yield f"  {cause}: {counted(sum(map(len, reasons.values())), 'host')}"
+        ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
+        shown = ordered if page.verbose else ordered[:_REASONS]
+        for (reason, hint), names in shown:
+            yield from page.lines(f"{first_names(names, page)}: {reason}", first=_BELOW, rest=_BELOW + "  ")
+            yield from page.advice(f"hint: {hint}", first=_BELOW + "  ", rest=_BELOW + "    ", style="dim")
+        if len(ordered) > len(shown):
+            yield f"{_BELOW}... and {len(ordered) - len(shown):,} more reasons: --verbose or --json"
+
+
+def _artefact_lines(artefact: FleetArtefact, page: Page) -> Iterator[str]:
+    what = f"CPython {artefact.python}, {listing(artefact.levels)}: {counted(len(artefact.hosts), 'host')}"
+    yield f"  {page.paint(artefact.id, 'bold')}  {what}"
+    if artefact.wheel is not None:
+        yield f"{_BELOW}{artefact.wheel}"
+    yield from page.lines(artefact.reason, first=_BELOW, rest=_BELOW + "  ", style="dim")
+    if artefact.problem:
+        yield from page.lines(f"not here: {artefact.problem}", first=_BELOW, rest=_BELOW + "  ", style="warning")
+        yield from page.advice(f"hint: {artefact.hint}", first=_BELOW + "  ", rest=_BELOW + "    ")
+    elif artefact.wheel is None and artefact.builder is not None:
+        yield f"{_BELOW}built here with {artefact.builder}"
+
+
+def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
+    head = ("hosts", "Python", "C library", "CPU", "runs", "takes", "")
+    shown = fleet.groups if page.verbose else fleet.groups[:_GROUPS]
+    rows = [
+        (
+            f"{len(group.hosts):,}",
+            f"{group.python} ({group.abi})",
+            f"{group.libc} {group.libc_version}",
+            group.level,
+            group.runs,
+            group.artefact,
+            first_names(group.hosts, page),
+        )
+        for group in shown
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    for row in (head, *rows):
+        first = f"  {row[0]:>{widths[0]}}  "
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True))
+        yield _fitting(f"{first}{cells}".rstrip(), row[-1], page)
+    if len(fleet.groups) > len(shown):
+        rest = fleet.groups[len(shown) :]
+        hosts = counted(sum(len(group.hosts) for group in rest), "host")
+        yield f"  ... and {len(rest)} more groups of {hosts}: --verbose or --json"
+
+
+def _fitting(row: str, names: str, page: Page) -> str:
+    """A row of the table, with the names behind it where there is room for them."""
+    room = page.width is None or len(row) + 2 + len(names) <= page.width
+    return f"{row}  {names}" if names and room else row
+
+
+_FINDINGS = 15
+_COLLECTED_REASONS = 2
+_COLLECTED_BELOW = " " * 11
+
+
+def collected_text(collected: Collected, page: Page) -> str:
+    """Hosts by status, what they share, the gravest first, and whose state nobody knows."""
+    lines: list[str] = []
+    for status, names in collected.hosts.items():
+        named = "" if status == Status.OK else f"  {first_names(names, page)}"
+        lines.append(f"{page.paint(f'{status:<8}', status)} {counted(len(names), 'host')}{named}")
+    shown = collected.findings if page.verbose else collected.findings[:_FINDINGS]
+    if shown:
+        lines.append("")
+    for finding in shown:
+        lines += _finding_lines(finding, page)
+    if len(collected.findings) > len(shown):
+        lines.append(f"  ... and {len(collected.findings) - len(shown):,} more findings: --verbose or --json")
+    if collected.unreported:
+        lines += ["", *_unreported_lines(collected, page)]
+    if collected.unexpected:
+        count = counted(len(collected.unexpected), "host")
+        lines += page.lines(f"not expected: {count} with a report: {first_names(collected.unexpected, page)}")
+    lines.append(page.paint(f"{collected.status}: {collected.summary}", collected.status))
+    return joined(lines)
+
+
+def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
+    before = f"  {finding.status:<8} "
+    told = f"{finding.check}: {finding.message}"
+    first, *others = page.lines(told, first=before, rest=_COLLECTED_BELOW)
+    yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
+    yield from others
+    hosts = f"{counted(len(finding.hosts), 'host')}: {first_names(finding.hosts, page)}"
+    yield from page.lines(hosts, first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "  ")
+    if finding.remedy is not None:
+        yield from page.lines(
+            f"hint: {finding.remedy.text}", first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "      ", style="dim"
+        )
+        if finding.remedy.command:
+            yield f"{_COLLECTED_BELOW}      {finding.remedy.command}"
+
+
+def _unreported_lines(collected: Collected, page: Page) -> Iterator[str]:
+    silent = len({each.host for each in collected.unreported})
+    yield page.paint(f"without a report: {counted(silent, 'host')}", "warning")
+    by_absence: dict[str, list[Unreported]] = {}
+    for each in collected.unreported:
+        by_absence.setdefault(each.absence, []).append(each)
+    for absence, found in by_absence.items():
+        names = tuple(dict.fromkeys(each.host for each in found))
+        yield from page.lines(
+            f"{absence}: {counted(len(names), 'host')}: {first_names(names, page)}", first="  ", rest="    "
+        )
+        if absence != "missing":
+            for each in found if page.verbose else found[:_COLLECTED_REASONS]:
+                yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
+        yield from page.advice(f"hint: {found[0].hint}", first="    ", rest="      ")

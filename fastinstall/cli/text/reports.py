@@ -1,0 +1,301 @@
+"""Reports, speed tables and errors as text. The same values that --json prints.
+
+What `doctor --quiet` says: a line for each environment in which something is wrong, and nothing else.
+
+For cron, whose mail is this line, and for logs of continuous integration. The line is never broken, so that the command
+at its end can be pasted.
+
+The reports on all environments as text: a line for each, and what is wrong. The same value that --json prints.
+
+How the results of doctor leave: as text, one line, JSON or JUnit XML, and as an exit code.
+"""
+
+import math
+import os
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from fastinstall.cli.console import Console, Page, joined
+from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import document, dump, immutable
+from fastinstall.model.finding import Finding, Report, Status, Survey, Unobservable
+from fastinstall.model.receipt import SpeedTable
+
+_DETAIL = " " * 11
+_NOISE = 0.95
+
+
+def report_text(report: Report, page: Page) -> str:
+    """A report of doctor: one line a check, details where something is to be done."""
+    lines = [f"{report.environment.prefix} ({report.environment.kind})"]
+    width = max((len(finding.check) for finding in report.findings), default=0)
+    for finding in report.findings:
+        lines += finding_lines(finding, width, page)
+    lines.append(page.paint(f"{report.status}: {_tally(report.findings)}", report.status))
+    return joined(lines)
+
+
+def finding_text(finding: Finding, page: Page) -> str:
+    """One finding, as in a report of doctor."""
+    return joined(finding_lines(finding, len(finding.check), page))
+
+
+def speed_text(table: SpeedTable, page: Page) -> str:
+    """A speed table: milliseconds before and after, and how many times faster."""
+    mean = f"geometric mean of these {len(table.rows)}"
+    width = max(len(mean), *(len(row.operation) for row in table.rows))
+    lines = [
+        *page.lines(f"before: {table.baseline}; after: {table.candidate}; {table.cpu}"),
+        *(page.lines(f"of an earlier setup of the same two builds: {table.occasion}") if table.reused else ()),
+        f"{'operation':<{width}}  {'before ms':>10}  {'after ms':>10}  {'faster':>8}",
+    ]
+    for row in table.rows:
+        ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
+        mark = "  slower" if ratio < _NOISE else ""
+        lines.append(f"{row.operation:<{width}}  {row.before_ms:>10.2f}  {row.after_ms:>10.2f}  {ratio:>7.2f}x{mark}")
+    lines.append(f"{mean:<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
+    return joined(lines)
+
+
+def error_text(error: FastinstallError, page: Page) -> str:
+    """An error: what and where, its details, then the hint."""
+    lines = _labelled("error: ", error.message, page, indent="")
+    for detail in error.details:
+        lines += page.lines(detail, first="  ", rest="    ")
+    if error.hint:
+        lines += _labelled("hint: ", error.hint, page, indent="  ")
+    return joined(lines)
+
+
+def _labelled(label: str, text: str, page: Page, *, indent: str) -> list[str]:
+    first, *others = page.advice(text, first=indent + label, rest=indent + "  ")
+    return [indent + page.paint(label, label.partition(":")[0]) + first.removeprefix(indent + label), *others]
+
+
+def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
+    """One finding: its line, and below it what there is to know where it is not ok."""
+    before = f"  {finding.status:<8} "
+    first, *others = page.lines(
+        finding.message, first=f"{before}{finding.check:<{width}}  ", rest=" " * (len(before) + width + 2)
+    )
+    yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
+    yield from others
+    if finding.status.gravity == 0:
+        return
+    if finding.expected or finding.observed:
+        told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
+        yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
+    for line in page.shortened(finding.evidence):
+        yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
+    if finding.verify and finding.status.gravity >= Status.WARNING.gravity:
+        # Never broken, so that it can be pasted.
+        yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
+    if finding.remedy is not None:
+        yield from page.lines(f"hint: {finding.remedy.text}", first=_DETAIL, rest=_DETAIL + "      ")
+        if finding.remedy.command:
+            yield f"{_DETAIL}      {finding.remedy.command}"
+
+
+def _tally(findings: Iterable[Finding]) -> str:
+    counts = dict.fromkeys(Status, 0)
+    for finding in findings:
+        counts[finding.status] += 1
+    return ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "no findings"
+
+
+def quiet_lines(reports: Iterable[Report], unobservable: Iterable[Unobservable], least: Status) -> Iterator[str]:
+    """The lines.
+
+    Args:
+        reports: of the environments that were examined.
+        unobservable: those that could not be looked at; each weighs as `unknown`.
+        least: what is less grave is not told.
+    """
+    for report in reports:
+        told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
+        if told:
+            yield _line(report, told)
+    for each in unobservable:
+        if Status.UNKNOWN.gravity >= least.gravity:
+            yield _joined(f"{each.prefix}: {Status.UNKNOWN}: {each.problem}")
+
+
+def _line(report: Report, told: list[Finding]) -> str:
+    prefix = report.environment.prefix
+    first = max(told, key=_rank)
+    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    command = first.remedy.command if first.remedy is not None else None
+    asked = command or f"fastinstall doctor --prefix {quote(prefix)}"
+    return _joined(f"{prefix}: {first.status}: {first.check}: {first.message}{more}; {asked}")
+
+
+def _rank(finding: Finding) -> tuple[int, bool, bool]:
+    """The gravest goes first; among those, what a repair puts right, and what tells the cause."""
+    command = finding.remedy.command if finding.remedy is not None else None
+    return finding.status.gravity, "--fix" in (command or ""), finding.check == "swapped"
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+_BELOW = " " * 9
+
+
+def survey_text(survey: Survey, page: Page) -> str:
+    """Every environment in a line; below it what is wrong there, and with --verbose all that is not ok."""
+    width = max((len(finding.check) for report in survey.reports for finding in report.findings), default=0)
+    lines = [line for report in survey.reports for line in _report_lines(report, width, page)]
+    for each in survey.unobservable:
+        lines.append(f"{page.paint(f'{Status.UNKNOWN:<8}', Status.UNKNOWN)} {each.prefix}")
+        lines += page.lines(each.problem, first=_BELOW, rest=_BELOW)
+    lines.append(page.paint(f"{survey.status}: {_count_statuses(survey)}", survey.status))
+    return joined(lines)
+
+
+def _report_lines(report: Report, width: int, page: Page) -> Iterator[str]:
+    least = Status.HINT if page.verbose else Status.WARNING
+    told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
+    status = page.paint(f"{report.status:<8}", report.status)
+    yield f"{status} {report.environment.prefix} ({report.environment.kind})"
+    for finding in told:
+        yield from finding_lines(finding, width, page)
+
+
+def _count_statuses(survey: Survey) -> str:
+    counts = dict.fromkeys(Status, 0)
+    for report in survey.reports:
+        counts[report.status] += 1
+    counts[Status.UNKNOWN] += len(survey.unobservable)
+    told = [f"{number} {status}" for status, number in counts.items() if number]
+    return f"{', '.join(told) or 'no environment with PIL is known'}; {survey.without} without PIL"
+
+
+_STDOUT = "-"
+_NEVER = "never"
+
+
+@immutable
+class Outlet:
+    """Where the results of a run go.
+
+    Attributes:
+        console: for text and JSON.
+        fail_on: "error", "warning" or "never".
+        junit: the file for JUnit XML; "-" for stdout, which then bears nothing else; empty for none.
+        now: the clock.
+    """
+
+    console: Console
+    fail_on: str
+    junit: str
+    now: Callable[[], datetime]
+
+    @property
+    def least(self) -> Status:
+        """The least grave status that counts; `never` speaks of the exit code alone."""
+        return Status.ERROR if self.fail_on == _NEVER else Status(self.fail_on)
+
+
+def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> Outlet:
+    """The outlet that the flags ask for, before anything is examined.
+
+    Raises:
+        UsageError: the file for JUnit XML cannot be written, or stdout was promised to JSON as well.
+    """
+    junit = arguments.junit or ""
+    if junit == _STDOUT and console.json:
+        raise UsageError("--junit - and --json exclude each other", hint="give --junit a file: --junit doctor.xml")
+    if junit and junit != _STDOUT:
+        _refuse_unwritable(Path(junit).expanduser())
+    return Outlet(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
+
+
+def tell_report(report: Report, outlet: Outlet) -> int:
+    """Print and write the report on one environment; its exit code is returned."""
+    if outlet.junit != _STDOUT:
+        _print_report(report, outlet)
+    _write_junit(outlet, Survey(status=report.status, reports=(report,)), outlet.least)
+    return _exit_code(report.status, outlet)
+
+
+def tell_survey(survey: Survey, outlet: Outlet) -> int:
+    """Print and write the reports on all environments; the exit code is returned."""
+    undetermined = bool(survey.unobservable) and not survey.reports
+    least = Status.UNKNOWN if undetermined else outlet.least
+    if outlet.junit != _STDOUT:
+        _print_survey(survey, outlet, least)
+    _write_junit(outlet, survey, least)
+    return ExitCode.UNDETERMINED if undetermined else _exit_code(survey.status, outlet)
+
+
+def write_undetermined(each: Unobservable, outlet: Outlet) -> None:
+    """Write JUnit XML of a target that could not be looked at; text is for whoever caught the error."""
+    _write_junit(outlet, Survey(status=Status.UNKNOWN, reports=(), unobservable=(each,)), Status.UNKNOWN)
+
+
+def _print_report(report: Report, outlet: Outlet) -> None:
+    console = outlet.console
+    if console.json:
+        console.data(dump(document("doctor", report)))
+    elif console.quiet:
+        _print_lines(Survey(status=report.status, reports=(report,)), console, outlet.least)
+    else:
+        console.data(report_text(report, console.out))
+
+
+def _print_survey(survey: Survey, outlet: Outlet, least: Status) -> None:
+    console = outlet.console
+    if console.json:
+        console.data(dump(document("doctor-all", survey)))
+    elif console.quiet:
+        _print_lines(survey, console, least)
+    else:
+        console.data(survey_text(survey, console.out))
+
+
+def _print_lines(survey: Survey, console: Console, least: Status) -> None:
+    for line in quiet_lines(survey.reports, survey.unobservable, least):
+        console.data(line)
+
+
+def _write_junit(outlet: Outlet, survey: Survey, least: Status) -> None:
+    if not outlet.junit:
+        return
+    from fastinstall.cli.text.junit import junit_xml  # noqa: PLC0415 (only with --junit)
+
+    text = redacted(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
+    if outlet.junit == _STDOUT:
+        outlet.console.data(text)
+        return
+    from fastinstall.core.files import write_text  # noqa: PLC0415 (only with --junit)
+
+    try:
+        write_text(Path(outlet.junit).expanduser(), text)
+    except OSError as error:
+        raise _unwritable(outlet.junit, error.strerror or str(error)) from None
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Before the examination, which may take a while, and whose result would be lost."""
+    if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
+        raise _unwritable(file, "no regular file")
+    directory = next(each for each in file.absolute().parents if os.path.lexists(each))
+    if not directory.is_dir():
+        raise _unwritable(file, f"{directory} is no directory")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise _unwritable(file, f"{directory} cannot be written to")
+
+
+def _unwritable(file: Path | str, problem: str) -> UsageError:
+    return UsageError(f"--junit {file}: {problem}", hint="name a file that can be written, or - for stdout")
+
+
+def _exit_code(status: Status, outlet: Outlet) -> int:
+    if outlet.fail_on == _NEVER:
+        return ExitCode.OK
+    return ExitCode.FINDINGS if status.gravity >= outlet.least.gravity else ExitCode.OK

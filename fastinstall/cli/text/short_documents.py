@@ -1,0 +1,127 @@
+"""What guards a stack, as text. The same value that --json prints.
+
+What can be undone, as a table.
+
+The verdict on requirement and lock files as text, as compilers print theirs. The same value that --json prints.
+
+A proof as text: one line for each check, and below it what went wrong.
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.cli.console import Page, joined
+from fastinstall.guard.status import Guards
+from fastinstall.lockcheck.verdict import LockFinding, LockReport
+from fastinstall.model.history import PastTransaction, Transactions, in_words
+from fastinstall.model.pins import GuardCost, GuardEvent
+from fastinstall.observe.installed_pins import HOLDS_BACK
+from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
+
+
+def guards_text(guards: Guards, page: Page) -> str:
+    """The guards one by one, what is wrong with them, what they cost, and what they have told."""
+    return "\n".join(_lines(guards, page))
+
+
+def _lines(guards: Guards, page: Page) -> Iterator[str]:
+    yield f"installed, version {guards.version}" if guards.installed else "not installed"
+    if guards.installed and guards.installed_by:
+        yield f"by {guards.installed_by}, {guards.installed_at}"
+    if guards.cost is not None:
+        yield _cost(guards.cost)
+    if guards.package:
+        yield f"in conda: {guards.package}"
+    for pin in guards.pins:
+        yield f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})"
+    problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
+    yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
+    yield from (f"told {_event(event)}" for event in guards.events)
+
+
+def _cost(cost: GuardCost) -> str:
+    ratio = 1 + cost.median_us / (1000 * cost.start_ms)
+    return f"costs {cost.median_us:.0f} us at each start of Python: {ratio:.3f} times a bare one ({cost.starts} starts)"
+
+
+def _event(event: GuardEvent) -> str:
+    by = f" by {event.tool}" if event.tool else ""
+    return f"{event.at}: {event.stack} {event.change}{by}"
+
+
+_HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
+_RIGHT = _HEAD.index("HOLDS")
+_GAP = "  "
+
+
+def history_text(found: Transactions) -> str:
+    """One line for each transaction, the newest first, and what they hold together.
+
+    Args:
+        found: what is on record.
+    """
+    if not found.transactions:
+        return "nothing to undo: fastinstall has set up nothing here"
+    rows = [_HEAD, *(_row(each) for each in found.transactions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
+    total = f"they hold {in_words(found.held_bytes)} in all"
+    return "\n".join([*(_line(row, widths) for row in rows), *problems, total])
+
+
+def _row(each: PastTransaction) -> tuple[str, ...]:
+    return (each.id, each.at or "unknown", str(each.state), each.held, each.title)
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = (
+        text.rjust(width) if column == _RIGHT else text.ljust(width)
+        for column, (text, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return _GAP.join(cells).rstrip()
+
+
+def locks_text(report: LockReport, page: Page) -> str:
+    """Two or three lines a finding, and how many files were judged."""
+    lines = [line for finding in report.findings for line in _finding_lines(finding, page)]
+    number = len(report.files)
+    files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
+    plural = "" if len(report.findings) == 1 else "s"
+    return joined([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
+
+
+def _finding_lines(finding: LockFinding, page: Page) -> Iterator[str]:
+    place = f"{finding.file}:{finding.line}: "
+    status = page.paint(f"{finding.status}: ", finding.status)
+    yield f"{place}{status}{finding.says}: {finding.message}"
+    yield from page.lines(f"hint: {finding.remedy.text}", first="  ", rest="        ")
+    if finding.remedy.command:
+        yield f"        {finding.remedy.command}"
+
+
+_STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPED: "dim"}
+
+
+def proof_text(proof: Proof, page: Page) -> str:
+    """Every check with its status as a word, its seconds and its summary, and what the whole says."""
+    return "\n".join((*_checks(proof, page), _verdict(proof)))
+
+
+def _checks(proof: Proof, page: Page) -> Iterator[str]:
+    width = max((len(check.name) for check in proof.checks), default=0)
+    for check in proof.checks:
+        yield from _render_proof_lines(check, width, page)
+
+
+def _render_proof_lines(check: ProofCheck, width: int, page: Page) -> Iterator[str]:
+    status = page.paint(f"{check.status.value:<7}", _STYLES[check.status])
+    yield f"{status}  {check.name:<{width}}  {check.seconds:6.1f} s  {check.summary}"
+    if check.status is ProofStatus.FAILED:
+        yield from (f"    {line}" for line in page.shortened(check.details))
+
+
+def _verdict(proof: Proof) -> str:
+    failed = [check.name for check in proof.checks if check.status is ProofStatus.FAILED]
+    levels = " and ".join(proof.subject.levels)
+    if failed:
+        return f"not proven for {levels} in {proof.seconds:.0f} s: {', '.join(failed)}"
+    return f"proven for {levels} in {proof.seconds:.0f} s"

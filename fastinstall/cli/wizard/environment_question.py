@@ -1,0 +1,190 @@
+"""The question which environment is meant: what is at hand with what is in it, making one, naming one.
+
+Who the wizard talks to, and about what.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from fastinstall.cli.console import Console
+from fastinstall.cli.questions import Asker, typed_or_back
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Started
+from fastinstall.core.values import immutable
+from fastinstall.model.facts import Facts
+from fastinstall.model.request import EnvironmentKind, Wish
+from fastinstall.observe.active_environment import Target, active_prefixes
+from fastinstall.observe.session import Session
+from fastinstall.verbs.answers import kept
+from fastinstall.verbs.everywhere import NEARBY, AtHand, environments_at_hand
+from fastinstall.verbs.recipe_comparison import Offer, compare_recipes
+
+CANCELLED = "cancelled; nothing was changed"
+
+_NEW, _NAME, _CANCEL = "new", "name", "cancel"
+_ACTIVE = "active"
+
+
+@immutable
+class Chooser:
+    """Who chooses an environment.
+
+    Attributes:
+        session: the outside world.
+        asker: how to ask.
+        console: where to say something.
+        directory: where the person is.
+    """
+
+    session: Session
+    asker: Asker
+    console: Console
+    directory: Path
+
+    def chosen(self) -> Target:
+        """Ask until there is an answer.
+
+        Raises:
+            RefusedError: they cancelled.
+        """
+        found = environments_at_hand(self.session, self.directory)
+        answers, meanings = self._answers(found)
+        while True:
+            answer = self.asker.chosen(_question(found, self.session), answers, meanings=meanings)
+            if answer == _CANCEL:
+                raise RefusedError(CANCELLED)
+            if answer not in (_NEW, _NAME):
+                return Target(prefix=Path(answer))
+            target = self._new() if answer == _NEW else self._named()
+            if target is not None:
+                return target
+
+    def _answers(self, found: Sequence[AtHand]) -> tuple[dict[str, str], dict[str, str]]:
+        prefixes = {str(each.seen.prefix): each for each in found}
+        answers = {path: _short(each.seen.prefix, self.directory, self._home()) for path, each in prefixes.items()}
+        meanings = {path: self._meaning(each) for path, each in prefixes.items()}
+        answers |= {_NEW: "Make one", _NAME: "Name one", _CANCEL: "Cancel"}
+        meanings |= {
+            _NEW: "a fresh virtual environment, and nothing else is touched: good for a first try",
+            _NAME: "another environment that is there, by its directory",
+            _CANCEL: "change nothing",
+        }
+        return answers, meanings
+
+    def _meaning(self, each: AtHand) -> str:
+        stopped = "; you stopped here before" if kept(self.session, each.seen.prefix) is not None else ""
+        return f"{told(each)}{stopped}"
+
+    def _new(self) -> Target | None:
+        typed = self._typed("Directory of the environment to make", self._absent, "./fast-env")
+        return Target(new=self.directory / Path(typed).expanduser()) if typed else None
+
+    def _named(self) -> Target | None:
+        typed = self._typed("Directory of the environment", self._present, "")
+        return Target(prefix=self.directory / Path(typed).expanduser()) if typed else None
+
+    def _typed(self, question: str, read: Callable[[str], object], default: str) -> str | None:
+        return typed_or_back(self.asker, question, read, self._say, default=default)
+
+    def _say(self, text: str) -> None:
+        self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
+
+    def _absent(self, text: str) -> object:
+        place = self.directory / Path(text).expanduser()
+        if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
+            raise ValueError(f"{place} is there already: type another directory")
+        return place
+
+    def _present(self, text: str) -> object:
+        place = self.directory / Path(text).expanduser()
+        if not any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
+            raise ValueError(f"{place} is no Python environment: it has no bin/python")
+        return place
+
+    def _home(self) -> str:
+        return self.session.variables.get("HOME", "")
+
+
+def is_left_open(target: Target, session: Session) -> bool:
+    """Whether neither flags nor the shell say which one environment is meant; fastinstall's own never is."""
+    if target.prefix or target.python or target.new:
+        return False
+    return len(_active(session) - {os.path.realpath(session.tool_prefix)}) != 1
+
+
+def told(each: AtHand) -> str:
+    """What is in an environment, and how it is known, in one line."""
+    seen = each.seen
+    python = f"Python {seen.python}" if seen.python else "Python of an unknown version"
+    conda = ", conda" if seen.kind is EnvironmentKind.CONDA else ""
+    found = "" if each.found == NEARBY else f"; {each.found}"  # its name says it
+    return f"{python}{conda}; {_pillow(each)}{found}"
+
+
+def _pillow(each: AtHand) -> str:
+    seen = each.seen
+    there = " and ".join(seen.pillow)
+    if seen.ours and seen.is_replaced:
+        return f"{there or 'nothing'} in place of the {seen.ours} that fastinstall had set up"
+    if seen.ours:
+        return f"{there}, set up by fastinstall"
+    return f"{there}, not by fastinstall" if there else "no Pillow"
+
+
+def _active(session: Session) -> set[str]:
+    return {os.path.realpath(prefix) for prefix in active_prefixes(session.variables).values()}
+
+
+def _question(found: Sequence[AtHand], session: Session) -> str:
+    active = sum(each.found.startswith(_ACTIVE) for each in found)
+    if active > 1:
+        return "Two environments are active. Which one is meant?"
+    if active:
+        return "Which environment should get the fast stack?"
+    if os.path.realpath(session.tool_prefix) in _active(session):
+        return "The active environment is fastinstall's own. Where should the fast stack go?"
+    return "No environment is active. Where should the fast stack go?"
+
+
+def _short(prefix: Path, directory: Path, home: str) -> str:
+    """The shortest way to write a path."""
+    ways = [str(prefix)]
+    if prefix.is_relative_to(directory):
+        ways.append(f"./{prefix.relative_to(directory)}")
+    if home and prefix.is_relative_to(home):
+        ways.append(f"~/{prefix.relative_to(home)}")
+    return min(ways, key=len)
+
+
+@immutable
+class Talk:
+    """A conversation about one target.
+
+    Attributes:
+        session: the outside world.
+        target: what is meant.
+        facts: of it, as they were shown.
+        asker: how to ask.
+        console: where to say something.
+        offers: the recipes side by side; looked up when they are first asked for.
+    """
+
+    session: Session
+    target: Target
+    facts: Facts
+    asker: Asker
+    console: Console
+    offers: list[Offer] = field(default_factory=list)
+
+    def compared(self, wish: Wish) -> list[Offer]:
+        """The recipes side by side."""
+        if not self.offers:
+            self.session.emit(Started(stage="index", message="looking up what each recipe would give here"))
+            self.offers.extend(compare_recipes(self.session, self.target, self.facts, wish))
+        return self.offers
+
+    def say(self, text: str) -> None:
+        """Say a paragraph."""
+        self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))

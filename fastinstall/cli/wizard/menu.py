@@ -1,0 +1,313 @@
+"""The menu of all that can be customised: each wish with its value, and the command line that asks for all of them.
+
+Everything that can be customised: a row for each wish, with how its value is told and how it is asked for.
+
+A test holds the rows against the flags of `options`: a wish that has a flag has a row.
+
+The sizes of a few of somebody's images, within two seconds; headers are read, and nothing is decoded.
+
+What the fast build would bring for the images of a person, in sentences, by what was measured on like ones.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from fastinstall.bench.image_search import SearchBounds, find_images, read_dimensions, spread_evenly
+from fastinstall.cli.options import as_flags
+from fastinstall.cli.questions import BACK, Menu, chosen_or_back, typed_or_back
+from fastinstall.cli.wizard import choices
+from fastinstall.cli.wizard.choices import (
+    LOADING,
+    WHERE,
+    Loading,
+    ask_engine,
+    ask_levels,
+    offer_answers,
+    offer_meanings,
+)
+from fastinstall.cli.wizard.environment_question import Talk
+from fastinstall.core.errors import FastinstallError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.model.facts import Facts
+from fastinstall.model.request import Wish
+from fastinstall.observe.observation import recipe_named
+from fastinstall.plan.conda_steps import is_conda
+
+Ask = Callable[[Talk, Wish], Wish | None]
+
+
+def _everywhere(_facts: Facts) -> bool:
+    return True
+
+
+@immutable
+class Topic:
+    """One thing that can be changed.
+
+    Attributes:
+        fields: of `Wish`, that it sets.
+        title: for the menu.
+        told: its present value, in a few words.
+        ask: asks for another one; returns None if the user goes back.
+        applies: whether it means anything for a target.
+    """
+
+    fields: tuple[str, ...]
+    title: str
+    told: Callable[[Wish], str]
+    ask: Ask
+    applies: Callable[[Facts], bool] = _everywhere
+
+
+def _recipe(talk: Talk, wish: Wish) -> Wish | None:
+    offers = talk.compared(wish)
+    menu = Menu(
+        question="Which recipe?",
+        answers=offer_answers(offers),
+        meanings=offer_meanings(offers),
+        default=wish.recipe,
+    )
+    name = chosen_or_back(talk.asker, menu)
+    if name is None or name == wish.recipe:
+        return None if name is None else wish
+    return replace(wish, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
+
+
+def _levels(talk: Talk, wish: Wish) -> Wish | None:
+    answer = ask_levels(talk.asker, recipe_named(talk.session, wish.recipe), wish)
+    return None if answer is None else replace(wish, level=answer[0], levels=answer[1])
+
+
+def _engine(talk: Talk, wish: Wish) -> Wish | None:
+    engine = ask_engine(talk.asker, talk.facts, wish)
+    return None if engine is None else replace(wish, engine=engine)
+
+
+TOPICS: tuple[Topic, ...] = (
+    Topic(fields=("recipe",), title="Recipe", told=lambda wish: wish.recipe, ask=_recipe),
+    Topic(
+        fields=("version",),
+        title="Version",
+        told=lambda wish: wish.version or "the newest that fits",
+        ask=choices.version,
+    ),
+    Topic(
+        fields=("level", "levels"),
+        title="CPU level",
+        told=lambda wish: ", ".join(wish.levels) or wish.level,
+        ask=_levels,
+    ),
+    Topic(fields=("link",), title="Libraries", told=lambda wish: wish.link, ask=choices.link),
+    Topic(
+        fields=("require",),
+        title="Must have",
+        told=lambda wish: ", ".join(wish.require) or "what the recipe has",
+        ask=choices.require,
+    ),
+    Topic(fields=("guard",), title="Guard", told=lambda wish: _yes(wish.guard), ask=choices.guard),
+    Topic(fields=("pin",), title="Pin", told=lambda wish: _yes(wish.pin), ask=choices.pin),
+    Topic(
+        fields=("engine",),
+        title="Installed by",
+        told=lambda wish: wish.engine,
+        ask=_engine,
+        applies=is_conda,
+    ),
+    Topic(
+        fields=("channels",),
+        title="Conda channels",
+        told=lambda wish: ", ".join(wish.channels) or "as conda is configured",
+        ask=choices.channels,
+        applies=is_conda,
+    ),
+    Topic(fields=("dist_name",), title="Named", told=lambda wish: wish.dist_name, ask=choices.dist_name),
+    Topic(fields=("offline",), title="Offline", told=lambda wish: _yes(wish.offline), ask=choices.offline),
+    Topic(
+        fields=("wheelhouse",),
+        title="Wheelhouse",
+        told=lambda wish: str(wish.wheelhouse or "none: the package index"),
+        ask=choices.wheelhouse,
+    ),
+    Topic(
+        fields=("with_system_deps",),
+        title="System packages",
+        told=lambda wish: "install what is missing" if wish.with_system_deps else "leave the system alone",
+        ask=choices.with_system_deps,
+    ),
+    Topic(fields=("toolchain",), title="Compiler", told=lambda wish: wish.toolchain, ask=choices.toolchain),
+    Topic(
+        fields=("jobs",),
+        title="Parallel jobs",
+        told=lambda wish: str(wish.jobs or "one for each CPU"),
+        ask=choices.jobs,
+    ),
+    Topic(fields=("upgrade",), title="Look for later", told=lambda wish: _yes(wish.upgrade), ask=choices.upgrade),
+    Topic(
+        fields=("allow",),
+        title="Risks allowed",
+        told=lambda wish: ", ".join(wish.allow) or "none: each is asked for",
+        ask=choices.allow,
+    ),
+)
+
+
+def _yes(value: bool) -> str:  # noqa: FBT001 (told, and no option)
+    return "yes" if value else "no"
+
+
+_DONE, _IMAGES = "done", "images"
+_QUESTION = "What to change?"
+
+
+def customised(talk: Talk, wish: Wish, changed: Callable[[Wish], None]) -> Wish | None:
+    """Another wish, changed one thing at a time; None where the person takes it all back.
+
+    Args:
+        talk: who is talked to.
+        wish: what was asked for so far.
+        changed: hears of every change, so that none is lost.
+    """
+    topics = {topic.fields[0]: topic for topic in TOPICS if topic.applies(talk.facts)}
+    while True:
+        talk.console.talk(f"\nthe same as flags:\n  {_command(talk, wish)}")
+        answer = talk.asker.chosen(_QUESTION, _answers(topics, wish))
+        if answer == _DONE:
+            return wish
+        if answer == BACK:
+            return None
+        if answer == _IMAGES:
+            _tell_of_images(talk)
+            continue
+        other = _asked(talk, topics[answer], wish)
+        if other is not None and other != wish:
+            wish = other
+            changed(wish)
+
+
+def _answers(topics: dict[str, Topic], wish: Wish) -> dict[str, str]:
+    width = max(len(topic.title) for topic in topics.values()) + 2
+    rows = {name: f"{topic.title:<{width}}{topic.told(wish)}" for name, topic in topics.items()}
+    images = f"{'Your images':<{width}}what to expect (optional)"
+    return {_DONE: "Done: show the plan", **rows, _IMAGES: images, BACK: "Back: forget these changes"}
+
+
+def _asked(talk: Talk, topic: Topic, wish: Wish) -> Wish | None:
+    """What a topic's questions come to; a question that cannot be asked now is explained."""
+    try:
+        return topic.ask(talk, wish)
+    except FastinstallError as error:
+        talk.say(f"{error.message}; nothing is changed here")
+        return None
+
+
+def _tell_of_images(talk: Talk) -> None:
+    typed = typed_or_back(talk.asker, "Where are your images? A directory, or empty", _images, talk.say)
+    if typed:
+        for sentence in promise(sampled_sizes(_place(typed))):
+            talk.say(sentence)
+
+
+def _images(text: str) -> object:
+    place = _place(text)
+    if not place.exists():
+        raise ValueError(f"{place} is not there")
+    return place
+
+
+def _place(text: str) -> Path:
+    return Path(text).expanduser().absolute()
+
+
+def _command(talk: Talk, wish: Wish) -> str:
+    flag = "--prefix" if talk.target.new is None else "--new-env"
+    words = ("fastinstall", "setup", flag, str(talk.facts.environment.prefix), *as_flags(wish))
+    return " ".join(quote(word) for word in words)
+
+
+_LARGE = 3.0
+
+
+@immutable
+class Sample:
+    """Images that were looked at.
+
+    Attributes:
+        files: how many images were found.
+        complete: whether all places were searched before the time for it was over.
+        megapixels: of those whose size could be read, by format.
+    """
+
+    files: int
+    complete: bool
+    megapixels: dict[str, tuple[float, ...]]
+
+    @property
+    def read(self) -> int:
+        """How many sizes could be read."""
+        return sum(map(len, self.megapixels.values()))
+
+
+def promise(sample: Sample) -> tuple[str, ...]:
+    """What to expect: what the images are like, what helps with such, and how to know."""
+    if not sample.files:
+        return ("No images were found there.",)
+    if not sample.read:
+        return (f"{_found(sample)}; none of those looked at is a JPEG or PNG, for which there are figures.",)
+    name = max(sample.megapixels, key=lambda each: len(sample.megapixels[each]))
+    sizes = sample.megapixels[name]
+    figures = like(name, median(sizes))
+    return (
+        f"{_found(sample)}; {len(sizes)} of {sample.read} looked at are {name}, {_size(sizes)}.",
+        *_helps(figures),
+        f"That was measured on {figures.kind} ({WHERE}); on your own: fastinstall bench DIR.",
+    )
+
+
+def like(name: str, megapixels: float) -> Loading:
+    """The kind of images that stands for those of a format and a size."""
+    return next(each for each in LOADING if each.format == name and megapixels < each.below)
+
+
+def _helps(figures: Loading) -> Iterator[str]:
+    if figures.draft is not None and figures.draft > figures.build:
+        yield (
+            f"Draft decoding, one line of code (image.draft), loaded such images {figures.draft:g} times as fast, "
+            f"the fast build alone {figures.build:g} times."
+        )
+    else:
+        yield f"The fast build loaded such images {figures.build:g} times as fast: decoded, resized and cropped."
+    if figures.copies is not None and figures.copies > max(figures.build, figures.draft or 0.0) * _LARGE / 2:
+        yield f"Copies that were resized once before loaded {figures.copies:g} times as fast, but are of one size."
+    if figures.format == "JPEG":
+        yield "Decoding a JPEG is libjpeg-turbo with every build; what is faster is what comes after it."
+
+
+def _found(sample: Sample) -> str:
+    return f"{sample.files}{'' if sample.complete else ' or more'} image{'s' * (sample.files != 1)} found"
+
+
+def _size(sizes: Sequence[float]) -> str:
+    middle = median(sizes)
+    return f"typically of {middle:.1f} megapixels" if middle >= 1 else f"typically of {middle:.2f} megapixels"
+
+
+_BOUNDS = SearchBounds(entries=50_000, seconds=2.0)
+_LOOKED_AT = 24
+
+
+def sampled_sizes(place: Path) -> Sample:
+    """Sizes of an even sample of the images below a place.
+
+    Args:
+        place: a directory, or one image.
+    """
+    found = find_images([place], _BOUNDS)
+    sizes: dict[str, tuple[float, ...]] = {}
+    for path in spread_evenly(found.images)[:_LOOKED_AT]:
+        size = read_dimensions(path)
+        if size is not None:
+            sizes[size.format] = (*sizes.get(size.format, ()), size.megapixels)
+    return Sample(files=len(found.images), complete=found.complete, megapixels=sizes)

@@ -1,0 +1,277 @@
+"""The wizard: environment, facts, plan, Proceed / Customize / Cancel. Only for a person at a terminal.
+
+Answers outlive an interruption: kept as they are given, offered at the next run, forgotten when they have served.
+
+How the wizard ends: what has changed, how to undo it, how it is guarded, what to do next, and the same as flags.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.apply.carry_out import recover_first
+from fastinstall.apply.eta import expected
+from fastinstall.cli.consent import equivalent_command, with_risks_accepted
+from fastinstall.cli.console import Console, Page, joined
+from fastinstall.cli.options import as_flags
+from fastinstall.cli.progress import about
+from fastinstall.cli.questions import Asker, asker_for
+from fastinstall.cli.text.facts_page import facts_text
+from fastinstall.cli.text.plans import plan_text
+from fastinstall.cli.text.reports import error_text, report_text, speed_text
+from fastinstall.cli.wizard.environment_question import CANCELLED, Chooser, Talk, is_left_open
+from fastinstall.cli.wizard.menu import customised
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.model.finding import Report, Status
+from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import facts_for, plan
+from fastinstall.verbs import answers
+from fastinstall.verbs.answers import Answers
+
+_MADE = "what was compiled by then comes from the cache"
+
+
+@immutable
+class Memory:
+    """What is kept of a conversation.
+
+    Attributes:
+        talk: the conversation.
+        before: the wish that flags, variables and settings give.
+    """
+
+    talk: Talk
+    before: Wish
+
+    @property
+    def place(self) -> Path:
+        """The target that the answers are about."""
+        return Path(self.talk.facts.environment.prefix)
+
+    def keep(self, wish: Wish, *, at_work: bool = False) -> None:
+        """Keep what was answered so far; where that is nothing, forget what was kept."""
+        if wish == self.before and not at_work:
+            self.forget()
+            return
+        now = self.talk.session.now().isoformat(timespec="seconds")
+        kept = Answers(target=self.place, before=self.before, after=wish, kept_at=now, at_work=at_work)
+        answers.keep(self.talk.session, kept)
+
+    def forget(self) -> None:
+        """Forget it."""
+        answers.forget(self.talk.session, self.place)
+
+    @contextmanager
+    def told_at_interruption(self) -> Iterator[None]:
+        """Where the block is interrupted, say that the answers are kept, if there are any."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if answers.kept(self.talk.session, self.place) is not None:
+                self.talk.console.talk("\nyour answers are kept: the same command goes on with them")
+            raise
+
+    def resumed(self) -> Wish:
+        """The wish to begin with: what was answered before an interruption, where the person wants to go on with it."""
+        kept = answers.kept(self.talk.session, self.place)
+        if kept is None:
+            return self.before
+        wish = answers.resumed(kept, self.before)
+        self.talk.say(_told(kept))
+        if wish == self.before:
+            return wish
+        chosen = self.talk.asker.chosen(
+            "Go on with these answers?",
+            {"on": "Go on", "anew": "Begin anew"},
+            meanings={
+                "on": f"take over: {' '.join(as_flags(wish)) or 'the usual'}; risks are asked for again",
+                "anew": "forget them",
+            },
+        )
+        if chosen == "on":
+            return wish
+        self.forget()
+        return self.before
+
+
+def _told(kept: Answers) -> str:
+    when = kept.kept_at[:16].replace("T", " ")
+    where = f"while it was at work: {_MADE}" if kept.at_work else "at its questions"
+    return f"An earlier setup of this environment stopped at {when} UTC, {where}."
+
+
+_PROCEED, _CUSTOMIZE, _BACK, _CANCEL = "Proceed", "Customize", "Back", "Cancel"
+_MEANINGS = {
+    _CUSTOMIZE: "change something: version, CPU level, libraries, guard ...",
+    _BACK: "choose another environment",
+    _CANCEL: "change nothing",
+}
+
+
+def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console) -> Plan:
+    """Lead a person to a plan that they agree to, risks included.
+
+    Raises:
+        RefusedError: they cancelled, or nothing suits this machine or this environment.
+        KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
+    """
+    asker = asker_for(console)
+    is_named = bool(target.prefix or target.python or target.new)
+    chooser = Chooser(session=session, asker=asker, console=console, directory=Path.cwd())
+    meant = chooser.chosen() if is_left_open(target, session) else target
+    while True:
+        memory = _opened(session, meant, wish, (asker, console))
+        with memory.told_at_interruption():
+            agreed = _Conversation(memory=memory, may_go_back=not is_named).agreed()
+        if agreed is not None:
+            return agreed
+        meant = chooser.chosen()
+
+
+def _opened(session: Session, target: Target, wish: Wish, person: tuple[Asker, Console]) -> Memory:
+    """Look at the target and show what was found."""
+    asker, console = person
+    recover_first(session, target)
+    facts = facts_for(session, target, recipe_named(session, wish.recipe))
+    console.talk(facts_text(facts, console.err))
+    return Memory(talk=Talk(session=session, target=target, facts=facts, asker=asker, console=console), before=wish)
+
+
+@immutable
+class _Conversation:
+    """About the plan for one target.
+
+    Attributes:
+        memory: what is kept of it.
+        may_go_back: whether another environment may be chosen.
+    """
+
+    memory: Memory
+    may_go_back: bool
+
+    def agreed(self) -> Plan | None:
+        """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
+        made, shown = self._first(), None
+        while made.steps:
+            if made is not shown:
+                self._talk.console.talk(plan_text(made, self._talk.console.err))
+            shown = made
+            answer = self._asked(made)
+            if answer == _CANCEL:
+                self.memory.forget()
+                raise RefusedError(CANCELLED)
+            if answer == _BACK:
+                return None
+            if answer == _CUSTOMIZE:
+                made = self._customised(made)
+            elif (agreed := with_risks_accepted(made, self._talk.asker)) is not None:
+                self.memory.keep(made.wish, at_work=True)
+                return agreed
+        self.memory.forget()
+        return made
+
+    @property
+    def _talk(self) -> Talk:
+        return self.memory.talk
+
+    def _first(self) -> Plan:
+        """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
+        wish = self.memory.resumed()
+        if wish != self.memory.before:
+            try:
+                return self._planned(wish)
+            except (RefusedError, UsageError) as error:
+                self._talk.console.talk(error_text(error, self._talk.console.err))
+                self.memory.forget()
+        return self._planned(self.memory.before)
+
+    def _planned(self, wish: Wish) -> Plan:
+        return plan(self._talk.session, self._talk.target, wish)
+
+    def _asked(self, made: Plan) -> str:
+        answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
+        meanings = {_PROCEED: f"carry it out: {_time(self._talk.session, made)}; it can be undone", **_MEANINGS}
+        shown = {name: name for name in answers}
+        return self._talk.asker.chosen("What now?", shown, meanings=meanings)
+
+    def _customised(self, made: Plan) -> Plan:
+        """Another plan, by other wishes; the one that was made where they are taken back."""
+        wish: Wish | None = made.wish
+        while (wish := customised(self._talk, wish or made.wish, self.memory.keep)) is not None:
+            try:
+                return self._planned(wish)
+            except (RefusedError, UsageError) as error:
+                self._talk.console.talk(error_text(error, self._talk.console.err))
+        self.memory.keep(made.wish)
+        return made
+
+
+def _time(session: Session, made: Plan) -> str:
+    seen = expected(session, made)
+    source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
+    return f"{about(seen.seconds)}, {source}"
+
+
+def ending_text(plan: Plan, receipt: Receipt, report: Report | None, page: Page) -> str:
+    """The last screen.
+
+    Args:
+        plan: that was carried out.
+        receipt: of the setup that holds.
+        report: doctor's report, or None if it could not be made.
+        page: how lines are broken; commands never are.
+    """
+    parts = [_checked(report, page), _speed(receipt, page), joined(_closing(plan, receipt, page))]
+    return "\n".join(part for part in parts if part)
+
+
+def _checked(report: Report | None, page: Page) -> str:
+    """How doctor's checks ended; in full only what is not well."""
+    if report is None:
+        return ""
+    told = tuple(each for each in report.findings if each.status not in (Status.OK, Status.SKIPPED))
+    counts = Counter(each.status for each in report.findings)
+    tally = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    text = joined(page.lines(f"checked by doctor: {tally}", rest="  ", style=report.status))
+    return text if not told else report_text(replace(report, findings=told), page) + text
+
+
+def _speed(receipt: Receipt, page: Page) -> str:
+    return speed_text(receipt.speed, page) if receipt.speed is not None else ""
+
+
+def _closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
+    prefix = quote(plan.environment.prefix)
+    before, after = receipt.previous or "no Pillow", f"{receipt.distribution} {receipt.version}"
+    change = f"{before} -> {after}" if before != after else f"{after}, made anew"
+    yield from page.lines(f"done: {change}", rest="  ", style="bold")
+    yield from page.lines(f"in {plan.environment.prefix}", first="  ", rest="    ")
+    if receipt.speed is not None:
+        gain = f"{receipt.speed.geomean:.1f} times as fast as {receipt.speed.baseline} in the mean of the table above"
+        yield from page.lines(gain, first="  ", rest="  ")
+    yield "undo:"
+    yield f"  fastinstall rollback --prefix {prefix}"
+    yield from page.lines(f"guarded: {_guard(plan)}", rest="  ")
+    yield "next:"
+    yield f"  fastinstall doctor --prefix {prefix}"
+    yield "      is it whole, fast, and still ours?"
+    yield f"  fastinstall bench --prefix {prefix} DIR"
+    yield "      is loading your images in DIR the bottleneck, and what would help?"
+    yield "the same again, without questions:"
+    yield f"  {equivalent_command(plan)}"
+
+
+def _guard(plan: Plan) -> str:
+    if not plan.wish.guard:
+        return "no; ask from time to time: fastinstall doctor swapped"
+    pinned = " A pin holds other tools to it." if plan.wish.pin else ""
+    return f"each program tells you once when another tool has replaced it, with the command to get it back.{pinned}"

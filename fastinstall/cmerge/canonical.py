@@ -1,0 +1,358 @@
+"""A second try at a function that both sides changed: bring the three texts to one form first, then merge.
+
+The form drops hints that decide nothing (`restrict`, assertions), declares loop counters before the loop where another
+side does so, takes back names that upstream gave to expressions, and treats plain declarations at the top of the body
+as a set. Where upstream's changes were such rewording, nothing of them is left in conflict.
+
+Loop counters: `for (int x = 0; ...)` of one side as `for (x = 0; ...)` where another declares x before the loops.
+
+Only where that cannot change what runs: the name means the loops' counter and nothing else in the whole function, no
+loop over it stands in another, and there are no more loops over it than the base has.
+
+Undo what upstream did when it gave names to expressions: `int width = image->xsize;` and then `width`.
+
+Names are taken back only where that gives the very statements that the base has. So nothing rests on a guess about what
+an expression yields, or when: what was the base's meaning is the base's meaning.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fastinstall.cmerge.declarations import Declared, declarations_in, declared_by, free_names, reads, writes
+from fastinstall.cmerge.syntax import DIRECTIVE, Node, parse_items
+from fastinstall.cmerge.threeway import RESTRICT, STRUCTURES, ConflictError, merge_nodes, require_same_scopes
+
+_EFFECTS = frozenset(("assignment_expression", "call_expression", "update_expression"))
+_OWN_MEANING = frozenset(("array_declarator", "function_declarator", "storage_class_specifier", "init_declarator"))
+
+
+def merge_canonical(base: Node, upstream: Node, kernels: Node, macros: Mapping[str, frozenset[str]]) -> Node:
+    """The function with the changes of both, in the canonical form.
+
+    Args:
+        base: a function definition before both changes.
+        upstream: with upstream's.
+        kernels: with the fork's.
+        macros: by the name of each macro of the file, the names that it uses without being handed them.
+
+    Raises:
+        ConflictError: the changes exclude each other in that form too.
+    """
+    base, upstream, kernels = (node.rewrite(_without_hints) for node in (base, upstream, kernels))
+    base, upstream, kernels = with_counters_outside(base, upstream, kernels)
+    upstream = without_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
+    old, ours, theirs = (_split(node) for node in (base, upstream, kernels))
+    merged = merge_nodes(old.function, ours.function, theirs.function)
+    choice = _Choice(
+        settled=(old.plain & ours.plain & theirs.plain) | (ours.plain - old.plain) | (theirs.plain - old.plain),
+        known=old.plain | ours.plain | theirs.plain,
+    )
+    function = _with_declarations(merged, choice, macros)
+    require_same_scopes(base, upstream, kernels, function, macros)
+    return function
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Plain:
+    """A declaration without initial value at the top of the body: `kind declarator;`."""
+
+    kind: str
+    declarator: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A function without its plain declarations, and these."""
+
+    function: Node
+    plain: frozenset[_Plain]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Plain declarations that the merge can use: those that the changes leave, and all that any side has."""
+
+    settled: frozenset[_Plain]
+    known: frozenset[_Plain]
+
+    def named(self, name: str) -> _Plain:
+        """The one declaration of a name.
+
+        Raises:
+            ConflictError: the sides declare it differently, and not one of them alone changed that.
+        """
+        options = [plain for plain in self.known if plain.name == name]
+        if len(options) > 1:
+            options = [plain for plain in options if plain in self.settled]
+        if len(options) != 1:
+            raise ConflictError(f"both changed the declaration of {name}")
+        return options[0]
+
+
+def _without_hints(node: Node) -> Node:
+    kept = tuple(child for child in node.children or () if not _is_hint(child, node))
+    return node if len(kept) == len(node.children or ()) else Node(node.type, None, kept)
+
+
+def _is_hint(node: Node, parent: Node) -> bool:
+    if node.type == "type_qualifier":
+        return node.signature[0] in RESTRICT
+    if node.signature[:2] != ("assert", "(") or parent.type != "compound_statement" or not node.children:
+        return False
+    asserted = (node.children[0].children or (node,))[-1]
+    return not any(below.type in _EFFECTS for below in asserted.walk())
+
+
+def _split(function: Node) -> _Split:
+    *head, body = function.children or (function,)
+    plain: set[_Plain] = set()
+    rest: list[Node] = []
+    for statement in body.children or ():
+        if statement.type == "declaration" and not any(below.type in _OWN_MEANING for below in statement.walk()):
+            plain.update(map(_plain, declared_by(statement)))
+        else:
+            rest.append(statement)
+    return _Split(Node(function.type, None, (*head, Node(body.type, None, tuple(rest)))), frozenset(plain))
+
+
+def _plain(declared: Declared) -> _Plain:
+    return _Plain(" ".join(declared.type), " ".join(declared.declarator.signature), declared.name)
+
+
+def _with_declarations(function: Node, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> Node:
+    *head, body = function.children or (function,)
+    brace, *statements = body.children or ()
+    names = _needed(Node(body.type, None, tuple(statements)), macros)
+    chosen = sorted(choice.named(name) for name in {plain.name for plain in choice.known} & names)
+    return Node(function.type, None, (*head, Node(body.type, None, (brace, *_declare(chosen), *statements))))
+
+
+def _needed(body: Node, macros: Mapping[str, frozenset[str]]) -> set[str]:
+    names = free_names(body)
+    return names.union(*(macros[name] for name in names & macros.keys()))
+
+
+def _declare(plain: Iterable[_Plain]) -> Iterable[Node]:
+    return (parse_items(f"{one.kind} {one.declarator};").items[0].node for one in plain)
+
+
+def with_counters_outside(base: Node, upstream: Node, kernels: Node) -> tuple[Node, Node, Node]:
+    """The three function definitions with their counters declared alike."""
+    versions = (base, upstream, kernels)
+    outside = frozenset(one.name for version in versions for one in _plain_counters(version))
+    limits = Counter(name for loop in _loops(base) for name in _counted(loop))
+    one, two, three = (_hoist(version, outside, limits) for version in versions)
+    return one, two, three
+
+
+def _plain_counters(function: Node) -> Iterator[Declared]:
+    """Integers that the body declares without a value."""
+    for statement in (function.children or (function,))[-1].children or ():
+        for declared in declared_by(statement) if statement.type == "declaration" else ():
+            if declared.type == ("int",) and declared.declarator.type == "identifier" and declared.initial is None:
+                yield declared
+
+
+def _loops(function: Node) -> Iterator[Node]:
+    return (node for node in function.walk() if node.type == "for_statement")
+
+
+def _counted(loop: Node) -> list[str]:
+    """Names that a loop gives their first value."""
+    start = (loop.children or ())[2]
+    if start.type == "declaration":
+        return [declared.name for declared in declared_by(start)]
+    assigned = (node for node in start.walk() if node.type == "assignment_expression")
+    return [node.children[0].text or "" for node in assigned if node.children]
+
+
+def _hoist(function: Node, outside: frozenset[str], limits: Counter[str]) -> Node:
+    names = [name for name in sorted(outside) if _is_counter_only(function, name, limits[name])]
+    if not names:
+        return function
+    hoisted = function.rewrite(lambda node: _with_assignment(node, frozenset(names)))
+    if hoisted is function:
+        return function
+    declared = tuple(parse_items(f"int {name};").items[0].node for name in names)
+    *head, body = hoisted.children or ()
+    brace, *rest = body.children or ()
+    return Node(hoisted.type, None, (*head, Node(body.type, None, (brace, *declared, *rest))))
+
+
+def _is_counter_only(function: Node, name: str, limit: int) -> bool:
+    loops = [loop for loop in _loops(function) if _declares(loop, name)]
+    if not loops or len(loops) > limit:
+        return False
+    declarations = sum(declared.name == name for declared in declarations_in(function))
+    nested = any(_declares(inner, name) for loop in loops for inner in _loops(loop) if inner is not loop)
+    everywhere = _occurrences(function, name)
+    return declarations == len(loops) and not nested and everywhere == sum(_occurrences(loop, name) for loop in loops)
+
+
+def _declares(loop: Node, name: str) -> bool:
+    return name in [declared.name for declared in _start(loop)]
+
+
+def _start(loop: Node) -> Sequence[Declared]:
+    start = (loop.children or ())[2]
+    return declared_by(start) if start.type == "declaration" else ()
+
+
+def _occurrences(node: Node, name: str) -> int:
+    return sum(below.text == name for below in node.walk() if below.type in ("identifier", "type_identifier"))
+
+
+def _with_assignment(loop: Node, names: frozenset[str]) -> Node:
+    if loop.type != "for_statement" or not loop.children:
+        return loop
+    declared = _start(loop)
+    plain = all(one.type == ("int",) and one.initial and one.declarator.type == "identifier" for one in declared)
+    if not declared or not plain or not names.issuperset(one.name for one in declared):
+        return loop
+    *assignments, start = (_assignment(one) for one in declared)
+    for assignment in reversed(assignments):
+        start = Node("comma_expression", None, (assignment, Node(",", ","), start))
+    return Node(loop.type, None, (*loop.children[:2], start, Node(";", ";"), *loop.children[3:]))
+
+
+def _assignment(declared: Declared) -> Node:
+    if declared.initial is None:
+        raise ValueError(declared.name)
+    name = Node("identifier", declared.name)
+    return Node("assignment_expression", None, (name, Node("=", "="), declared.initial))
+
+
+_SIMPLE = frozenset(("identifier", "field_expression", "subscript_expression", "number_literal"))
+_PURE = _SIMPLE | frozenset(
+    (
+        "abstract_pointer_declarator",
+        "binary_expression",
+        "cast_expression",
+        "field_identifier",
+        "parenthesized_expression",
+        "primitive_type",
+        "type_descriptor",
+        "type_identifier",
+        "type_qualifier",
+    )
+)
+_LEAVES = frozenset(("(", ")", "[", "]", "->", ".", "*", "+", "-", "/", "%", "<<", ">>", "&", "|", "^", "const"))
+
+_Values = Callable[[Declared], Node]
+
+
+def without_locals(upstream: Node, base: Node, opaque: frozenset[str] = frozenset()) -> Node:
+    """Upstream's function without the names that it gave to expressions of the base.
+
+    Args:
+        upstream: a function definition.
+        base: the same function before.
+        opaque: names that macros use without being handed them.
+
+    Returns:
+        `upstream` itself where not all of its statements become either what they were or what the base has.
+    """
+    before = {(declared.name, _initial(declared)) for declared in declarations_in(base)}
+    names = frozenset(
+        declared.name for declared in declarations_in(upstream) if (declared.name, _initial(declared)) not in before
+    )
+    known = {leaf.loose: leaf for leaf in _leaves(base)}
+    read_as = upstream.rewrite(_Inliner(names - opaque, _cast_value).inline)
+    as_written = upstream.rewrite(_Inliner(names - opaque, _plain_value).inline)
+    inlined = _restore(read_as, as_written, known)
+    accepted = known.keys() | {leaf.loose for leaf in _leaves(upstream)}
+    return inlined if all(leaf.loose in accepted for leaf in _leaves(inlined)) else upstream
+
+
+def _initial(declared: Declared) -> tuple[str, ...]:
+    return declared.initial.signature if declared.initial else ()
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    """Statements and conditions that a merge does not take apart."""
+    if node.type not in STRUCTURES:
+        yield node
+        return
+    for child in node.children or ():
+        yield from _leaves(child)
+
+
+def _restore(read_as: Node, as_written: Node, known: dict[tuple[str, ...], Node]) -> Node:
+    """The base's own words wherever one of two forms of one tree says the same."""
+    if as_written.type not in STRUCTURES:
+        return known.get(read_as.loose) or known.get(as_written.loose) or as_written
+    pairs = zip(read_as.children or (), as_written.children or (), strict=True)
+    return Node(as_written.type, as_written.text, tuple(_restore(one, other, known) for one, other in pairs))
+
+
+class _Inliner(NamedTuple):
+    """Takes back the declarations of names that stand for one value throughout."""
+
+    names: frozenset[str]
+    value: _Values
+
+    def inline(self, block: Node) -> Node:
+        if block.type != "compound_statement":
+            return block
+        children = list(block.children or ())
+        index = 0
+        while index < len(children):
+            declared = declared_by(children[index]) if children[index].type == "declaration" else ()
+            rest = children[index + 1 :]
+            if declared and all(one.name in self.names and _is_constant(one, rest) for one in declared):
+                children[index:] = self._substitute(declared, rest)
+            else:
+                index += 1
+        return Node(block.type, None, tuple(children)) if len(children) != len(block.children or ()) else block
+
+    def _substitute(self, declared: Sequence[Declared], rest: Sequence[Node]) -> list[Node]:
+        values: dict[str, Node] = {}
+
+        def replace(node: Node) -> Node:
+            return values.get(node.text or "", node) if node.type == "identifier" else node
+
+        for one in declared:
+            values[one.name] = self.value(one).rewrite(replace)
+        return [statement.rewrite(replace) for statement in rest]
+
+
+def _is_constant(declared: Declared, rest: Sequence[Node]) -> bool:
+    if declared.initial is None or not _is_int_or_pointer(declared):
+        return False
+    if not all(node.type in _PURE or node.text in _LEAVES for node in declared.initial.walk()):
+        return False
+    if (reads(declared.initial) | {declared.name}) & writes(rest):
+        return False
+    directives = (node for statement in rest for node in statement.walk() if node.type == DIRECTIVE)
+    return not any(declared.name in node.signature for node in directives)
+
+
+def _is_int_or_pointer(declared: Declared) -> bool:
+    if {"static", "volatile", "register"} & set(declared.type):
+        return False
+    if declared.declarator.type == "identifier":
+        return [word for word in declared.type if word != "const"] == ["int"]
+    return declared.declarator.signature == ("*", declared.name)
+
+
+def _plain_value(declared: Declared) -> Node:
+    """The expression as it stands."""
+    if declared.initial is None:
+        raise ValueError(declared.name)
+    if declared.initial.type in _SIMPLE:
+        return declared.initial
+    return Node("parenthesized_expression", None, (Node("(", "("), declared.initial, Node(")", ")")))
+
+
+def _cast_value(declared: Declared) -> Node:
+    """The expression cast to the pointer that it is kept in, for `(UINT8)p[i]` of the base may be `name[i]` now."""
+    value = _plain_value(declared)
+    if declared.declarator.type == "identifier" or value.bare.type == "cast_expression":
+        return value
+    kind = tuple(Node("type_identifier", word) for word in declared.type if word != "const")
+    pointer = Node("type_descriptor", None, (*kind, Node("abstract_pointer_declarator", None, (Node("*", "*"),))))
+    cast = Node("cast_expression", None, (Node("(", "("), pointer, Node(")", ")"), value))
+    return Node("parenthesized_expression", None, (Node("(", "("), cast, Node(")", ")")))

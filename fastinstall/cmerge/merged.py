@@ -1,0 +1,214 @@
+"""Merge one file of a tree by the rules of a recipe, guards included, and say what stands against it.
+
+The C files of three source trees that a fork changed or brought, as texts.
+
+Only what lies below src/ is looked at: setup.py, pyproject.toml and the package's Python files are upstream's own.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from fastinstall.cmerge.documents import GuardedFunction, Origin
+from fastinstall.cmerge.file_merge import Outcome, merge_texts
+from fastinstall.cmerge.runtime_guards import apply_guards
+from fastinstall.cmerge.syntax import ParsedFile, parse_items, tokens
+from fastinstall.core import files
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.values import immutable
+
+_DIRECTORY = "src"
+_SUFFIXES = (".c", ".h")
+_HEADER = re.compile(r"^(Name|Version):\s*(\S+)\s*$", re.MULTILINE)
+
+
+@immutable
+class Source:
+    """One file that the fork changed or brought.
+
+    Attributes:
+        name: relative to the top directories, with slashes.
+        base: its text before both changes, or None if it did not exist.
+        upstream: its text in the tree merged into, or None if it does not exist.
+        kernels: in the fork.
+    """
+
+    name: str
+    base: str | None
+    upstream: str | None
+    kernels: str
+
+    @property
+    def basename(self) -> str:
+        """Its name without directories."""
+        return self.name.rpartition("/")[2]
+
+
+def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[Source, ...]:
+    """What the fork changed or brought, by name.
+
+    Args:
+        base: top directory of what both started from.
+        upstream: top directory of what is merged into.
+        kernels: top directory of the fork.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    return tuple(
+        Source(name=name, base=_text(base / name), upstream=_text(upstream / name), kernels=_text(kernels / name) or "")
+        for name in _names(kernels)
+        if _content(base / name) != _content(kernels / name)
+    )
+
+
+def write_source(tree: Path, name: str, text: str) -> None:
+    """Put a file's text into a tree, durably and at once; bytes that were no UTF-8 come out as they were."""
+    files.write_bytes(tree / name, text.encode("utf-8", "surrogateescape"))
+
+
+def label(tree: Path) -> str:
+    """Name and version of an unpacked sdist ("pillow 13.0.0"), or the directory's name where it does not say."""
+    information = _text(tree / "PKG-INFO")
+    found = dict(_HEADER.findall((information or "").partition("\n\n")[0]))
+    if "Name" in found and "Version" in found:
+        return f"{found['Name'].lower()} {found['Version']}"
+    return tree.name
+
+
+def _names(tree: Path) -> Iterator[str]:
+    for path in sorted((tree / _DIRECTORY).rglob("*")):
+        if path.suffix in _SUFFIXES and path.is_file() and ".egg-info" not in str(path.relative_to(tree)):
+            yield path.relative_to(tree).as_posix()
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _text(path: Path) -> str | None:
+    content = _content(path)
+    return None if content is None else content.decode("utf-8", "surrogateescape")
+
+
+@immutable
+class Trouble:
+    """Why something of the fork cannot be merged.
+
+    Attributes:
+        file: where.
+        item: name of the item; empty for the file as a whole.
+        reason: why.
+    """
+
+    file: str
+    item: str = ""
+    reason: str
+
+
+@immutable
+class MergedFile:
+    """One file, merged.
+
+    Attributes:
+        text: its content afterwards, or None if it does not exist.
+        outcomes: item by item.
+        guards: functions that choose between both at run time.
+        unused: functions of guards that the merge did not touch.
+        troubles: what stands against it; where there are any, the text is not to be used.
+    """
+
+    text: str | None
+    outcomes: tuple[Outcome, ...] = ()
+    guards: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether something of the fork is in it."""
+        return any(outcome.is_taken for outcome in self.outcomes)
+
+
+def merge_file(source: Source, guards: Sequence[GuardedFunction], keep: Collection[str]) -> MergedFile:
+    """Merge one file.
+
+    Args:
+        source: its texts.
+        guards: the rules for this file.
+        keep: names of items that stay upstream's.
+    """
+    if source.base is None:
+        return _added(source)
+    if source.upstream is None:
+        return _in_trouble(source, "upstream has no such file any more")
+    merged = merge_texts(source.base, source.upstream, source.kernels, keep)
+    troubles = tuple(
+        Trouble(file=source.name, item=outcome.name, reason=f"{outcome.name}: {outcome.reason}")
+        for outcome in merged.outcomes
+        if outcome.origin is Origin.CONFLICT
+    )
+    file = MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=troubles)
+    return file if troubles or not guards else _guard(source, source.upstream, file, guards)
+
+
+def as_upstream(source: Source, merged: MergedFile, reason: str) -> MergedFile:
+    """The file as upstream has it, with what would have been merged named as left out.
+
+    Args:
+        source: its texts.
+        merged: what the merge made of it.
+        reason: why it is left out.
+    """
+    outcomes = tuple(
+        outcome
+        if outcome.origin in (Origin.CONFLICT, Origin.KEPT)
+        else Outcome(kind=outcome.kind, name=outcome.name, origin=Origin.REVERTED, reason=reason)
+        for outcome in merged.outcomes
+    )
+    return MergedFile(text=source.upstream, outcomes=outcomes)
+
+
+def _added(source: Source) -> MergedFile:
+    if source.upstream is not None and tokens(source.upstream) != tokens(source.kernels):
+        return _in_trouble(source, "upstream and the fork brought it, each in its own way")
+    if source.upstream is not None:
+        return MergedFile(text=source.upstream)
+    outcome = Outcome(kind="file", name=source.basename, origin=Origin.KERNELS, reason="only the fork has it")
+    return MergedFile(text=source.kernels, outcomes=(outcome,))
+
+
+def _in_trouble(source: Source, reason: str) -> MergedFile:
+    outcome = Outcome(kind="file", name=source.basename, origin=Origin.CONFLICT, reason=reason)
+    trouble = Trouble(file=source.name, reason=reason)
+    return MergedFile(text=source.upstream, outcomes=(outcome,), troubles=(trouble,))
+
+
+def _guard(source: Source, upstream: str, merged: MergedFile, rules: Sequence[GuardedFunction]) -> MergedFile:
+    """Put the guards in; kernels that a rule would fence are not merged where it cannot."""
+    known = parse_items(upstream)
+    missing = [rule.function for rule in rules if not has_function(known, rule.function)]
+    if missing and merged.is_taken:
+        return _unguarded(source, merged, f"upstream has no {', '.join(missing)} that could be guarded")
+    present = [rule for rule in rules if rule.function not in missing]
+    try:
+        guarded = apply_guards(upstream, merged.text or "", present)
+    except RefusedError as error:
+        return _unguarded(source, merged, error.message)
+    return MergedFile(
+        text=guarded.text,
+        outcomes=merged.outcomes,
+        guards=guarded.applied,
+        unused=(*guarded.unused, *missing),
+    )
+
+
+def _unguarded(source: Source, merged: MergedFile, reason: str) -> MergedFile:
+    trouble = Trouble(file=source.name, reason=reason)
+    return MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=(trouble,))
+
+
+def has_function(file: ParsedFile, name: str) -> bool:
+    """Whether a file defines a function of this name, or with a leading underscore more or less."""
+    names = {item.key.name for item in file.items if item.key.kind == "function"}
+    return not names.isdisjoint((name, f"_{name}", name.removeprefix("_")))

@@ -1,0 +1,359 @@
+"""Merge the changes of a fork into an unpacked source tree, and report what came from where.
+
+Where upstream and the fork exclude each other, upstream's stays, and with it everything that belongs together with
+what could not be merged: never a mixture that nobody wrote.
+
+What has to be left out together: a part of the fork, or a file, and what builds on it.
+
+The report of a merge, from what became of every file.
+
+What a merge did, in lines for people.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from fastinstall.cmerge.declarations import defined_names, used_names
+from fastinstall.cmerge.documents import Kernels, MergedItem, MergeReport, NotAccelerated, Origin, Part
+from fastinstall.cmerge.file_merge import Outcome
+from fastinstall.cmerge.merged import (
+    MergedFile,
+    Source,
+    Trouble,
+    as_upstream,
+    label,
+    merge_file,
+    read_sources,
+    write_source,
+)
+from fastinstall.cmerge.syntax import Item, parse_items
+from fastinstall.core.errors import UsageError
+from fastinstall.core.values import immutable
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(?:[^"\n]*/)?([^"/\n]+)"', re.MULTILINE)
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What stays upstream's; it only grows.
+
+    Attributes:
+        parts: those that the recipe declares.
+        files: reasons by file.
+        items: reasons by file and item.
+        named: reasons by what a person is told: a part or a file.
+    """
+
+    parts: Sequence[Part]
+    files: dict[str, str] = field(default_factory=dict)
+    items: dict[tuple[str, str], str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+
+    def leave_part(self, part: Part, reason: str) -> None:
+        """Leave a part out, and every other part that has something in its files."""
+        if part.name in self.named:
+            return
+        self.named[part.name] = reason
+        for item in part.items:
+            file, _, name = item.partition(": ")
+            self.items.setdefault((file, name), reason)
+        for file in part.files:
+            self._leave_file(file, reason)
+
+    def leave(self, trouble: Trouble) -> None:
+        """Leave out what a trouble is in: its part if there is one, else its file."""
+        parts = [part for part in self.parts if _holds(part, trouble) and part.name not in self.named]
+        for part in parts:
+            self.leave_part(part, trouble.reason)
+        if not parts and trouble.file not in self.files:
+            self.named[trouble.file] = trouble.reason
+            self._leave_file(trouble.file, trouble.reason)
+
+    def items_of(self, file: str) -> dict[str, str]:
+        """Reasons by item, of one file."""
+        return {name: reason for (where, name), reason in self.items.items() if where == file}
+
+    def _leave_file(self, file: str, reason: str) -> None:
+        self.files.setdefault(file, reason)
+        for part in self.parts:
+            if file in (*part.files, *(item.partition(": ")[0] for item in part.items)):
+                self.leave_part(part, reason)
+
+
+def dependants(sources: Sequence[Source], merged: Mapping[str, MergedFile], left: LeftOut) -> Iterator[Trouble]:
+    """Files that use something that was left out.
+
+    Args:
+        sources: all that the fork changed or brought.
+        merged: what is made of them.
+        left: what is left out.
+    """
+    lost = {name: source.name for source in sources if source.name in left.files for name in _exported(source)}
+    brought = {source.basename: source.kernels for source in sources if source.base is None}
+    for source in sources:
+        file = merged[source.name]
+        if source.name in left.files or source.base is None or not file.is_taken:
+            continue
+        missing = sorted(_used(source, file, brought) & lost.keys())
+        if missing:
+            name = missing[0]
+            yield Trouble(file=source.name, reason=f"it uses {name} of {lost[name]}, which is left out")
+
+
+def _holds(part: Part, trouble: Trouble) -> bool:
+    return trouble.file in part.files or f"{trouble.file}: {trouble.item}" in part.items
+
+
+def _exported(source: Source) -> Iterator[str]:
+    """Names that other files may take from the fork's version of a file, and that upstream's has not, or otherwise."""
+    if source.upstream is None:
+        yield source.basename
+    known = {item.key: _face(item) for item in parse_items(source.upstream or "").items}
+    header = source.name.endswith(".h")
+    for item in parse_items(source.kernels).items:
+        if known.get(item.key) != _face(item) and (header or _is_public(item)):
+            yield from defined_names(item)
+
+
+def _face(item: Item) -> tuple[str, ...]:
+    """What users of an item see: of a function all but its body."""
+    if item.key.kind != "function" or not item.node.children:
+        return item.signature
+    return tuple(token for child in item.node.children[:-1] for token in child.signature)
+
+
+def _is_public(item: Item) -> bool:
+    return item.key.kind in ("function", "declaration") and "static" not in _face(item)
+
+
+def _used(source: Source, merged: MergedFile, brought: Mapping[str, str]) -> set[str]:
+    """Names in the items that something of the fork is in, and in the files of the fork that it includes."""
+    taken = {(outcome.kind, outcome.name) for outcome in merged.outcomes if outcome.is_taken}
+    items = parse_items(merged.text or "").items
+    text = "\n".join(item.text for item in items if (item.key.kind, item.key.name) in taken)
+    included = _included(merged.text or "", brought, {source.basename})
+    return set(used_names("\n".join((text, *(brought[name] for name in included))))) | included
+
+
+def _included(text: str, brought: Mapping[str, str], seen: set[str]) -> set[str]:
+    found: set[str] = set()
+    for name in _INCLUDE.findall(text):
+        if name in brought and name not in seen:
+            found |= {name} | _included(brought[name], brought, seen | found | {name})
+    return found
+
+
+@immutable
+class Trees:
+    """Unpacked sdists.
+
+    Attributes:
+        base: top directory of what the fork follows.
+        kernels: top directory of the fork.
+        target: top directory of upstream's source; its files are changed in place.
+    """
+
+    base: Path
+    kernels: Path
+    target: Path
+
+
+def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) -> MergeReport:
+    """Merge the fork's changes to C files into the target.
+
+    Args:
+        trees: the three sources.
+        rules: what is kept, what is guarded, and what belongs together.
+        without: names of parts that stay upstream's.
+
+    Raises:
+        UsageError: there is no such part.
+        OSError: a file cannot be read or written.
+    """
+    left = LeftOut(rules.parts)
+    for name in without:
+        left.leave_part(_part(rules, name), "left out on request")
+    sources = read_sources(trees.base, trees.target, trees.kernels)
+    merged = _merge_until_stable(sources, rules, left)
+    for source in sources:
+        text = merged[source.name].text
+        if text is not None and text != source.upstream:
+            write_source(trees.target, source.name, text)
+    labels = Labels(base=label(trees.base), upstream=label(trees.target), kernels=label(trees.kernels))
+    return make_report(labels, merged, sources, rules, left)
+
+
+def _part(rules: Kernels, name: str) -> Part:
+    for part in rules.parts:
+        if part.name == name:
+            return part
+    known = ", ".join(part.name for part in rules.parts) or "none"
+    raise UsageError(f"{rules.pypi} has no part {name!r}", hint=f"its parts: {known}")
+
+
+def _merge_until_stable(sources: Sequence[Source], rules: Kernels, left: LeftOut) -> dict[str, MergedFile]:
+    """Merge, leave out what cannot be merged and what builds on it, and merge the rest again."""
+    while True:
+        merged = {source.name: _merge(source, rules, left) for source in sources}
+        troubles = [trouble for file in merged.values() for trouble in file.troubles]
+        troubles += dependants(sources, merged, left)
+        for trouble in troubles:
+            left.leave(trouble)
+        if not troubles:
+            return merged
+
+
+def _merge(source: Source, rules: Kernels, left: LeftOut) -> MergedFile:
+    keep = {name for kept in rules.keep if kept.file == source.name for name in kept.items}
+    if source.name in left.files:
+        return as_upstream(source, merge_file(source, (), keep), left.files[source.name])
+    guards = [guard for guard in rules.guards if guard.file == source.name]
+    return merge_file(source, guards, keep | left.items_of(source.name).keys())
+
+
+class Labels(NamedTuple):
+    """Names and versions of the three sources."""
+
+    base: str
+    upstream: str
+    kernels: str
+
+
+def make_report(
+    labels: Labels, merged: Mapping[str, MergedFile], sources: Sequence[Source], rules: Kernels, left: LeftOut
+) -> MergeReport:
+    """Say what a merge did.
+
+    Args:
+        labels: what was merged.
+        merged: what became of each file, by name.
+        sources: the files, in the order of their names.
+        rules: of the recipe.
+        left: what was left out.
+    """
+    changed = [source for source in sources if merged[source.name].text not in (None, source.upstream)]
+    return MergeReport(
+        base=labels.base,
+        upstream=labels.upstream,
+        kernels=labels.kernels,
+        items=tuple(
+            _item(source.name, outcome, rules, left) for source in sources for outcome in merged[source.name].outcomes
+        ),
+        files=tuple(source.name for source in changed if source.upstream is not None),
+        new_files=tuple(source.name for source in changed if source.upstream is None),
+        guards=tuple(f"{source.name}: {name}" for source in sources for name in merged[source.name].guards),
+        not_accelerated=tuple(NotAccelerated(what=what, reason=reason) for what, reason in left.named.items()),
+        unused_rules=tuple(_unused(merged, sources, rules, left)),
+    )
+
+
+def _item(file: str, outcome: Outcome, rules: Kernels, left: LeftOut) -> MergedItem:
+    origin, reason = outcome.origin, outcome.reason
+    if origin is Origin.KEPT:
+        reasons = [kept.reason for kept in rules.keep if kept.file == file and outcome.name in kept.items]
+        reason = next(iter(reasons), reason)
+        if not reasons:
+            origin, reason = Origin.REVERTED, left.items_of(file).get(outcome.name, reason)
+    return MergedItem(file=file, kind=outcome.kind, name=outcome.name, origin=origin, reason=reason)
+
+
+def _unused(
+    merged: Mapping[str, MergedFile], sources: Sequence[Source], rules: Kernels, left: LeftOut
+) -> Iterator[str]:
+    known = {source.name: source for source in sources}
+    for kept in rules.keep:
+        applied = {outcome.name for outcome in _outcomes(merged, kept.file) if outcome.origin is Origin.KEPT}
+        for name in kept.items:
+            if name not in applied:
+                yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
+    for guard in rules.guards:
+        if guard.file not in known:
+            yield f"guard {guard.file}: {guard.function}: the fork does not change this file"
+        elif guard.file in left.files:
+            yield f"guard {guard.file}: {guard.function}: the file is left as upstream has it"
+        elif _is_unused(guard.function, merged[guard.file].unused):
+            yield f"guard {guard.file}: {guard.function}: the merge does not touch it"
+    for part in rules.parts:
+        for what in (*(file for file in part.files if file not in known), *_missing(part.items, known)):
+            yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
+
+
+def _outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[Outcome]:
+    return merged[file].outcomes if file in merged else ()
+
+
+def _is_unused(function: str, unused: Sequence[str]) -> bool:
+    return not {function, f"_{function}", function.removeprefix("_")}.isdisjoint(unused)
+
+
+def _missing(items: Sequence[str], known: Mapping[str, Source]) -> Iterator[str]:
+    for item in items:
+        file, _, name = item.partition(": ")
+        source = known.get(file)
+        if source is None or name not in {each.key.name for each in parse_items(source.kernels).items}:
+            yield item
+
+
+_ORIGINS = {
+    Origin.UPSTREAM: "upstream's",
+    Origin.KERNELS: "the fork's",
+    Origin.MERGED: "merged",
+    Origin.CANONICAL: "merged in canonical form",
+    Origin.KEPT: "upstream's, by a rule",
+    Origin.REVERTED: "upstream's, left out",
+    Origin.CONFLICT: "upstream's, not merged",
+}
+
+
+def explain(report: MergeReport) -> tuple[str, ...]:
+    """Say for each file, item by item, what came from where and why, and what is not accelerated.
+
+    Args:
+        report: of a merge.
+
+    Returns:
+        Lines without ends; those of a section are indented below its heading.
+    """
+    return tuple(_lines(report))
+
+
+def _lines(report: MergeReport) -> Iterator[str]:
+    yield f"{report.kernels} merged onto {report.upstream}; both come from {report.base}"
+    inside = [item for item in report.items if item.file not in report.new_files]
+    yield _totals(inside, report.files)
+    for file, items in groupby(sorted(inside, key=lambda item: item.file), key=lambda item: item.file):
+        yield file
+        yield from _table(list(items))
+    yield from _section("files of the fork's own", report.new_files)
+    yield from _section("chosen at run time, by a condition of the recipe", report.guards)
+    left_out = tuple(f"{each.what}: {each.reason}" for each in report.not_accelerated)
+    yield from _section("not accelerated", left_out)
+    yield from _section("rules that found nothing to act on", report.unused_rules)
+
+
+def _totals(items: list[MergedItem], files: tuple[str, ...]) -> str:
+    counts = [(sum(item.origin is origin for item in items), name) for origin, name in _ORIGINS.items()]
+    parts = ", ".join(f"{count} {name}" for count, name in counts if count)
+    return f"{_counted(len(items), 'definition')} in {_counted(len(files), 'file')}: {parts or 'none'}"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def _table(items: list[MergedItem]) -> Iterator[str]:
+    names = max(len(f"{item.kind} {item.name}") for item in items)
+    origins = max(len(_ORIGINS[item.origin]) for item in items)
+    for item in items:
+        named = f"{item.kind} {item.name}"
+        yield f"  {named:<{names}}  {_ORIGINS[item.origin]:<{origins}}  {item.reason}".rstrip()
+
+
+def _section(heading: str, entries: tuple[str, ...]) -> Iterator[str]:
+    if entries:
+        yield f"{heading}:"
+        yield from (f"  {entry}" for entry in entries)

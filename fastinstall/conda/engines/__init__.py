@@ -1,0 +1,1 @@
+"""What installs conda packages: the user's own conda, or py-rattler."""

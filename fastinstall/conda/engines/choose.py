@@ -1,0 +1,131 @@
+"""Which engine there is, or what to install for one.
+
+What the engines work with.
+
+Which processors have a CPU level, by the names that conda's virtual package `__archspec` gives them.
+
+What to say where a package of the extra "conda" is not installed beside fastinstall.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Emit
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.index.execution import CondaEngine
+from fastinstall.model.conda import CondaTool, Engine
+from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
+from fastinstall.observe.conda.condarc import find_conda
+
+
+@immutable
+class Means:
+    """What comes from outside.
+
+    Attributes:
+        variables: the caller's environment variables.
+        cache: a directory of fastinstall's cache that is the engines' own.
+        emit: hears of progress.
+        offline: ask no channel of the network; what is cached has to do.
+    """
+
+    variables: Mapping[str, str] = field(repr=False)
+    cache: Path
+    emit: Emit = field(repr=False)
+    offline: bool = False
+
+    def channel_settings(self, prefix: Path) -> ChannelSettings:
+        """What conda's configuration makes of names of channels, for an environment or one that is to be made.
+
+        Raises:
+            DocumentError: a file of it cannot be read.
+        """
+        place = prefix if (prefix / "conda-meta").is_dir() else Path(self.variables.get("CONDA_PREFIX") or prefix)
+        tool = find_conda(self.variables, place)
+        return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)
+
+
+def engine_for(engine: Engine, tool: CondaTool | None, means: Means) -> CondaEngine:
+    """The engine of that name.
+
+    Args:
+        engine: CONDA or RATTLER.
+        tool: the conda executable, or None if none was found.
+        means: what it works with.
+
+    Raises:
+        RefusedError: it is not installed; the hint says how to get it.
+        ValueError: that is no engine for conda packages.
+    """
+    if engine is Engine.CONDA:
+        return _conda(tool, means)
+    if engine is Engine.RATTLER:
+        return _rattler(means)
+    raise ValueError(f"{engine}: installs no conda packages")
+
+
+def has_rattler() -> bool:
+    """Whether py-rattler is installed beside fastinstall; it is not imported."""
+    from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
+
+    return find_spec("rattler") is not None
+
+
+def _conda(tool: CondaTool | None, means: Means) -> CondaEngine:
+    from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
+
+    if tool is None:
+        raise RefusedError(
+            "no conda executable was found (CONDA_EXE, CONDA_PYTHON_EXE, PATH)",
+            hint=f"--engine rattler works without one; it comes with {extra_missing('py-rattler').hint}",
+        )
+    return CondaCommand(tool=tool, means=means)
+
+
+def _rattler(means: Means) -> CondaEngine:
+    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
+
+    if not has_rattler():
+        raise extra_missing("py-rattler")
+    return Rattler(means=means)
+
+
+_NATIVE = "native"
+
+
+def microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The processors that code for a level runs on.
+
+    Args:
+        levels: "x86-64-v3", ...; for "native" the processor of this machine counts.
+
+    Returns:
+        Level to names, the least processor first; none for a level that archspec does not know.
+
+    Raises:
+        RefusedError: archspec is not installed.
+
+    Source: https://archspec.readthedocs.io and conda's manual, "Managing virtual packages".
+    """
+    try:
+        from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
+    except ImportError as error:
+        raise extra_missing("archspec") from error
+    named = {level: cpu.host().name if level == _NATIVE else level.replace("-", "_") for level in levels}
+    ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
+    return {
+        level: tuple(name for name, older in ancestors.items() if least == name or least in older)
+        for level, least in named.items()
+    }
+
+
+def extra_missing(distribution: str) -> RefusedError:
+    """The refusal, with the command that brings it."""
+    return RefusedError(
+        f"conda packages need {distribution}, which is not installed beside fastinstall",
+        hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
+    )

@@ -1,0 +1,232 @@
+"""`conda-meta/history`: what conda's solvers take as the user's requests.
+
+conda (24.7 to 26.7) and libmamba read from it which match specs the user asked for; the records' `requested_spec` is
+for listings. Source: conda's `History`.
+
+Tell conda's history what came and went: its solvers take from it what the user asked for, and so what to keep.
+
+Measured on 2026-11-21 with conda 24.7.1: without this revision `update --all` removes the guard package and puts its
+own Pillow back.
+
+Which renames put linked conda packages in place, beside those of site-packages, and move aside what they replace.
+"""
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.journal.fingerprints import HISTORY
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.steps import Pin, Swap
+
+_MARK = "simd_"
+_GUARD = "fastinstall-guard"
+_SPECS = re.compile(r"^#\s*(?P<action>\w+)\s+specs:\s*(?P<specs>\[.*\])\s*$")
+
+
+def requested_spec(package: CondaPackage) -> str:
+    """The match spec under which one of our packages is recorded as the user's request; empty for others'.
+
+    That of the stack names no version, so that a later one of ours can come, and no other build.
+    """
+    if package.build.startswith(_MARK):
+        return f"{package.name}[build={_MARK}*]"
+    return package.name if package.name == _GUARD else ""
+
+
+def history_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
+    """The history with one revision more, as conda writes it.
+
+    Args:
+        existing: the text so far.
+        at: local time.
+        command: the command line that caused it.
+        change: what came and what went.
+    """
+    before = _state(existing)
+    gone = [f"-{before.get(package.dist) or _line(package)}" for package in change.unlinked]
+    come = [f"+{_line(package)}" for package in change.linked]
+    specs = [spec for spec in map(requested_spec, change.linked) if spec]
+    heading = [f"==> {at:%Y-%m-%d %H:%M:%S} <==", f"# cmd: {command}"]
+    coming = {package.name for package in change.linked}
+    dropped = [package.name for package in change.unlinked if package.name not in coming]
+    requests = [f"# {action} specs: {names!r}" for action, names in (("remove", dropped), ("update", specs)) if names]
+    revision = [*heading, *sorted(gone), *sorted(come), *requests]
+    kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
+    return kept + "".join(f"{line}\n" for line in revision)
+
+
+def without_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
+    """The history after an engine's work, less what explicit installations add to the user's requests.
+
+    They would pin each package to its very build, and forget what the user had asked for.
+
+    Args:
+        before: the text before.
+        after: the text now.
+        installed_again: names of packages that came.
+    """
+    if not after.startswith(before):
+        return after
+    names = frozenset(installed_again)
+    added = (_without(line, names) for line in after[len(before) :].splitlines(keepends=True))
+    return before + "".join(added)
+
+
+def spec_name(spec: str) -> str:
+    """The name in a match spec: "pillow" of "conda-forge::pillow>=12"."""
+    return re.split(r"[\s=<>!~\[]", spec.rpartition("::")[2], maxsplit=1)[0]
+
+
+def _without(line: str, names: frozenset[str]) -> str:
+    match = _SPECS.match(line)
+    if not match:
+        return line
+    if match["action"] not in ("remove", "uninstall"):
+        return ""
+    left = [spec for spec in _literal(match["specs"]) if spec_name(spec) not in names]
+    return f"# {match['action']} specs: {left!r}\n" if left else ""
+
+
+def _state(history: str) -> dict[str, str]:
+    """What is installed by the history: "NAME-VERSION-BUILD" to the line's text."""
+    found: dict[str, str] = {}
+    for line in history.splitlines():
+        text = line[1:].strip()
+        if line.startswith("+"):
+            found[text.rpartition("::")[2]] = text
+        elif line.startswith("-"):
+            found.pop(text.rpartition("::")[2], None)
+    return found
+
+
+def _line(package: CondaPackage) -> str:
+    channel = package.channel.rstrip("/")
+    if channel and package.subdir and not channel.endswith(f"/{package.subdir}"):
+        channel = f"{channel}/{package.subdir}"
+    return f"{channel}::{package.dist}" if channel else package.dist
+
+
+def _literal(text: str) -> list[str]:
+    try:
+        return [str(item) for item in ast.literal_eval(text)]
+    except (ValueError, SyntaxError):
+        return []
+
+
+def record_revision(stack: CondaStack, swap: Swap, conda: Conda, now: datetime, transaction: Transaction) -> None:
+    """Add a revision to the history.
+
+    Args:
+        stack: what came.
+        swap: names what went.
+        conda: what was installed before.
+        now: of this run.
+        transaction: whose undo takes the revision out again.
+    """
+    existing = _text(Path(conda_prefix(stack)) / HISTORY)
+    revised = history_revision(existing, now.astimezone(), "fastinstall setup", _change(stack, swap, conda))
+    transaction.add(HISTORY, revised.removeprefix(existing))
+
+
+def record_pin(step: Pin, prefix: Path, transaction: Transaction) -> None:
+    """Add a pin to the file that solvers read, on a line of its own."""
+    existing = _text(prefix / step.file)
+    start = "\n" if existing and not existing.endswith("\n") else ""
+    transaction.add(step.file, f"{start}{step.line}\n")
+
+
+def conda_prefix(stack: CondaStack) -> Path:
+    """The environment that holds the stack's channel."""
+    return Path(stack.channel).parents[2]
+
+
+def _change(stack: CondaStack, swap: Swap, conda: Conda) -> CondaChange:
+    linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
+    names = {package.name for package in linked}
+    gone = (package for package in conda.packages if package.dist in swap.records or package.name in names)
+    return CondaChange(linked=linked, unlinked=tuple(gone))
+
+
+def _text(file: Path) -> str:
+    return foreign.text_if_there(file)
+
+
+_RECORDS = "conda-meta"
+_WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
+"""Suffixes of directories in site-packages that belong to one distribution."""
+
+
+def conda_moves(prefix: Path, site_packages: Path, root: Path, conda: Conda, swap: Swap) -> tuple[Move, ...]:
+    """The moves outside of site-packages, and of what conda alone knows inside it.
+
+    Args:
+        prefix: the environment.
+        site_packages: of the environment.
+        root: the staged environment, at `stage/prefix` of the transaction.
+        conda: what conda knows of the environment.
+        swap: names the records that make room.
+    """
+    site = site_packages.relative_to(prefix)
+    linked = linked_moves(prefix, root, kept="stage/prefix")
+    coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
+    taken = {move.live for move in coming}
+    leaving = (f"{_RECORDS}/{dist}.json" for dist in swap.records)
+    records = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
+    whole = {str(site / name) for name in claimed_entries(site, conda, swap)}
+    singly = (path for path in _claimed(conda, swap) if path not in taken and not _lies_in(path, whole))
+    return (*coming, *records, *_leaving(prefix, singly))
+
+
+def linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
+    """What an engine has linked, file by file, less what it writes beside the records.
+
+    Args:
+        prefix: the environment.
+        root: the staged environment.
+        kept: where `root` lies, relative to the transaction's directory.
+    """
+    for directory, _, names in os.walk(root):
+        for name in sorted(names):
+            path = (Path(directory) / name).relative_to(root).as_posix()
+            if path.startswith(f"{_RECORDS}/") and not path.endswith(".json"):
+                continue
+            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
+            yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
+
+
+def claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[str, ...]:
+    """Top-level names in site-packages that are wholly of the conda packages that make room.
+
+    Args:
+        site: site-packages, relative to the prefix.
+        conda: what conda knows of the environment.
+        swap: names the records that make room.
+    """
+    if conda is None:
+        return ()
+    paths = (PurePath(path) for path in _claimed(conda, swap))
+    tops = dict.fromkeys(path.relative_to(site).parts[0] for path in paths if path.is_relative_to(site))
+    return tuple(name for name in tops if name == "PIL" or PurePath(name).suffix in _WHOLE)
+
+
+def _claimed(conda: Conda, swap: Swap) -> Iterator[str]:
+    """Files of the packages that make room, each once."""
+    files = (path for claim in conda.claims if claim.dist in swap.records for path in claim.files)
+    return iter(dict.fromkeys(files))
+
+
+def _lies_in(path: str, directories: set[str]) -> bool:
+    return any(str(parent) in directories for parent in (PurePath(path), *PurePath(path).parents))
+
+
+def _leaving(prefix: Path, paths: Iterable[str]) -> Iterator[Move]:
+    for path in paths:
+        if os.path.lexists(prefix / path):
+            yield Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")

@@ -1,0 +1,427 @@
+"""From a wheel of ours to a conda package, and the guard package that goes with it.
+
+Turn a wheel into the tree of files that a conda package carries: as conda would leave it, with bytecode.
+
+Write a `.conda` package: the same files give the same bytes, whenever and wherever it is written.
+
+Source: conda's package specification (CEP 35, `.conda` files; `info/paths.json`, `info/index.json`).
+
+A channel in a directory: packages added to it, and `repodata.json`, which solvers read. Nothing is solved here.
+
+Source: conda's specification of channels (CEP 36).
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from email.message import Message
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+from fastinstall import __version__
+from fastinstall.conda.engines.choose import extra_missing
+from fastinstall.core import files, foreign, process
+from fastinstall.core.errors import FailedError
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
+from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError
+from fastinstall.index.wheelhouse import require_stack_alone
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda_packages import glibc_spec, required_glibc
+from fastinstall.model.facts import Interpreter
+from fastinstall.wheelbuild.wheel_files import metadata_directory, tags_of, unpack_wheel
+
+_GUARD_ABOUT = {
+    "license": "MIT",
+    "summary": "Keeps solvers from replacing a Pillow that fastinstall built",
+    "description": "Constrains pillow to builds of fastinstall. Remove this package to have any other. "
+    "It comes from a channel inside of one environment: what exports that environment (conda env export, conda list "
+    "--explicit) names files that nobody else has. "
+    "For others, make a channel: fastinstall build --format conda -o DIR.",
+}
+
+
+def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, channel: Path) -> CondaPackage:
+    """Make a conda package of a wheel.
+
+    Args:
+        wheel: the file.
+        package: what was planned.
+        interpreter: the Python that the wheel is for; its bytecode goes into the package.
+        channel: the directory of a channel; `write_index` makes it known there.
+
+    Returns:
+        The package as it is: with channel, URL and hash, and the glibc that the wheel turned out to need.
+
+    Raises:
+        FailedError: the wheel is damaged, is another than was planned, or has paths of this machine in it.
+        RefusedError: conda-package-streaming is not installed.
+    """
+    with files.temporary_directory("package") as root:
+        metadata = tree_of(wheel, interpreter, root)
+        headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
+        _require_planned(wheel, headers, package)
+        tags = tags_of(metadata.parent)
+        if tags.abi != interpreter.abi:
+            raise FailedError(f"{wheel.name}: it is for {tags.abi}, and the target's Python is {interpreter.abi}")
+        final = replace(package, depends=_depends(package, tags.platforms))
+        return write_archive(final, members_of(root), _about(wheel, headers), channel)
+
+
+def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
+    """Make the guard package: constraints, and scripts that speak up when a shell activates the environment.
+
+    Returns:
+        The package as it is, with channel, URL and hash. Its build string bears a digest of what is in it, and its
+        number is greater than that of every other one that the channel has already.
+    """
+    scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
+    members = {f"etc/conda/activate.d/{path.name}": Member(content=foreign.read_bytes(path)) for path in scripts}
+    content = json.dumps(
+        [
+            _GUARD_ABOUT,
+            package.constrains,
+            package.depends,
+            {name: member.content.hex() for name, member in members.items()},
+        ]
+    )
+    digest = hashlib.sha256(content.encode()).hexdigest()[:7]
+    number = _number_of(package, digest, channel)
+    final = replace(package, build=f"h{digest}_{number}", build_number=number)
+    return write_archive(final, members, {**_GUARD_ABOUT, **_made_by()}, channel)
+
+
+def _number_of(package: CondaPackage, digest: str, channel: Path) -> int:
+    """The number that it has in the channel already, else the next one."""
+    there = {
+        int(number): content
+        for content, number in (
+            path.stem.rpartition("-")[2].split("_")
+            for path in (channel / package.subdir).glob(f"{package.name}-{package.version}-h*_*.conda")
+        )
+    }
+    return next((number for number, content in there.items() if content == f"h{digest}"), max(there, default=-1) + 1)
+
+
+def _require_planned(wheel: Path, headers: Message, package: CondaPackage) -> None:
+    name = re.sub(r"[-_.]+", "-", str(headers["Name"])).lower()
+    public = str(headers["Version"]).partition("+")[0]
+    if (name, public) != (package.name, package.version):
+        raise FailedError(f"{wheel.name} is {name} {public}, and {package.dist} was planned")
+
+
+def _depends(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ...]:
+    """What was planned, with the glibc of the platform tags: they are what the finished wheel was certified for."""
+    version = required_glibc(" ".join(platforms))
+    if version is None:
+        return package.depends
+    others = [spec for spec in package.depends if not spec.startswith("__glibc ")]
+    return (*others, glibc_spec(version))
+
+
+def _about(wheel: Path, headers: Message) -> dict[str, Any]:
+    """Licence and summary as the wheel has them, and what the package was made of."""
+    urls = dict(str(line).split(", ", 1) for line in headers.get_all("Project-URL") or () if ", " in str(line))
+    told = {
+        "license": headers["License-Expression"] or headers["License"],
+        "summary": headers["Summary"],
+        "home": urls.get("Homepage") or headers["Home-page"],
+        "dev_url": urls.get("Source"),
+        "doc_url": urls.get("Documentation"),
+    }
+    known = {name: str(value) for name, value in told.items() if value}
+    wheel_of = {"filename": wheel.name, "sha256": files.sha256(wheel), "version": str(headers["Version"])}
+    return {**known, **_made_by(), "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
+
+
+def _made_by() -> dict[str, Any]:
+    return {"tags": ["fastinstall"], "extra": {"fastinstall": {"version": __version__}}}
+
+
+MOMENT = 1577836800
+"""2020-01-01, in seconds: the date of every file in a package, which bytecode in it has to agree with."""
+
+_DATE = (2020, 1, 1, 0, 0, 0)
+_LEVEL = 3  # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth smaller and takes three times as long
+
+
+@immutable
+class Member:
+    """A file of a package.
+
+    Attributes:
+        content: all of it.
+        mode: its permissions.
+    """
+
+    content: bytes
+    mode: int = 0o644
+
+
+def write_archive(
+    package: CondaPackage, members: Mapping[str, Member], about: Mapping[str, Any], channel: Path
+) -> CondaPackage:
+    """Write a package into a channel, in place of a file of that name.
+
+    Args:
+        package: what `info/index.json` says.
+        members: its files, by their paths relative to the prefix.
+        about: what `info/about.json` says.
+        channel: the directory; its index is left as it is.
+
+    Returns:
+        The package, with channel, URL and hash.
+
+    Raises:
+        RefusedError: conda-package-streaming is not installed.
+    """
+    target = channel / package.subdir / f"{package.dist}.conda"
+    everything = {**members, **_information(package, members, about)}
+    with files.temporary_directory("conda") as space:
+        files.write_bytes(target, _dated(_packed(package.dist, everything, space)))
+    url, sha256 = target.absolute().as_uri(), files.sha256(target)
+    return replace(package, channel=channel.absolute().as_uri(), url=url, sha256=sha256)
+
+
+def _packed(stem: str, members: Mapping[str, Member], space: Path) -> Path:
+    try:
+        from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
+    except ImportError as error:
+        raise extra_missing("conda-package-streaming") from error
+    with conda_builder(stem, space, compression_level=_LEVEL) as archive:
+        for path, member in sorted(members.items()):
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode, entry.mtime = len(member.content), member.mode, MOMENT
+            archive.addfile(entry, io.BytesIO(member.content))
+    return space / f"{stem}.conda"
+
+
+def _dated(archive: Path) -> bytes:
+    """The same archive without the date of its making."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(archive) as made, zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as fixed:
+        for name in made.namelist():
+            fixed.writestr(zipfile.ZipInfo(name, _DATE), made.read(name))
+    return content.getvalue()
+
+
+def _information(package: CondaPackage, members: Mapping[str, Member], about: Mapping[str, Any]) -> dict[str, Member]:
+    paths = [_path(path, member.content) for path, member in sorted(members.items())]
+    documents = {
+        "index": _index(package, str(about.get("license", ""))),
+        "paths": {"paths": paths, "paths_version": 1},
+        "about": about,
+    }
+    texts = {
+        f"info/{name}.json": json.dumps(document, indent=1, sort_keys=True) for name, document in documents.items()
+    }
+    texts["info/files"] = "".join(f"{path}\n" for path in sorted(members))
+    return {path: Member(content=text.encode()) for path, text in texts.items()}
+
+
+def _path(path: str, content: bytes) -> dict[str, Any]:
+    digest = hashlib.sha256(content).hexdigest()
+    return {"_path": path, "path_type": "hardlink", "sha256": digest, "size_in_bytes": len(content)}
+
+
+def _index(package: CondaPackage, spdx: str) -> dict[str, Any]:
+    noarch = package.subdir == "noarch"
+    kind = {"noarch": "generic"} if noarch else {}
+    return {
+        **package.index,
+        "subdir": package.subdir,
+        "arch": None if noarch else "x86_64",
+        "platform": None if noarch else "linux",
+        "timestamp": MOMENT * 1000,
+        **({"license": spdx} if spdx else {}),
+        **kind,
+    }
+
+
+_ALONE = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+_PERMISSIONS = 0o777
+_ORIGIN = ("$ORIGIN", "${ORIGIN}")
+
+
+def site_packages_of(interpreter: Interpreter) -> str:
+    """Where conda puts the modules of such a Python, relative to the prefix."""
+    minor = ".".join(interpreter.version.split(".")[:2])
+    return f"lib/python{minor}{'t' if interpreter.free_threaded else ''}/site-packages"
+
+
+def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
+    """Lay a wheel out as an environment has it, with bytecode of the interpreter.
+
+    Args:
+        wheel: the file.
+        interpreter: whose bytecode is compiled, without paths of any machine.
+        root: an empty directory that stands for the prefix.
+
+    Returns:
+        Its `.dist-info` directory.
+
+    Raises:
+        FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
+    """
+    site = root / site_packages_of(interpreter)
+    site.mkdir(parents=True)
+    require_stack_alone(wheel)
+    unpack_wheel(wheel, site)
+    metadata = metadata_directory(site)
+    _require_relative(site, root)
+    for path in site.rglob("*.py"):
+        os.utime(path, (MOMENT, MOMENT))
+    _compile(site, interpreter, root)
+    files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
+    _write_record(site, metadata)
+    return metadata
+
+
+def members_of(root: Path) -> dict[str, Member]:
+    """Every file below a directory, by its path there."""
+    return {
+        path.relative_to(root).as_posix(): Member(
+            content=path.read_bytes(), mode=0o755 if path.stat().st_mode & 0o100 else 0o644
+        )
+        for path in _files(root)
+    }
+
+
+def _files(root: Path) -> Iterator[Path]:
+    return (path for path in sorted(root.rglob("*")) if path.is_file())
+
+
+def _require_relative(site: Path, root: Path) -> None:
+    """Refuse a library that looks for others by an absolute path: it would find another environment's, or none."""
+    for path in (path for path in _files(site) if ".so" in path.suffixes):
+        try:
+            dynamic = read_dynamic(path)
+        except ElfError as error:
+            raise FailedError(f"{path.name}: {error}") from error
+        search = (dynamic.runpath if dynamic.runpath is not None else dynamic.rpath) or ""
+        outside = [place for place in search.split(":") if place and not _is_inside(place, path.parent, root)]
+        outside += [name for name in dynamic.needed if "/" in name]
+        if outside:
+            raise FailedError(
+                f"{path.relative_to(site)} looks for libraries in {outside[0]}, which no other environment has",
+                hint="build it again with --link bundle",
+            )
+
+
+def _is_inside(place: str, directory: Path, root: Path) -> bool:
+    origin = next((origin for origin in _ORIGIN if place.startswith(origin)), None)
+    if origin is None:
+        return False
+    reached = os.path.normpath(f"{directory}/{place.removeprefix(origin)}")
+    return reached == str(root) or reached.startswith(f"{root}/")
+
+
+def _compile(site: Path, interpreter: Interpreter, root: Path) -> None:
+    """Compile from the prefix, so that the code names its files relative to it; in order, so that the bytes repeat."""
+    argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
+    process.run(argv, environment=_ALONE, directory=root, timeout=120)
+
+
+def _write_record(site: Path, metadata: Path) -> None:
+    """RECORD as an installer leaves it: bytecode is named, without a hash."""
+    record = metadata / "RECORD"
+    rows: list[tuple[str, str, str]] = []
+    for path in _files(site):
+        name = path.relative_to(site).as_posix()
+        unhashed = path == record or path.suffix == ".pyc"
+        rows.append((name, "" if unhashed else _digest(path), "" if unhashed else str(path.stat().st_size)))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    files.write_text(record, text.getvalue(), durable=False)
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256(path.read_bytes()).digest()
+    return f"sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+
+SUBDIRS = ("linux-64", "noarch")
+_KINDS = {"packages.conda": ".conda", "packages": ".tar.bz2"}
+
+
+def write_index(channel: Path) -> None:
+    """Write `repodata.json` of both subdirectories anew, from the packages that lie there.
+
+    Raises:
+        FailedError: a package cannot be read.
+    """
+    for subdir in SUBDIRS:
+        directory = channel / subdir
+        found = {kind: _records(directory, suffix) for kind, suffix in _KINDS.items()}
+        document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
+        files.write_text(directory / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def publish(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
+    """Put a package into a channel under the first number under which nothing else lies there.
+
+    Args:
+        packed: makes the package with a number, in a channel's directory.
+        channel: the directory; its index is left as it is.
+
+    Returns:
+        The package in its place.
+    """
+    with files.temporary_directory("channel", within=channel) as scratch:
+        for number in itertools.count():
+            package = packed(number, scratch)
+            file = f"{package.subdir}/{package.dist}.conda"
+            target = channel / file
+            if not target.exists() or files.sha256(target) == package.sha256:
+                break
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(scratch / file, target)
+        return replace(package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri())
+
+
+def _records(directory: Path, suffix: str) -> dict[str, Any]:
+    return {path.name: _record(path) for path in sorted(directory.glob(f"*{suffix}"))}
+
+
+def _record(package: Path) -> dict[str, Any]:
+    content = package.read_bytes()
+    return {
+        **_index_of(package),
+        "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size": len(content),
+    }
+
+
+def _index_of(package: Path) -> dict[str, Any]:
+    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (of the extra "conda")
+
+    try:
+        for archive, member in stream_conda_info(package):
+            if member.name == "info/index.json":
+                stream = archive.extractfile(member)
+                found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
+                return found
+    except Exception as error:
+        raise _unreadable(package, str(error)) from error
+    raise _unreadable(package, "it has no info/index.json")
+
+
+def _unreadable(package: Path, problem: str) -> FailedError:
+    return FailedError(
+        f"{package}: not a whole conda package: {problem}",
+        hint=f"mv {quote(package)} /tmp, and run the same command again",
+    )

@@ -1,0 +1,147 @@
+"""Which of conda's packages have to be reinstalled, so that the files that matter to PIL are theirs again. Pure.
+
+A repair also gives other packages back the files that were taken from them, in the right order.
+
+What conda packages require that is not installed.
+
+conda takes away libraries that nothing requires: while the stack has its own, those of the Pillow before it. Where that
+Pillow comes back, they have to as well.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from pathlib import PurePath
+
+from fastinstall.core.messages import listing, quote
+from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaPackage, CondaStack
+from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
+from fastinstall.model.conda_packages import name_of as name_of_conda_specs
+from fastinstall.model.plan import Plan
+from fastinstall.model.steps import ChangeCondaPackages, MakeCondaPackages, Step
+
+FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
+"""Packages that write their files over those of another one, and never get their place back from us."""
+_NEVER = FOREIGN | {GUARD}
+_FILE = "file://"
+_TAIL = 2
+
+
+def clobbered_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
+    """Give the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
+
+    Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
+    `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
+    """
+    wanting = {claim.dist for claim in conda.claims if not provides_pil(claim) and lost_files(conda, claim)}
+    packages = [package for package in conda.packages if package.dist in wanting and package.name not in _NEVER]
+    turbo = conda.named(TURBO)
+    if turbo is not None and turbo not in packages and any(package.name == IJG for package in packages):
+        packages.append(turbo)
+    return tuple(sorted(packages, key=lambda package: (package.name == TURBO, package.name)))
+
+
+def lost_files(conda: Conda, claim: CondaClaim) -> tuple[str, ...]:
+    """Give the files that a package should have and has not: missing, or another's content where its own belongs."""
+    clashes = {clash.path: clash for clash in conda.clashes}
+    alone = (path for path in (*claim.missing, *claim.altered) if path not in clashes)
+    taken = (clash.path for clash in conda.clashes if is_taken(clash) and rightful(clash) == claim.dist)
+    return (*alone, *taken)
+
+
+def is_taken(clash: CondaClash) -> bool:
+    """Whether a file is not of the package whose it should be."""
+    return clash.holder != rightful(clash)
+
+
+def rightful(clash: CondaClash) -> str:
+    """Give the package whose content a file should have that several claim: whoever has it, where it does not matter.
+
+    libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
+    """
+    packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
+    turbo = next((dist for dist in packages if name_of(dist) == TURBO), "")
+    proper = [dist for dist in packages if name_of(dist) not in FOREIGN] or packages
+    return turbo or (clash.holder if clash.holder in proper else proper[0])
+
+
+def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
+    """Whether the environment's own configuration names the channel that has the stack, as a path or as a URL."""
+    from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
+
+    paths = (unquote(channel.removeprefix(_FILE)).rstrip("/") for channel in conda.channels)
+    return str(channel_of(stack, prefix)) in paths
+
+
+def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
+    """Give the channel that has the stack; in a copy of the environment that was set up it is the copy's own."""
+    return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
+
+
+def provides_pil(claim: CondaClaim) -> bool:
+    """Whether a package claims files of PIL itself."""
+    return any("/site-packages/PIL/" in f"/{path}" for path in claim.files)
+
+
+def name_of(dist: str) -> str:
+    """Give the name of a package: "libjpeg-turbo" of "libjpeg-turbo-3.1.0-hb9d3cd8_0"."""
+    return dist.rsplit("-", _TAIL)[0]
+
+
+def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
+    """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
+
+    Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
+    """
+    packages = clobbered_to_reinstall(conda)
+    making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
+    if not packages or making is None:
+        return plan
+    planned = [package for step in plan.steps if isinstance(step, ChangeCondaPackages) for package in _touched(step)]
+    again = [package for package in packages if package.name not in {each.name for each in planned}]
+    first = [package for package in again if package.name != TURBO]
+    last = [package for package in again if package.name == TURBO]
+    changes = [_reinstallation(making, tuple(each)) for each in (first, last) if each]
+    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
+    return replace(plan, steps=tuple(_with(plan.steps, changes)), skipped=skipped)
+
+
+def _touched(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
+    return (*step.change.linked, *step.change.unlinked)
+
+
+def _reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
+    """A step of its own, because within one transaction the order is the engine's, and the last one has the files."""
+    names = listing(package.name for package in packages)
+    last = ", last of all, so that its headers win" if packages[-1].name == TURBO else ""
+    return ChangeCondaPackages(
+        engine=making.engine,
+        change=CondaChange(linked=packages, unlinked=packages),
+        reason=f"files of {names} were taken or lost: installed again{last}",
+    )
+
+
+def _with(steps: Iterable[Step], changes: Iterable[ChangeCondaPackages]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, MakeCondaPackages):
+            yield from changes
+        yield step
+
+
+_VIRTUAL = "__"
+
+
+def unmet_sentences(packages: Collection[CondaPackage], names: Collection[str], prefix: str) -> Iterator[str]:
+    """A sentence with a command for each package that lacks something.
+
+    Args:
+        packages: all that are installed.
+        names: of the packages that are asked about.
+        prefix: of the environment.
+    """
+    here = {package.name for package in packages}
+    for package in packages:
+        required = (name_of_conda_specs(spec) for spec in package.depends) if package.name in names else ()
+        missing = sorted({name for name in required if not name.startswith(_VIRTUAL)} - here)
+        if missing:
+            what = f"conda's {package.name} {package.version} requires {listing(missing)}, which conda has removed"
+            yield f"{what}: conda install --prefix {quote(prefix)} {' '.join(missing)}"

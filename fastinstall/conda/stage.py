@@ -1,0 +1,175 @@
+"""Make conda packages of a wheel, and have an engine link them beside the environment, as they will be in it.
+
+The channel comes first: it lies inside the environment, where nothing but a solver looks at it, so
+that the records of what is linked name the place that they will be found at ever after.
+
+The channel of a setup: the package of the stack, packed once and then taken from the cache, and the guard's.
+"""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall import __version__
+from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import decode, digest, dump, encode, immutable
+from fastinstall.index.execution import CondaEngine, Workshop
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda import Conda, CondaPackage, CondaStack
+from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.steps import MakeCondaPackages
+from fastinstall.wheelbuild.build_inputs import BuildResult
+
+_NOTE = """\
+# Put here by fastinstall: the channel inside this environment that holds its Pillow with SIMD kernels.
+# Remove with: fastinstall rollback --prefix {prefix}
+channels:
+"""
+
+
+_EXPORTS = (
+    "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which goes "
+    "with it; for other machines: fastinstall build --format conda -o DIR"
+)
+
+
+@immutable
+class LinkedPackages:
+    """The stack's packages, linked into a directory beside the environment.
+
+    Attributes:
+        stack: what they are.
+        root: the directory, laid out as the environment.
+        site_packages: inside it.
+        metadata: the name of the stack's `.dist-info` directory.
+    """
+
+    stack: CondaStack
+    root: Path
+    site_packages: Path
+    metadata: str
+
+
+def link_packages(
+    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, transaction: Transaction, workshop: Workshop
+) -> LinkedPackages:
+    """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
+
+    Raises:
+        FailedError: the engine could not link them; the caller undoes.
+    """
+    engine = _engine(workshop)
+    prefix = Path(interpreter.prefix)
+    workshop.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
+    stack = pack_channel(step, built, interpreter, transaction.stage / "channel", workshop)
+    there = os.path.lexists(prefix / CHANNEL)
+    kind = MoveKind.EXCHANGE if there else MoveKind.IN
+    transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
+    workshop.emit(Started(stage="stage", message=f"linking them beside the environment by {engine.description}"))
+    root = transaction.stage / "prefix"
+    packages = [package for package in (stack.package, stack.guard) if package is not None]
+    engine.link(packages, root, prefix=prefix)
+    workshop.emit(Noted(message=_EXPORTS))
+    site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
+    return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_metadata(site_packages))
+
+
+def registration_text(prefix: Path, conda: Conda) -> str:
+    """The configuration that names the channel, and those that conda uses anyway: one day nothing else may name them.
+
+    They rank below whatever else names channels ("bottom", in the words of conda's configuration).
+    """
+    ours = (prefix / CHANNEL).as_uri()
+    others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
+    lines = (f"  - {ours}", *(f"  - {each}  #!bottom" for each in others if each != ours))
+    return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
+
+
+def stage_registration(root: Path, prefix: Path, conda: Conda) -> None:
+    """Write the configuration into the staged environment."""
+    files.write_text(root / REGISTRATION, registration_text(prefix, conda))
+
+
+def _engine(workshop: Workshop) -> CondaEngine:
+    if workshop.engine is None:
+        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
+    return workshop.engine
+
+
+def _metadata(site_packages: Path) -> str:
+    found = sorted(path.name for path in site_packages.glob("*.dist-info"))
+    if len(found) != 1:
+        raise FailedError(f"{site_packages}: expected one .dist-info of the stack, and found {found or 'none'}")
+    return found[0]
+
+
+_FORMAT = 1
+"""Goes up with whatever changes the bytes of a package that is made of the same wheel."""
+
+_PACKED = "packed.json"
+
+
+def pack_channel(
+    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: Workshop
+) -> CondaStack:
+    """Write the channel into `staged`, from where it is moved to its place.
+
+    Returns:
+        The packages, as they are found once the channel is in its place.
+
+    Raises:
+        FailedError: the wheel is damaged or another than was planned.
+    """
+    package = _stack_package(step, built, interpreter, staged, workshop)
+    guard = pack_guard(step.guard, staged) if step.guard is not None else None
+    write_index(staged)
+    channel = Path(step.channel)
+    return CondaStack(
+        package=_placed(package, channel),
+        guard=_placed(guard, channel) if guard is not None else None,
+        channel=channel,
+    )
+
+
+def _stack_package(
+    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: Workshop
+) -> CondaPackage:
+    planned = replace(step.package, channel="")  # the same file serves every environment
+    decisive = (_FORMAT, __version__, built.sha256, planned, interpreter.version, interpreter.abi)
+    kept = workshop.cache / "conda" / "packed" / digest(decisive)
+    found = _kept(kept)
+    if found is None:
+        with files.temporary_directory("packed", within=workshop.cache / "tmp") as space:
+            found = pack_stack(built.wheel, planned, interpreter, space / "packed")
+            files.write_text(space / "packed" / _PACKED, dump(encode(found)))
+            files.publish(space / "packed", kept, space / "rival")
+    target = _file(found, staged)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_file(found, kept), target)
+    return found
+
+
+def _kept(directory: Path) -> CondaPackage | None:
+    """What was packed before, if its file is still what it was."""
+    note = directory / _PACKED
+    try:
+        found = decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
+        return found if files.sha256(_file(found, directory)) == found.sha256 else None
+    except (OSError, ValueError, DocumentError):
+        return None
+
+
+def _placed(package: CondaPackage, channel: Path) -> CondaPackage:
+    """The package as it is found once its channel is in place."""
+    return replace(package, channel=channel.as_uri(), url=_file(package, channel).as_uri())
+
+
+def _file(package: CondaPackage, channel: Path) -> Path:
+    return channel / package.subdir / f"{package.dist}.conda"

@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, values, files, processes, archives, locks. It knows nothing of Pillow."""

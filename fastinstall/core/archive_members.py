@@ -1,0 +1,293 @@
+"""What is in an archive, member by member, as its own headers tell it.
+
+Which members of an archive are never unpacked: the same for sdists and wheels, which need no links.
+
+A verdict on names, kinds and declared sizes alone. That the content is not longer than declared is seen to by what
+reads it. Sources: PEP 706 (tar filters), CVE-2007-4559, D. Fifield, "A better zip bomb" (WOOT 2019).
+
+How an archive that is not unpacked is told.
+
+Write what comes out of an archive: into directories of ours, through no link, with modes of ours, or not at all.
+"""
+
+import itertools
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+
+
+class MemberKind(StrEnum):
+    """What a member would become on disk; the words are those of messages."""
+
+    FILE = "a file"
+    DIRECTORY = "a directory"
+    SYMBOLIC_LINK = "a symbolic link"
+    HARD_LINK = "a hard link"
+    DEVICE = "a device"
+    PIPE = "a pipe"
+    SOCKET = "a socket"
+    SPARSE = "a sparse file"
+    UNKNOWN = "of an unknown kind"
+
+
+@immutable
+class Member:
+    """A member of an archive.
+
+    Attributes:
+        name: as the archive has it, with its slashes; a directory's may end with one.
+        kind: what it would become.
+        size: of its content, in bytes, as declared.
+        mode: permissions with the bits for set-user-ID, set-group-ID and sticky.
+        target: of a link; empty for all else.
+    """
+
+    name: str
+    kind: MemberKind
+    size: int
+    mode: int = 0o644
+    target: str = ""
+
+
+@immutable
+class Objection:
+    """Why an archive is not unpacked.
+
+    Attributes:
+        reason: a sentence's end ("is a symbolic link to '/etc'").
+        member: which one; empty for the archive as a whole.
+    """
+
+    reason: str
+    member: str = ""
+
+
+MOST_MEMBERS = 50_000
+"""In one archive. Pillow 13.0.0's sdist has 1,782, a wheel of PyTorch 12,248."""
+
+MOST_BYTES = 1 << 30
+"""Of all members, unpacked. Pillow 13.0.0's sdist has 73 MB, its wheel 20 MB."""
+
+MOST_BYTES_OF_ONE = 1 << 28
+"""Of one member. The longest in Pillow's sdists has 10 MB."""
+
+MOST_RATIO = 100
+"""Unpacked to packed, of an archive that unpacks to more than `ALWAYS_BYTES`. dlib's sdist has 5.9, all others that
+were looked at less; a single member may have 224 (a library that is padded with zeros), deflate's limit is 1032."""
+
+ALWAYS_BYTES = 1 << 26
+"""So much may come out of a small archive, whatever its ratio."""
+
+LONGEST_NAME = 1024
+"""Bytes in a name; the kernel takes 4096 with the directory that it is unpacked to."""
+
+LONGEST_PART = 255
+"""Bytes between two slashes. Source: NAME_MAX of Linux's file systems."""
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ODD = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories that a terminal or a listing would show as something else: control characters, separators."""
+
+
+def objection_to(members: Iterable[Member], archive_bytes: int) -> Objection | None:
+    """The first reason against unpacking, or None.
+
+    Args:
+        members: in the archive's order; read only as far as nothing is wrong.
+        archive_bytes: size of the archive itself.
+    """
+    names, total, count = _Names(), 0, 0
+    for member in members:
+        count, total = count + 1, total + member.size
+        reason = _of_name(member.name) or _of_kind(member) or names.clash(member) or _of_size(member)
+        if reason:
+            return Objection(member=member.name, reason=reason)
+        if count > MOST_MEMBERS:
+            return Objection(reason=f"has more than {MOST_MEMBERS} members")
+        if total > _allowed(archive_bytes):
+            return Objection(member=member.name, reason=_bomb(total, archive_bytes))
+    return None
+
+
+def plain(name: str) -> str:
+    """A member's name without what says nothing: "./" before it and "/" behind it."""
+    return name.removeprefix("./").rstrip("/")
+
+
+def _allowed(archive_bytes: int) -> int:
+    return min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes))
+
+
+def _bomb(total: int, archive_bytes: int) -> str:
+    return f"brings what comes out to {total} bytes and more, out of {archive_bytes}: this is how a zip bomb looks"
+
+
+def _of_name(name: str) -> str:
+    bare = plain(name)
+    if name.startswith("/") or ".." in PurePosixPath(name).parts:
+        return "would leave the directory that it is unpacked to"
+    if "\\" in name or _DRIVE.match(name):
+        return "has a name of Windows, which leads elsewhere there"
+    if any(unicodedata.category(letter) in _ODD for letter in name):
+        return "has a control character in its name"
+    if not bare or any(part in ("", ".") for part in bare.split("/")):
+        return "has an empty part in its name"
+    encoded = bare.encode("utf-8", "surrogatepass")
+    if len(encoded) > LONGEST_NAME or any(len(part) > LONGEST_PART for part in encoded.split(b"/")):
+        return "has a name that is too long for a file"
+    return ""
+
+
+def _of_kind(member: Member) -> str:
+    if member.kind is MemberKind.FILE and member.mode & 0o7000:
+        return f"has the mode {member.mode:04o}: it would run with its owner's rights, or stay for good"
+    if member.kind in (MemberKind.FILE, MemberKind.DIRECTORY):
+        return ""
+    return f"is {member.kind}{f' to {member.target!r}' if member.target else ''}, where files are expected"
+
+
+def _of_size(member: Member) -> str:
+    if member.size > MOST_BYTES_OF_ONE:
+        return f"declares {member.size} bytes; {MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
+    return ""
+
+
+class _Names:
+    """All names so far, with their parents, as a file system without case or with other Unicode forms has them."""
+
+    def __init__(self) -> None:
+        self._spelled: dict[str, str] = {}
+        self._files: set[str] = set()
+
+    def clash(self, member: Member) -> str:
+        """Why this one cannot stand beside the others; empty if it can."""
+        name = plain(member.name)
+        is_file = member.kind is not MemberKind.DIRECTORY
+        if name in self._files or (is_file and self._spelled.get(_folded(name)) == name):
+            return "is there twice"
+        parents = [str(each) for each in PurePosixPath(name).parents][:-1]
+        below = next((parent for parent in parents if parent in self._files), "")
+        if below:
+            return f"lies below {below!r}, which is a file"
+        return self._note(name, parents, is_file=is_file)
+
+    def _note(self, name: str, parents: list[str], *, is_file: bool) -> str:
+        for path in (*reversed(parents), name):
+            other = self._spelled.setdefault(_folded(path), path)
+            if other != path:
+                return f"and {other!r} are one name to many file systems"
+        if is_file:
+            self._files.add(name)
+        return ""
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+class ArchiveError(FailedError):
+    """An archive is damaged or hostile; nothing of it is left on disk.
+
+    Args:
+        file: the archive.
+        objection: what is wrong, and with which member.
+    """
+
+    tag = "Archive"
+
+    def __init__(self, file: Path, objection: Objection) -> None:
+        what = f"member {objection.member!r} {objection.reason}" if objection.member else objection.reason
+        hint = f"nothing of it was used: remove it, here and where it was copied from: rm {quote(file)}"
+        super().__init__(f"{file}: damaged or hostile: {what}", hint=hint)
+        self.objection = objection
+
+
+class MalformedError(Exception):
+    """An archive that is cut off, or that readers would not agree about.
+
+    Args:
+        reason: the end of a sentence.
+        member: which member, where one is to blame.
+    """
+
+    def __init__(self, reason: str, member: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.member = member
+
+
+_NO_FOLLOWING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Unpacking:
+    """A tree while it is written. Where the block fails, what it wrote is taken away again.
+
+    Modes are 0755 and 0644 less the umask, whatever the archive says.
+
+    Args:
+        root: the directory that receives it; made if it is not there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._made: set[str] = set()
+        self._tops: set[str] = set()
+        missing = itertools.takewhile(lambda each: not each.is_dir(), (root, *root.parents))
+        self._outermost = next(reversed(list(missing)), None)
+
+    def directory(self, name: str) -> None:
+        """Make a directory, with those above it."""
+        if name and name not in self._made:
+            self.directory(name.rpartition("/")[0])
+            (self._root / name).mkdir(0o755)
+            self._note(name)
+            self._made.add(name)
+
+    def file(self, name: str, content: Iterable[bytes], *, executable: bool, mtime: int | None = None) -> None:
+        """Write a file that is not there yet.
+
+        Args:
+            name: relative to the root, with slashes.
+            content: piece by piece.
+            executable: whether it may be run.
+            mtime: seconds since 1970; None for now.
+
+        Raises:
+            OSError: as the kernel says.
+        """
+        self.directory(name.rpartition("/")[0])
+        descriptor = os.open(self._root / name, _NO_FOLLOWING, 0o755 if executable else 0o644)
+        self._note(name)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.writelines(content)
+        if mtime is not None:
+            os.utime(self._root / name, (mtime, mtime), follow_symlinks=False)
+
+    def __enter__(self) -> Self:
+        """The directory is there."""
+        self._root.mkdir(0o755, parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is left of what failed."""
+        if kind is None:
+            return
+        for name in self._tops:
+            files.discard(self._root / name)
+        if self._outermost is not None:
+            files.discard(self._outermost)
+
+    def _note(self, name: str) -> None:
+        self._tops.add(name.partition("/")[0])

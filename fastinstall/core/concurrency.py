@@ -1,0 +1,139 @@
+"""Several works at the same time: how they are waited for, and long ones that are ended together.
+
+`Future.result`, `wait` and `Thread.join` wait inside of code that an interruption splits (see `signals`); what is here
+waits outside of it, and is interrupted at once.
+
+The same work on many things, in as many processes as there are cores: threads would take turns on one.
+
+The processes are forks of this one, so that the work may be any function and everything that is loaded is shared. Only
+its results are copied, so they have to be values that `pickle` takes.
+"""
+
+import contextlib
+import math
+import os
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any, NoReturn, TypeVar, cast
+
+from fastinstall.core.process import Leash
+
+T = TypeVar("T")
+
+_GLANCE = 0.2  # seconds: a signal that comes just before a wait is seen after it
+
+
+def together(works: Sequence[Callable[[Leash], T]]) -> list[T]:
+    """Do all works, each in a thread of its own; a failure of one or an interruption stops the others.
+
+    Args:
+        works: each runs its commands on the leash that it is given.
+
+    Returns:
+        Their results, in the order of the works. The first exception of a work is raised once all have ended.
+    """
+    if len(works) == 1:
+        return [works[0](Leash())]
+    leash = Leash()
+    with ThreadPoolExecutor(max_workers=max(1, len(works))) as pool:
+        try:
+            futures = [pool.submit(work, leash) for work in works]
+            failed = [future for future in ended(futures, to_first_failure=True) if future.exception() is not None]
+        finally:
+            leash.pull()
+    return [future.result() for future in failed or futures]
+
+
+def awaited(future: "Future[T]") -> T:
+    """The result of a future; its exception is raised."""
+    ended((future,))
+    return future.result()
+
+
+def ended(
+    futures: "Sequence[Future[T]]", seconds: float = math.inf, *, to_first_failure: bool = False
+) -> "list[Future[T]]":
+    """Wait for futures, for so many seconds at most; those that have ended, in the order in which they did."""
+    done: SimpleQueue[Future[T]] = SimpleQueue()
+    deadline = time.monotonic() + seconds
+    for future in futures:
+        future.add_done_callback(done.put)
+    found: list[Future[T]] = []
+    while len(found) < len(futures) and time.monotonic() <= deadline:
+        with contextlib.suppress(Empty):
+            found.append(done.get(timeout=_GLANCE))
+            if to_first_failure and found[-1].exception() is not None:
+                break
+    return found
+
+
+R = TypeVar("R")
+
+
+def in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> list[R]:
+    """Do one work on every item.
+
+    Args:
+        work: what to do; it must not count on threads of this process, which its forks do not have.
+        items: each of them goes to one process.
+        count: how many processes; with 1 it is done in this one.
+
+    Returns:
+        The results, in the order of the items.
+
+    Raises:
+        RuntimeError: a process failed; says how.
+    """
+    if count < 2 or len(items) < 2:  # noqa: PLR2004 (a fork for one is none)
+        return [work(item) for item in items]
+    shares = [items[first::count] for first in range(min(count, len(items)))]
+    forks = [_forked(work, share) for share in shares]
+    outcomes = [_received(process, pipe) for process, pipe in forks]
+    for _, problem in outcomes:
+        if problem:
+            raise RuntimeError(f"a worker process failed:\n{problem}")
+    return [outcomes[index % len(shares)][0][index // len(shares)] for index in range(len(items))]
+
+
+def _forked(work: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
+    """Start a process; its number, and where its results can be read."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reading)
+        _work(work, share, writing)
+    os.close(writing)
+    return process, reading
+
+
+def _work(work: Callable[[T], R], share: Sequence[T], writing: int) -> NoReturn:
+    """What the fork does instead of all that this process would have done."""
+    code = 1
+    try:
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(_outcome(work, share), pipe, protocol=pickle.HIGHEST_PROTOCOL)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _outcome(work: Callable[[T], R], share: Sequence[T]) -> tuple[list[R], str]:
+    """The results, and what went wrong; empty if nothing did."""
+    try:
+        return [work(item) for item in share], ""
+    except BaseException:  # noqa: BLE001 (told to the process that waits, which raises)
+        return [], traceback.format_exc()
+
+
+def _received(process: int, reading: int) -> tuple[list[Any], str]:
+    """What a fork found out, once it has ended."""
+    with os.fdopen(reading, "rb") as pipe:
+        content = pipe.read()
+    _, status = os.waitpid(process, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        return [], f"ended with {os.waitstatus_to_exitcode(status)}"
+    return cast("tuple[list[Any], str]", pickle.loads(content))  # noqa: S301 (written by our own fork)

@@ -1,0 +1,77 @@
+"""What the core tells whoever listens while it works. Rendered by cli/, ignored by libraries."""
+
+from collections.abc import Callable
+
+from fastinstall.core.values import immutable, tagged
+
+
+@tagged("started")
+@immutable
+class Started:
+    """A stage began.
+
+    Attributes:
+        stage: stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
+        message: for people.
+    """
+
+    stage: str
+    message: str
+
+
+@tagged("progressed")
+@immutable
+class Progressed:
+    """A stage went on: `done` of `total` units (`total` 0 if unknown)."""
+
+    stage: str
+    done: int
+    total: int
+
+
+@tagged("finished")
+@immutable
+class Finished:
+    """A stage ended, after `seconds`."""
+
+    stage: str
+    message: str
+    seconds: float
+
+
+@tagged("noted")
+@immutable
+class Noted:
+    """Something that the user should read.
+
+    Attributes:
+        message: for people.
+        warning: whether it asks for attention.
+        changed: whether it tells of a change to the target that holds however the run ends.
+    """
+
+    message: str
+    warning: bool = False
+    changed: bool = False
+
+
+@tagged("foretold")
+@immutable
+class Foretold:
+    """How long all that is left will take, as far as can be told.
+
+    Attributes:
+        seconds: from this moment on; 0 when all is over; None where the stage takes longer than it ever did.
+        measured: whether earlier runs on this machine say so, and not the usual figures of another.
+    """
+
+    seconds: float | None
+    measured: bool
+
+
+Event = Started | Progressed | Finished | Noted | Foretold
+Emit = Callable[[Event], None]
+
+
+def ignore(_event: Event) -> None:
+    """An `Emit` for callers that do not listen."""

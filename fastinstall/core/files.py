@@ -1,0 +1,331 @@
+"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours.
+
+What the kernel refused, in words: where, why, and a command that shows more. Not for what we refuse ourselves.
+"""
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from fastinstall.core import foreign
+from fastinstall.core.messages import quote
+
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+_AT_FDCWD = -100
+_CHUNK = 1 << 24
+_LARGEST = 1 << 33
+"""Bytes that are worth a digest: more than the largest wheels have, less than takes a minute."""
+_SYNCS_AT_ONCE = 8
+_FEW_SYNCS = 4
+"""For so few no threads are started."""
+
+
+def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
+    """Write a file; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
+
+
+def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power loss.
+
+    Args:
+        path: the file; its directory is made where it is missing.
+        content: all of it.
+        mode: its permissions.
+        durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
+    """
+    make_directories(path.parent, durable=durable)
+    import tempfile  # noqa: PLC0415 (doctor writes nothing, and must feel instant)
+
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            if durable:
+                os.fsync(stream.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_directory(path.parent)
+
+
+def make_directories(directory: Path, *, durable: bool = True) -> None:
+    """Make a directory and those above it where they are missing.
+
+    Args:
+        directory: the innermost.
+        durable: also force the entry of each that was made to the disk: what is written into a directory whose own
+            entry gets lost is lost with it. Source: fsync(2), notes.
+    """
+    missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
+    directory.mkdir(parents=True, exist_ok=True)
+    for each in missing if durable else ():
+        sync_directory(each.parent)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line to a journal and force it to the disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        content = line.encode("utf-8") + b"\n"
+        while content:
+            content = content[os.write(descriptor, content) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(directory: Path) -> None:
+    """Force a directory's entries to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(tree: Path) -> None:
+    """Force the content of a file, or of every file and directory of a tree, to the disk."""
+    with syncing((tree,)):
+        pass
+
+
+@contextlib.contextmanager
+def syncing(trees: Iterable[Path]) -> Iterator[None]:
+    """Force files and trees to the disk while the block runs, which only reads them; they are there when it ends.
+
+    Several at a time, since a filesystem's journal then commits them together; syncfs(2) would wait for other
+    people's data as well.
+
+    Raises:
+        OSError: one of them could not be forced; as the kernel says.
+    """
+    paths = tuple(path for tree in trees for path in _to_sync(os.fspath(tree)))
+    if len(paths) <= _FEW_SYNCS:
+        yield
+        for path in paths:
+            _sync(path)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (like `write_bytes`)
+
+    from fastinstall.core.concurrency import awaited  # noqa: PLC0415 (like `write_bytes`)
+
+    with ThreadPoolExecutor(max_workers=_SYNCS_AT_ONCE) as pool:
+        outcomes = [pool.submit(_sync, path) for path in paths]
+        try:
+            yield
+            for outcome in outcomes:
+                awaited(outcome)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename inside one filesystem; an existing target is an error, never overwritten.
+
+    Raises:
+        FileExistsError: the target is there.
+        OSError: as the kernel says (EXDEV across filesystems).
+    """
+    try:
+        _renameat2(source, target, _RENAME_NOREPLACE)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EINVAL):
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        os.rename(source, target)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Swap two entries of one filesystem in one step.
+
+    Returns:
+        False where kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
+    """
+    try:
+        _renameat2(one, other, _RENAME_EXCHANGE)
+    except OSError as error:
+        if error.errno in (errno.ENOSYS, errno.EINVAL):
+            return False
+        raise
+    return True
+
+
+def publish(fresh: Path, target: Path, aside: Path) -> None:
+    """Put a finished directory into one of our caches, whole or not at all, and forced to the disk.
+
+    Args:
+        fresh: the directory, on the same filesystem.
+        target: its place. What is there is damaged, or the same by a rival that was quicker.
+        aside: where that may go; not there yet.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sync_tree(fresh)
+    try:
+        rename(fresh, target)
+    except FileExistsError:
+        if not exchange(fresh, target):
+            os.rename(target, aside)
+            os.rename(fresh, target)
+    sync_directory(target.parent)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file or symbolic link with mode, modification time and, where that is allowed, its owner; not durable yet.
+
+    Raises:
+        FileExistsError: the target is there.
+        OSError: as the kernel says.
+    """
+    status = source.lstat()
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+    else:
+        with foreign.opened(source) as reader, target.open("xb") as writer:
+            _copy_content(reader.fileno(), writer.fileno())
+    if (target.lstat().st_uid, target.lstat().st_gid) != (status.st_uid, status.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
+    if not source.is_symlink():
+        target.chmod(stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+
+
+def sha256(path: Path) -> str:
+    """The hexadecimal digest of a file.
+
+    Raises:
+        OSError: it cannot be read, is no file, or is larger than any wheel or library.
+    """
+    with foreign.opened(path) as stream:
+        if os.fstat(stream.fileno()).st_size > _LARGEST:
+            raise OSError(errno.EFBIG, f"is larger than {_LARGEST >> 30} GiB", os.fspath(path))
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def discard(path: Path) -> None:
+    """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine."""
+    if path.is_dir() and not path.is_symlink():
+        import shutil  # noqa: PLC0415 (like `write_bytes`)
+
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
+    """A directory of our own that goes away with the block."""
+    if within is not None:
+        within.mkdir(parents=True, exist_ok=True)
+    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+
+    with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", dir=within) as name:
+        yield Path(name)
+
+
+def _to_sync(tree: str) -> Iterator[str]:
+    """A file or tree, what is in a directory before itself; links have no content but their directory's."""
+    if os.path.islink(tree):  # noqa: PTH114 (hundreds of paths are not worth as many objects)
+        return
+    if os.path.isdir(tree):  # noqa: PTH112 (likewise)
+        with os.scandir(tree) as entries:
+            inner = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink()]
+        for path, is_directory in inner:
+            yield from _to_sync(path) if is_directory else (path,)
+    yield tree
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _copy_content(reader: int, writer: int) -> None:
+    """By the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
+    try:
+        while os.copy_file_range(reader, writer, _CHUNK):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM):
+            raise
+        while content := os.read(reader, _CHUNK):
+            while content:
+                content = content[os.write(writer, content) :]
+
+
+def _renameat2(source: Path, target: Path, flags: int) -> None:
+    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+
+    function = _libc_renameat2()
+    if function is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if function(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flags) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+def _libc_renameat2() -> Callable[..., int] | None:
+    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+
+    try:
+        function = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    function.restype = ctypes.c_int
+    return cast("Callable[..., int]", function)
+
+
+_LOOK: Mapping[int, str] = {
+    errno.ENOSPC: "make room, then run the same command again: df -h {place} && df -i {place}",
+    errno.EDQUOT: "make room, then run the same command again: quota -s",
+    errno.EROFS: "see how it is mounted: findmnt -T {place}",
+    errno.EIO: "see what the kernel says of the disk: dmesg | tail",
+    errno.EMFILE: "see how many files may be open: ulimit -n",
+    errno.ENFILE: "see how many files may be open: cat /proc/sys/fs/file-nr",
+}
+_OTHERWISE = "see what is there, and whose it is: ls -ld {place}"
+
+
+def reason(error: OSError, place: Path) -> str:
+    """Where and why: "/env/share: No space left on device".
+
+    Args:
+        error: the kernel's; one about an open file names no path.
+        place: stands for the path then.
+    """
+    names = (error.filename, error.filename2)
+    where = " -> ".join(str(name) for name in names if name and not isinstance(name, int))
+    return f"{where or place}: {error.strerror or error}"
+
+
+def advice(error: OSError, place: Path) -> str:
+    """A hint: what to look at, with a command that can be pasted.
+
+    Args:
+        error: the kernel's.
+        place: there, and on the filesystem in question where the error names no path.
+    """
+    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(_nearest(error.filename, place)))
+
+
+def _nearest(named: object, place: Path) -> Path:
+    """The named path, or what is there on the way to it."""
+    path = Path(named) if isinstance(named, str) else place
+    return next((each for each in (path, *path.parents) if path.is_absolute() and os.access(each, os.F_OK)), place)

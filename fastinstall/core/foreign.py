@@ -1,0 +1,131 @@
+"""Files that somebody else may have put there, read: nothing blocks, nothing but a file is read, and none without end.
+
+A FIFO is not waited for, a device or directory is refused, and a file is read up to a bound. What is not readable for
+such a reason is an OSError like any other, whose text says why. What the content means is for `model.parsing`.
+"""
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import parse_json, parse_toml
+
+DOCUMENT = 1 << 24
+"""Bytes. The largest documents are the facts of one host (1 MiB) and saved plans; settings are a few lines."""
+
+LISTING = 1 << 26
+"""Bytes. RECORD of torch has 2 MiB, a journal a line for each move, a conda record or a lock tens of MiB at most."""
+
+_CHUNK = 1 << 20
+
+_KINDS = (
+    (stat.S_ISDIR, errno.EISDIR, "Is a directory"),
+    (stat.S_ISFIFO, errno.EINVAL, "is a FIFO, not a file"),
+    (stat.S_ISCHR, errno.EINVAL, "is a device, not a file"),
+    (stat.S_ISBLK, errno.EINVAL, "is a device, not a file"),
+)
+
+
+def opened(path: Path | str) -> BufferedReader:
+    """A file to be read; a FIFO is not waited for.
+
+    Raises:
+        OSError: it is not there, cannot be opened, or is no file: as the kernel says, or with what it is.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    number, words = next((each[1:] for each in _KINDS if each[0](mode)), (errno.EINVAL, "is no file"))
+    raise OSError(number, words, os.fspath(path))
+
+
+def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
+    """The content of a file.
+
+    Args:
+        path: the file.
+        limit: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read, is no file, or is larger.
+    """
+    with opened(path) as stream:
+        if os.fstat(stream.fileno()).st_size <= limit:
+            content = stream.read(limit + 1)  # a file of the kernel's says that it has none
+            if len(content) <= limit:
+                return content
+    raise OSError(errno.EFBIG, f"is larger than {limit >> 20} MiB", os.fspath(path))
+
+
+def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict", *, limit: int = LISTING) -> str:
+    """The content of a file as text, its lines ended by newlines alone; like `read_bytes`.
+
+    Raises:
+        OSError: as of `read_bytes`.
+        UnicodeDecodeError: it is not text, and `errors` does not say what then.
+    """
+    text = read_bytes(path, limit=limit).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
+    """Read a file's content, or return None if it does not exist.
+
+    Raises:
+        DocumentError: something is there and cannot be read; names the file.
+    """
+    try:
+        return read_bytes(path, limit=limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def text_if_there(path: Path, *, limit: int = LISTING) -> str:
+    """The content of a file as text, with bytes that are none escaped; empty where nothing is.
+
+    Raises:
+        DocumentError: something is there and cannot be read; names the file.
+    """
+    return (bytes_if_there(path, limit=limit) or b"").decode("utf-8", "surrogateescape")
+
+
+def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSON is what it is)
+    """The data of a JSON file.
+
+    Raises:
+        DocumentError: it cannot be read, or is not JSON; names the file.
+    """
+    return parse_json(_document(path, limit), file=path)
+
+
+def read_toml(path: Path, *, limit: int = DOCUMENT) -> dict[str, Any]:
+    """The data of a TOML file.
+
+    Raises:
+        DocumentError: it cannot be read, or is not TOML; names the file.
+    """
+    return parse_toml(_document(path, limit), file=path)
+
+
+def _document(path: Path, limit: int) -> str:
+    try:
+        return read_text(path, limit=limit)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except UnicodeDecodeError as error:
+        raise DocumentError(path, "", f"cannot be read: not UTF-8 at byte {error.start}") from None
+
+
+def _unreadable(path: Path, error: OSError) -> DocumentError:
+    return DocumentError(
+        path, "", f"cannot be read: {error.strerror or error}", hint=f"see what it is: ls -ld {quote(path)}"
+    )

@@ -1,0 +1,136 @@
+"""One run at a time per environment: a lock that leaves no file behind and dies with its holder; and of work in caches.
+
+The lock is flock(2) on the environment's directory itself. Where a filesystem locks no
+directories (NFS), a file in the machine's temporary directory stands for it; it keeps runs of one
+machine apart, not those of several.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from fastinstall.core import signals
+from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.messages import quote
+
+_NO_LOCKS_HERE = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+
+
+@contextmanager
+def locked(prefix: Path) -> Iterator[None]:
+    """Hold the lock of an environment while the block runs.
+
+    Raises:
+        RefusedError: another process holds it; named where the kernel tells.
+        UndeterminedError: there is no such directory.
+    """
+    with ExitStack() as held:
+        with signals.deferred():
+            held.callback(os.close, _acquire(prefix))
+        yield
+
+
+@contextmanager
+def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
+    """Hold the lock of a file while the block runs, once whoever holds it has ended; the file may stay.
+
+    For work that another process may be doing already, and whose result is as good. Where the filesystem knows no
+    locks nobody waits, and the work is done twice.
+
+    Args:
+        file: made where it is missing.
+        on_wait: called once before a wait, with the process that is waited for, where the kernel tells.
+
+    Raises:
+        KeyboardInterrupt: while it waits; signals are heard.
+        OSError: the file cannot be made.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        with signals.deferred():
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            held.callback(os.close, descriptor)
+        _wait(descriptor, on_wait)
+        yield
+
+
+def holder(locks: str, *, device: int, inode: int) -> int | None:
+    """Find the process that holds a flock(2) in the text of /proc/locks, or return None.
+
+    Source: proc_locks(5). Some filesystems show another device there than stat(2) does; then a
+    single holder of that inode is believed.
+    """
+    rows = [words for words in map(str.split, locks.splitlines()) if words[1:2] == ["FLOCK"] and int(words[4]) > 0]
+    candidates = [words for words in rows if int(words[5].rpartition(":")[2]) == inode]
+    exact = [words for words in candidates if _device(words[5]) == device]
+    chosen = exact or candidates
+    return int(chosen[0][4]) if len(chosen) == 1 else None
+
+
+def _device(column: str) -> int:
+    major, minor, _ = column.split(":")
+    return os.makedev(int(major, 16), int(minor, 16))
+
+
+def _acquire(prefix: Path) -> int:
+    try:
+        descriptor = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {quote(prefix)}") from error
+    try:
+        return _lock(descriptor, prefix)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS_HERE:
+            raise
+    return _lock(_substitute(prefix), prefix)
+
+
+def _lock(descriptor: int, prefix: Path) -> int:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        status = os.fstat(descriptor)
+        os.close(descriptor)
+        if error.errno not in _HELD:
+            raise
+        raise _held(prefix, status) from None
+    return descriptor
+
+
+def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _NO_LOCKS_HERE:
+            return
+        if error.errno not in _HELD:
+            raise
+        status = os.fstat(descriptor)
+        on_wait(holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino))
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _substitute(prefix: Path) -> int:
+    name = hashlib.sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:16]
+    file = Path(tempfile.gettempdir(), f"fastinstall-{os.getuid()}-{name}.lock")
+    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _held(prefix: Path, status: os.stat_result) -> RefusedError:
+    process = holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino)
+    who = f"process {process}" if process else "another process"
+    hint = f"wait for it to end; see what it is: ps -fp {process}" if process else "wait for it to end"
+    return RefusedError(f"{prefix}: {who} works on this environment", hint=hint)
+
+
+def _kernel_locks() -> str:
+    try:
+        return Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,370 @@
+"""Who changes packages, and of which environment: by the words and variables of a process. Pure.
+
+Only commands that change something count. Where words leave open which environment is meant, all that may be meant
+are told: to wait for a stranger costs a minute, to meet it in the middle costs the environment.
+
+Other programs that change packages: as the kernel lists them, and as people are told of them.
+
+The words of a command line: which tool it runs, its verb, and the values of its options.
+"""
+
+import hashlib
+import re
+import shlex
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field
+from pathlib import PurePath
+
+from fastinstall.core.messages import listing
+from fastinstall.core.parsing import json_data
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import immutable
+
+
+@immutable
+class Program:
+    """A running process, as far as its command says what it does.
+
+    Attributes:
+        number: of the process.
+        words: its argv.
+        variables: it was started with; empty where that is not for us to see.
+        directory: it works in; relative paths on its command line start there.
+        interpreter: what it runs, by the name that it was called by.
+    """
+
+    number: int
+    words: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    directory: PurePath = PurePath("/")
+    interpreter: PurePath = PurePath()
+
+
+@immutable
+class Change:
+    """What a command changes, by its words alone.
+
+    Attributes:
+        tool: "pip", "uv", "conda" ...
+        action: its command, for people; without the passwords of URLs.
+        places: environments, or paths inside them; where several may be meant, all of them.
+        holders: directories that environments lie in directly, any of which may be meant.
+        names: patterns of an environment's own name, where its place cannot be told (see fnmatch).
+        mark: what an environment of that name has to have ("conda-meta").
+        until_child: it changes something only until it starts a program, and then waits for that (`uv run`).
+    """
+
+    tool: str
+    action: str
+    places: tuple[PurePath, ...] = ()
+    holders: tuple[PurePath, ...] = ()
+    names: tuple[str, ...] = ()
+    mark: str = ""
+    until_child: bool = False
+
+
+@immutable
+class Rival:
+    """A program that is changing packages of an environment.
+
+    Attributes:
+        process: its number.
+        tool: "pip", "uv", "conda" ...
+        action: its command, for people.
+    """
+
+    process: int
+    tool: str
+    action: str
+
+
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*[a-z]*")
+_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+_MODULE, _COMMAND = re.compile(r"-[A-Za-z]*m"), re.compile(r"-[A-Za-z]*c")
+"""Options of one letter may be joined: `python -Im pip`."""
+_NUMBERED = re.compile(r"(pip)[0-9.]+")
+_ENTRANCES = ("__main__.py", "__pip-runner__.py")
+"""Files by which a package is run as a program."""
+
+
+def unwrapped(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The tool that a command line runs, by its own name ("pip"), and its arguments.
+
+    Scripts and modules that Python runs are told by their names; a tool that is no script, by the name of its file.
+    Empty where Python runs something else (`-c`, or its prompt).
+    """
+    if not words:
+        return "", ()
+    name = PurePath(words[0]).name
+    if _PYTHON.fullmatch(name) is None:
+        return _plain(name), tuple(words[1:])
+    place = 1
+    while place < len(words) and words[place].startswith("-"):
+        if _MODULE.fullmatch(words[place]):
+            return _plain("".join(words[place + 1 : place + 2])), tuple(words[place + 2 :])
+        if words[place] == "-" or _COMMAND.fullmatch(words[place]):
+            return "", ()
+        place += 2 if words[place] in _VALUED else 1
+    if place >= len(words):
+        return "", ()
+    return _plain(_script(PurePath(words[place]))), tuple(words[place + 1 :])
+
+
+def script_of(words: Sequence[str]) -> PurePath | None:
+    """The file that Python was told to run, where a tool is one."""
+    return next((PurePath(word) for word in words[1:] if not word.startswith("-") and "/" in word), None)
+
+
+def positional(arguments: Sequence[str], valued: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The first word that is no option, and those behind it.
+
+    Args:
+        arguments: of the tool.
+        valued: options whose value is a word of its own.
+    """
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-"):
+        place += 2 if arguments[place] in valued else 1
+    return "".join(arguments[place : place + 1]), tuple(arguments[place + 1 :])
+
+
+def option(arguments: Sequence[str], *names: str) -> str | None:
+    """The value of an option, the last one that is given: `--name VALUE`, `--name=VALUE`, `-nVALUE`."""
+    found = None
+    for place, word in enumerate(arguments):
+        for name in names:
+            if word == name and place + 1 < len(arguments):
+                found = arguments[place + 1]
+            elif word.startswith(f"{name}=") and name.startswith("--"):
+                found = word.removeprefix(f"{name}=")
+            elif word.startswith(name) and len(name) == 2 and len(word) > 2:  # noqa: PLR2004 (a dash and a letter)
+                found = word.removeprefix(name).removeprefix("=")
+    return found
+
+
+def is_on(arguments: Sequence[str], *flags: str) -> bool:
+    """Whether one of several flags is given."""
+    return any(flag in arguments for flag in flags)
+
+
+def _script(path: PurePath) -> str:
+    return path.parent.name if path.name in _ENTRANCES else path.name
+
+
+def _plain(name: str) -> str:
+    name = name.removesuffix(".pyz")
+    numbered = _NUMBERED.fullmatch(name)
+    return numbered[1] if numbered is not None else name
+
+
+WORKER = "_rattler_worker.py"
+"""The program of ours that has py-rattler change packages."""
+
+RATTLER = "py-rattler, for fastinstall"
+CONDA = ("conda", "mamba", "micromamba")
+
+_SHOWN = 160
+_OFF = ("", "0", "false", "no", "off")
+_PIP_VALUED = frozenset(
+    {"--python", "--log", "--proxy", "--retries", "--timeout", "--exists-action", "--trusted-host", "--cert"}
+    | {"--client-cert", "--cache-dir", "--use-feature", "--use-deprecated", "--keyring-provider", "--resume-retries"}
+)
+_UV_VALUED = frozenset(
+    {"--directory", "--project", "--config-file", "--cache-dir", "--color", "--allow-insecure-host"}
+    | {"--python-preference", "--python-fetch", "--preview-features"}
+)
+_CONDA_VALUED = frozenset(
+    {"-p", "--prefix", "-n", "--name", "-r", "--root-prefix", "--rc-file", "-c", "--channel", "--platform"}
+)
+_CONDA_VERBS = frozenset({"install", "remove", "uninstall", "update", "upgrade", "create", "rename"})
+_PROJECT_VALUED = frozenset({"-C", "--directory", "-P", "-p", "--project", "-c", "--config", "--manifest-path", "-m"})
+_POETRY_VERBS = frozenset({"install", "add", "remove", "update", "sync"})
+_PIXI_VERBS = frozenset({"install", "i", "add", "remove", "rm", "update", "upgrade", "reinstall", "clean"})
+_RUNNING = ("run", "shell")
+
+
+def change_of(program: Program) -> Change | None:
+    """Return what a process changes, or None if it is not a known tool or only reads."""
+    tool, arguments = unwrapped(program.words)
+    judge = _TOOLS.get(tool)
+    found = judge(program, arguments) if judge is not None else None
+    if found is None:
+        return None
+    name = RATTLER if tool == WORKER else tool
+    shown = redacted(shlex.join((name, *arguments)) if tool != WORKER else name)
+    return Change(
+        tool=name,
+        action=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...",
+        places=tuple(program.directory / place for place in found.get("places", ())),
+        holders=tuple(program.directory / place for place in found.get("holders", ())),
+        names=tuple(map(str, found.get("names", ()))),
+        mark="conda-meta" if tool in CONDA else "",
+        until_child=tool in ("uv", "pixi") and positional(arguments, _UV_VALUED | _PROJECT_VALUED)[0] in _RUNNING,
+    )
+
+
+def could_change(words: tuple[str, ...]) -> bool:
+    """Whether a command is worth a closer look."""
+    return unwrapped(words)[0] in _TOOLS
+
+
+def sentence(rivals: tuple[Rival, ...]) -> str:
+    """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
+    told = listing(f"process {rival.process} ({rival.action})" for rival in rivals)
+    return f"{told} {'changes' if len(rivals) == 1 else 'change'} packages there"
+
+
+_Found = Mapping[str, tuple[PurePath | str, ...]]
+"""The fields of `Change` that tell where."""
+
+
+def _pip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    """Source: pip's documentation, and its way to another interpreter by `--python`."""
+    verb, rest = positional(arguments, _PIP_VALUED)
+    if verb not in ("install", "uninstall") or is_on(rest, "--dry-run", "--user", "--help", "-h"):
+        return None
+    told = program.variables
+    if verb == "install":
+        target = option(rest, "--root") or option(rest, "--target", "-t") or option(rest, "--prefix")
+        target = target or told.get("PIP_ROOT") or told.get("PIP_TARGET") or told.get("PIP_PREFIX")
+        if target:
+            return {"places": (target,)}
+    other = option(arguments, "--python") or told.get("PIP_PYTHON")
+    return {"places": (other,) if other else (program.interpreter,)}
+
+
+def _uv(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    command, rest = positional(arguments, _UV_VALUED)
+    if is_on(rest, "--dry-run", "--help", "-h", "--check"):
+        return None
+    match command:
+        case "pip":
+            return _uv_pip(program, rest, arguments)
+        case "sync" | "add" | "remove" | "run":
+            return _uv_project(program, rest, arguments)
+        case "venv":
+            path, _ = positional(rest, ("-p", "--python", "--prompt"))
+            return {"places": (path or ".venv",)}
+        case _:
+            return None
+
+
+def _uv_pip(program: Program, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(words, _UV_VALUED)
+    if verb not in ("install", "sync", "uninstall"):
+        return None
+    told = program.variables
+    target = option(rest, "--target", "-t") or option(rest, "--prefix")
+    python = option(rest, "--python", "-p") or told.get("UV_PYTHON", "")
+    if target or "/" in python:
+        return {"places": (target or python,)}
+    if is_on(rest, "--system") or told.get("UV_SYSTEM_PYTHON", "").lower() not in _OFF:
+        return {"places": tuple(PurePath(each).parent for each in told.get("PATH", "").split(":") if each)}
+    active = told.get("VIRTUAL_ENV") or told.get("CONDA_PREFIX")
+    return {"places": (active,) if active else _upwards(option(arguments, "--directory"), program, ".venv")}
+
+
+def _uv_project(program: Program, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+    told = program.variables
+    if is_on(rest, "--no-sync", "--no-project", "--isolated", "--script", "-s"):
+        return None
+    if told.get("UV_NO_SYNC", "").lower() not in _OFF:
+        return None
+    if is_on(rest, "--active") and told.get("VIRTUAL_ENV"):
+        return {"places": (told["VIRTUAL_ENV"],)}
+    start = option(arguments, "--project") or option(arguments, "--directory")
+    return {"places": _upwards(start, program, told.get("UV_PROJECT_ENVIRONMENT") or ".venv")}
+
+
+def _conda(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _CONDA_VALUED)
+    if verb == "env":
+        verb, rest = positional(rest, _CONDA_VALUED)
+        changes = verb in ("create", "update", "remove")
+    else:
+        changes = verb in _CONDA_VERBS
+    if not changes or is_on(rest, "--dry-run", "-d", "--download-only", "--help", "-h"):
+        return None
+    prefix, name, told = option(arguments, "--prefix", "-p"), option(arguments, "--name", "-n"), program.variables
+    if prefix:
+        return {"places": (prefix,)}
+    root = _conda_root(program, arguments)
+    if name and name not in ("base", "root"):
+        return {"names": (name,)} if "/" not in name else {"places": (name,)}
+    active = told.get("CONDA_PREFIX") if not name else None
+    return {"places": (active or root,)}
+
+
+def _conda_root(program: Program, arguments: tuple[str, ...]) -> str:
+    """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
+    told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
+    script = script_of(program.words) or program.interpreter
+    return told or str(script.parent.parent)
+
+
+def _poetry(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _PROJECT_VALUED)
+    if verb not in _POETRY_VERBS or is_on(rest, "--dry-run", "--no-sync", "--lock", "--help", "-h"):
+        return None
+    start = option(arguments, "--project", "-P", "-p") or option(arguments, "--directory", "-C")
+    active = tuple(filter(None, (program.variables.get("VIRTUAL_ENV"), program.variables.get("CONDA_PREFIX"))))
+    projects = _upwards(start, program, ".")
+    return {
+        "places": (*active, *_upwards(start, program, ".venv")),
+        "names": tuple(f"*-{_poetry_digest(project)}-py*" for project in projects),
+    }
+
+
+def _poetry_digest(project: PurePath) -> str:
+    """What stands in the name of an environment of poetry's own; source: `EnvManager.generate_env_name` of poetry."""
+    return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
+
+
+def _pixi(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    verb, rest = positional(arguments, _PROJECT_VALUED)
+    if verb not in (*_PIXI_VERBS, *_RUNNING) or is_on(rest, "--no-install", "--dry-run", "-n", "--help", "-h"):
+        return None
+    manifest = option(arguments, "--manifest-path", "-m")
+    start = str(PurePath(manifest).parent) if manifest and manifest.endswith(".toml") else manifest
+    return {"holders": _upwards(start, program, ".pixi/envs")}
+
+
+def _worker(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    """Ours: its orders are a document in JSON."""
+    for word in arguments:
+        try:
+            orders = json_data(word)
+        except ValueError:
+            continue
+        if isinstance(orders, dict) and isinstance(orders.get("prefix"), str):
+            return {"places": (orders["prefix"],)}
+    return None
+
+
+def _upwards(start: str | None, program: Program, name: str) -> tuple[PurePath, ...]:
+    """A name in a directory and in all those above it, which is how projects are looked for."""
+    first = program.directory / (start or ".")
+    return tuple(directory / name for directory in (first, *first.parents))
+
+
+def _venv(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    path, _ = positional(arguments, ("--prompt",))
+    return {"places": (path,)} if path and not is_on(arguments, "--help", "-h") else None
+
+
+def _ensurepip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+    return None if is_on(arguments, "--version", "--help", "-h") else {"places": (program.interpreter,)}
+
+
+_TOOLS: Mapping[str, Callable[[Program, tuple[str, ...]], _Found | None]] = {
+    "pip": _pip,
+    "uv": _uv,
+    **dict.fromkeys(CONDA, _conda),
+    "poetry": _poetry,
+    "pdm": _poetry,
+    "pixi": _pixi,
+    "venv": _venv,
+    "ensurepip": _ensurepip,
+    WORKER: _worker,
+}

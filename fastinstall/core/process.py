@@ -1,0 +1,411 @@
+"""The one door to subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
+
+A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both
+streams. Children are killed with their whole process group on a timeout or an interruption.
+
+The processes of this machine, as the kernel lists them; those that vanish or belong to others are left out.
+
+Run a probe that waits for a subprocess beside the others.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Generic, TypeVar
+
+from fastinstall.core import signals
+from fastinstall.core.errors import FailedError
+from fastinstall.core.secrets import redacted
+from fastinstall.core.values import immutable
+
+_LAST_LINES = 12
+_LAST_BYTES = 20_000
+
+
+@immutable
+class Completed:
+    """A command that ended.
+
+    Attributes:
+        argv: what ran.
+        exit_code: negative where a signal ended it (-4 for SIGILL).
+        stdout: what it printed, decoded with replacement.
+        stderr: likewise.
+    """
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def signal_name(self) -> str:
+        """The signal that ended it ("SIGILL"); empty if none did."""
+        if self.exit_code >= 0:
+            return ""
+        try:
+            return signal.Signals(-self.exit_code).name
+        except ValueError:
+            return f"signal {-self.exit_code}"
+
+
+class CommandError(FailedError):
+    """A command failed, timed out or could not be started."""
+
+    tag = "Command"
+
+    def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
+        super().__init__(redacted(message), hint=hint, details=_tail(completed))
+        self.completed = completed
+        self.timed_out = timed_out
+
+
+class Leash:
+    """Holds commands that run in several threads, to end them all at once."""
+
+    def __init__(self) -> None:
+        self._children: set[subprocess.Popen[str]] = set()
+        self._pulled = False
+        self._lock = threading.Lock()
+
+    def pull(self) -> None:
+        """Kill what runs, and whatever is started on this leash from now on."""
+        with self._lock:
+            self._pulled = True
+            children = tuple(self._children)
+        for child in children:
+            _kill_group(child)
+
+    @contextmanager
+    def holding(self, child: "subprocess.Popen[str]") -> Iterator[None]:
+        """Hold a command while the block lasts."""
+        with self._lock:
+            self._children.add(child)
+            pulled = self._pulled
+        if pulled:
+            _kill_group(child)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._children.discard(child)
+
+
+def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    stdin: str = "",
+    timeout: float | None = None,
+    check: bool = True,
+    on_line: Callable[[str], None] | None = None,
+    leash: Leash | None = None,
+) -> Completed:
+    """Run a command to its end.
+
+    Args:
+        argv: the program and its arguments; the program with a path unless the system's PATH is meant.
+        environment: the whole environment of the child; None for ours.
+        directory: its working directory.
+        stdin: what it reads.
+        timeout: seconds before its process group is killed.
+        check: raise on a non-zero exit.
+        on_line: called with each line of stdout as it comes, stderr joined to it.
+        leash: for a command that is run in another thread than the main one, which alone hears interruptions.
+
+    Raises:
+        CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
+    """
+    words = tuple(os.fspath(word) for word in argv)
+    with (
+        _started(words, environment, directory, joined=on_line is not None) as child,
+        _killed_after(child, timeout) as expired,
+        (leash or Leash()).holding(child),
+    ):
+        completed = _collect(words, child, stdin, on_line)
+    if expired.is_set():
+        raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed, timed_out=True)
+    if check and completed.exit_code != 0:
+        raise CommandError(f"{shlex.join(words)}: {_ending(completed)}", completed)
+    return completed
+
+
+class Conversation:
+    """A running command that answers each line on its stdin with a line on its stdout.
+
+    What it says on stderr goes to a file, so that a talkative one never waits for a reader.
+    """
+
+    def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
+        self._words = words
+        self._child = child
+        self._errors = errors
+
+    def ask(self, line: str, timeout: float | None = None) -> str:
+        """Send one line and wait for one.
+
+        Args:
+            line: without its end.
+            timeout: seconds before its process group is killed.
+
+        Raises:
+            CommandError: it ended instead, or did not answer in time.
+        """
+        try:
+            if self._child.stdin is not None:
+                self._child.stdin.write(line + "\n")
+                self._child.stdin.flush()
+        except OSError:
+            pass  # it went away: listen() says how
+        return self.listen(timeout)
+
+    def listen(self, timeout: float | None = None) -> str:
+        """Wait for one line.
+
+        Raises:
+            CommandError: it ended instead, or did not answer in time.
+        """
+        with _killed_after(self._child, timeout) as expired:
+            line = self._child.stdout.readline() if self._child.stdout is not None else ""
+        if line.endswith("\n"):
+            return line
+        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._said())
+        ending = f"no answer within {timeout:g} s" if expired.is_set() else _ending(completed)
+        raise CommandError(f"{shlex.join(self._words)}: {ending}", completed, timed_out=expired.is_set())
+
+    def _said(self) -> str:
+        end = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, end - _LAST_BYTES))
+        return self._errors.read().decode("utf-8", "replace")
+
+
+@contextmanager
+def conversation(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+) -> Iterator[Conversation]:
+    """Start a command to talk to, line by line; killed when the block ends."""
+    import tempfile  # noqa: PLC0415 (doctor talks to nobody)
+
+    words = tuple(os.fspath(word) for word in argv)
+    with (
+        tempfile.TemporaryFile() as errors,
+        _started(words, environment, directory, joined=False, errors=errors) as child,
+    ):
+        yield Conversation(words, child, errors)
+
+
+@contextmanager
+def _started(
+    words: tuple[str, ...],
+    environment: Mapping[str, str] | None,
+    directory: Path | None,
+    *,
+    joined: bool,
+    errors: IO[bytes] | None = None,
+) -> Iterator["subprocess.Popen[str]"]:
+    with ExitStack() as held:
+        with signals.deferred():
+            try:
+                child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
+                    words,
+                    env=dict(environment) if environment is not None else None,
+                    cwd=directory,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT if joined else errors or subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                nothing = Completed(argv=words, exit_code=127, stdout="", stderr="")
+                raise CommandError(f"{words[0]}: cannot be started: {error.strerror or error}", nothing) from error
+            held.callback(_end, child)
+        yield child
+
+
+@signals.deferred()
+def _end(child: "subprocess.Popen[str]") -> None:
+    _kill_group(child)
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            _close(stream)
+    child.wait()
+
+
+@contextmanager
+def _killed_after(child: "subprocess.Popen[str]", timeout: float | None) -> Iterator[threading.Event]:
+    expired = threading.Event()
+    if timeout is None:
+        yield expired
+        return
+
+    def expire() -> None:
+        expired.set()
+        _kill_group(child)
+
+    timer = threading.Timer(timeout, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+
+
+def _collect(
+    words: tuple[str, ...], child: "subprocess.Popen[str]", stdin: str, on_line: Callable[[str], None] | None
+) -> Completed:
+    if on_line is None:
+        stdout, stderr = child.communicate(stdin)
+        return Completed(argv=words, exit_code=child.returncode, stdout=stdout, stderr=stderr)
+    if child.stdin is not None:
+        _tell(child.stdin, stdin)
+    lines: list[str] = []
+    for line in child.stdout or ():
+        lines.append(line)
+        on_line(line.rstrip("\n"))
+    return Completed(argv=words, exit_code=child.wait(), stdout="".join(lines), stderr="")
+
+
+def _tell(stream: IO[str], text: str) -> None:
+    """Have a command read a text whole, before it says anything."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        pass  # it went away: its exit code says how
+    _close(stream)
+
+
+def _close(stream: object) -> None:
+    try:
+        stream.close()  # type: ignore[attr-defined]  # any text stream
+    except OSError:
+        return  # the child went away first: nothing of ours is lost
+
+
+def _kill_group(child: "subprocess.Popen[str]") -> None:
+    if child.poll() is not None:
+        return
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _ending(completed: Completed) -> str:
+    if completed.signal_name:
+        return f"killed by {completed.signal_name}"
+    return f"exit code {completed.exit_code}"
+
+
+def _tail(completed: Completed) -> tuple[str, ...]:
+    streams = (("stdout", completed.stdout), ("stderr", completed.stderr))
+    return tuple(
+        f"{name}: {redacted(line)}"
+        for name, text in streams
+        for line in text.rstrip().splitlines()[-_LAST_LINES:]
+        if line.strip()
+    )
+
+
+PROCESSES = Path("/proc")
+
+
+def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Every process with its argv. Source: proc_pid_cmdline(5); threads of the kernel have none, and are left out.
+
+    Args:
+        processes: where the kernel lists them.
+    """
+    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
+        words = words_of(f"{processes}/{name}/cmdline") if name.isdigit() else ()
+        if words:
+            yield int(name), words
+
+
+def words_of(file: str) -> tuple[str, ...]:
+    """The words of a file in /proc that separates them by zeros; none where it cannot be read."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # it has ended, or is not for us to see
+        return ()
+    try:
+        content = b""
+        while piece := os.read(descriptor, 1 << 16):
+            content += piece
+    except OSError:
+        return ()
+    finally:
+        os.close(descriptor)
+    return tuple(os.fsdecode(content).removesuffix("\0").split("\0")) if content else ()
+
+
+def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
+    """The process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
+    seen = {number}
+    while (number := _parent(number, processes)) not in seen and number > 0:
+        seen.add(number)
+        yield number
+
+
+def has_children(number: int, processes: Path = PROCESSES) -> bool:
+    """Whether a process has started programs that still run; assumed where the kernel does not tell."""
+    try:
+        return bool((processes / str(number) / "task" / str(number) / "children").read_bytes().strip())
+    except OSError:
+        return True
+
+
+def _parent(number: int, processes: Path) -> int:
+    try:
+        text = (processes / str(number) / "stat").read_text("utf-8", "replace")
+        return int(text.rpartition(")")[2].split()[1])  # a program's name may have blanks and parentheses
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+T = TypeVar("T")
+
+
+class Running(Generic[T]):
+    """A probe under way.
+
+    Its thread is no daemon: whatever goes wrong meanwhile, its subprocess is waited for and never orphaned.
+    """
+
+    def __init__(self, probe: Callable[[], T]) -> None:
+        self._probe = probe
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        self._under_way = threading.Lock()  # an interruption splits `Thread.join`, but not a wait for this
+        self._under_way.acquire()
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def result(self) -> T:
+        """What the probe answered; its exception is raised here."""
+        with self._under_way:
+            self._thread.join()
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+    def _work(self) -> None:
+        try:
+            self._results.append(self._probe())
+        except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)
+            self._errors.append(error)
+        finally:
+            self._under_way.release()

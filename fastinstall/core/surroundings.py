@@ -1,0 +1,340 @@
+"""What a run takes from outside without being told: the umask, PATH, files that lie about, a cache that is there.
+
+The rules stand in `rules.trust`; here is only looked.
+
+Whom a place on disk can be trusted to: what anybody could have put there is neither run nor obeyed.
+
+Judged is who could have put a file where it is found, not how tidy a machine is. Where everybody may write to
+everything, as in images for CI that open `/opt` for all, files still belong to root or to the user, and count.
+
+The user's directories for our cache, state and settings. Source: XDG Base Directory Specification 0.8.
+
+Where recipes and hooks lie: in the installed package, or at the top of a checkout.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.files import sync_directory
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+
+_ROOT = 0
+_EVERYBODY_WRITES = 0o002
+_OTHERS_ENTER = 0o011
+_STICKY = 0o1000
+
+
+@immutable
+class Place:
+    """A file or directory, and who rules over it.
+
+    Attributes:
+        path: absolute.
+        mode: permissions with the sticky bit.
+        owner: user ID.
+    """
+
+    path: PurePath
+    mode: int
+    owner: int
+
+
+@immutable
+class Person:
+    """Who runs this.
+
+    Attributes:
+        user: effective user ID.
+        before: the user who called sudo, or None if nobody did.
+    """
+
+    user: int
+    before: int | None = None
+
+    @property
+    def trusted(self) -> frozenset[int]:
+        """Whose files are as good as one's own."""
+        return frozenset(each for each in (_ROOT, self.user, self.before) if each is not None)
+
+
+def objection_to_file(file: Place, directory: Place, person: Person) -> str:
+    """Why a file is not to be run or obeyed where it was found; empty if it is.
+
+    Another user's file is an objection only where everybody may write: elsewhere somebody has made that user
+    responsible (software of a cluster, a project's directory that a group shares).
+
+    Args:
+        file: what was found; of a symbolic link, the link itself.
+        directory: where it lies.
+        person: who would run it.
+    """
+    if not directory.mode & _EVERYBODY_WRITES:
+        return ""
+    if file.owner not in {*person.trusted, directory.owner}:
+        return "everybody may put files there, and this one is neither yours nor root's"
+    if directory.mode & _STICKY and file.mode & _EVERYBODY_WRITES:
+        return "everybody may come there, and everybody may write to it"
+    return ""
+
+
+def strangers_in(places: Iterable[Place], person: Person) -> int | None:
+    """Whose code would have root's rights if it were run unasked; None where nobody's, or root does not ask.
+
+    Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
+    """
+    if person.user != _ROOT:
+        return None
+    return next((place.owner for place in places if place.owner != _ROOT), None)
+
+
+def objection_to_cache(cache: Place, parent: Place, person: Person) -> str:
+    """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
+    if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
+        return "everybody may write there, and what lies there is installed"
+    if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
+        return "it belongs to the user who called sudo, and root would leave files there that this user cannot change"
+    return objection_to_file(cache, parent, person)
+
+
+def searched(path: str, modes: Mapping[str, int]) -> str:
+    """PATH without entries in which just anybody could put a program.
+
+    Args:
+        path: as the variable has it.
+        modes: of its directories; one that is not named is kept.
+
+    Returns:
+        Without relative entries (an empty one means the working directory), and without those that are made for
+        everybody's files, as the machine's directory for temporary files is.
+    """
+    return ":".join(entry for entry in path.split(":") if entry.startswith("/") and not _is_public(modes.get(entry, 0)))
+
+
+def careful_umask(mask: int) -> int:
+    """A umask under which nothing that is made can be written by everybody; a group's share in it stays."""
+    return mask if mask & _EVERYBODY_WRITES else mask | 0o022
+
+
+def described(place: Place, owner: str) -> str:
+    """A place for a message: "/tmp (mode 1777, owner root)"."""
+    return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
+
+
+def _is_public(mode: int) -> bool:
+    return bool(mode & _EVERYBODY_WRITES and mode & _STICKY)
+
+
+@contextmanager
+def cautious() -> Iterator[None]:
+    """While the block runs, make nothing that everybody may write, and search no PATH that anybody may fill."""
+    before, path = os.umask(0o022), os.environ.get("PATH")
+    os.umask(careful_umask(before))
+    if path is not None:
+        os.environ["PATH"] = searched(path, _modes(path))
+    try:
+        yield
+    finally:
+        os.umask(before)
+        if path is not None:
+            os.environ["PATH"] = path
+
+
+def find_program(name: str, variables: Mapping[str, str]) -> str | None:
+    """Find a program by name on PATH or by path, or return None if there is none.
+
+    Raises:
+        RefusedError: anybody could have put it there.
+    """
+    import shutil  # noqa: PLC0415 (doctor looks for no program)
+
+    found = shutil.which(name, path=variables.get("PATH"))
+    if found is not None:
+        hint = f"take {quote(Path(found).parent)} out of PATH, or name another program by its path"
+        refuse_planted(Path(found), variables, hint)
+    return found
+
+
+def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
+    """Refuse a file that is there, and that anybody could have put there.
+
+    Args:
+        file: that would be run or obeyed.
+        variables: SUDO_UID tells who called sudo.
+        hint: what to do instead.
+
+    Raises:
+        RefusedError: names the file, its directory, and whose they are.
+    """
+    person = _person(variables)
+    for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
+        with suppress(OSError):
+            place, directory = _place(path), _place(path.parent)
+            _refuse(place, directory, objection_to_file(place, directory, person), hint)
+
+
+def stranger_in(prefix: Path) -> str:
+    """Who keeps code in an environment that root would run there; empty where root alone does, or is not who asks.
+
+    Returns:
+        A name as `sudo -u` takes it.
+    """
+    person = Person(user=os.geteuid())
+    owner = strangers_in(_code_of(prefix), person) if person.user == 0 else None
+    return "" if owner is None else _name(owner) or f"#{owner}"
+
+
+def make_private(directory: Path, *, durable: bool = False) -> Path:
+    """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
+
+    Args:
+        directory: the innermost.
+        durable: also force the entry of each that was made to the disk.
+
+    Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
+    """
+    if not directory.is_dir():
+        if directory.parent != directory:
+            make_private(directory.parent, durable=durable)
+        directory.mkdir(0o700, exist_ok=True)
+        if durable:
+            sync_directory(directory.parent)
+    return directory
+
+
+def own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
+    """Our cache directory, made where it is missing and can be made.
+
+    Raises:
+        RefusedError: others could put there what would be installed.
+    """
+    try:
+        real = Path(os.path.realpath(make_private(cache)))
+        place, parent = _place(real), _place(real.parent)
+    except OSError:  # whoever writes there says so
+        return cache
+    person = _person(variables)
+    _refuse(place, parent, objection_to_cache(place, parent, person), _cache_hint(place, person))
+    refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
+    return cache
+
+
+def _cache_hint(cache: Place, person: Person) -> str:
+    if person.user == 0 and cache.owner == person.before:
+        return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
+    own = quote(cache.path / f"of-{person.user}") if cache.owner in person.trusted else "DIR"
+    return f"choose another place: FASTINSTALL_CACHE_DIR={own} fastinstall ..."
+
+
+def _refuse(place: Place, directory: Place, objection: str, hint: str) -> None:
+    if objection:
+        where = f"in {described(directory, _name(directory.owner))}"
+        raise RefusedError(f"{described(place, _name(place.owner))}, {where}: {objection}", hint=hint)
+
+
+def _modes(path: str) -> dict[str, int]:
+    found = {}
+    for entry in path.split(":"):
+        with suppress(OSError, ValueError):
+            found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
+    return found
+
+
+def _code_of(prefix: Path) -> Iterator[Place]:
+    """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
+    python = prefix / "bin/python"
+    real = Path(os.path.realpath(python))
+    base = () if real == Path(os.path.realpath(sys.executable)) else (real, real.parent)
+    sites = sorted(prefix.glob("lib*/p*/site-packages"))
+    entries = (entry for site in sites for entry in _entries(site))
+    for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
+        with suppress(OSError):
+            yield _place(path)
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _place(path: Path) -> Place:
+    """As it is, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
+    status = path.lstat()
+    mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
+    return Place(path=path, mode=mode, owner=status.st_uid)
+
+
+def _person(variables: Mapping[str, str]) -> Person:
+    before = variables.get("SUDO_UID", "")
+    return Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
+
+
+def _name(user: int) -> str:
+    import pwd  # noqa: PLC0415 (only for a refusal)
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return ""
+
+
+_NAME = "fastinstall"
+
+
+@immutable
+class Directories:
+    """Where fastinstall keeps what is its own.
+
+    Attributes:
+        cache: built wheels, downloads; may be removed at any time.
+        state: logs.
+        config: `fastinstall.toml`.
+    """
+
+    cache: Path
+    state: Path
+    config: Path
+
+
+def user_directories(environment: Mapping[str, str]) -> Directories:
+    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
+
+    Relative paths in XDG variables are ignored, as the specification asks.
+    """
+    cache = environment.get("FASTINSTALL_CACHE_DIR")
+    return Directories(
+        cache=Path(cache).absolute() if cache else _directory(environment, "XDG_CACHE_HOME", ".cache"),
+        state=_directory(environment, "XDG_STATE_HOME", ".local/state"),
+        config=_directory(environment, "XDG_CONFIG_HOME", ".config"),
+    )
+
+
+def _directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
+    named = environment.get(variable, "")
+    home = Path(environment.get("HOME") or Path.home())
+    return (Path(named) if named.startswith("/") else home / default) / _NAME
+
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def recipes_directory() -> Path:
+    """The directory of the recipes that come with fastinstall."""
+    return _find("recipes")
+
+
+def hooks_directory() -> Path:
+    """The directory of the files that a guard puts into an environment."""
+    return _find("hooks")
+
+
+def _find(name: str) -> Path:
+    installed = _PACKAGE / "_data" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name

@@ -1,0 +1,119 @@
+"""Version numbers, compared as PEP 440 has it. Pure.
+
+Version specifiers: whether they are any, and which versions lie in them.
+
+The usual ones, ranges of plain releases (">=10.3.0,<12.2.0"), are judged here, because doctor reads a hundred of them
+at every turn and importing the `packaging` library takes longer than all of that. Whatever is not plain is left to
+`packaging`. Source: the version specifiers of PEP 440.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+
+def base_version(version: str) -> str:
+    """The version of Pillow that a version follows: "12.1.1.post0" and "12.1.1+simd.v3" follow "12.1.1".
+
+    Raises:
+        ValueError: not a version (PEP 440).
+    """
+    if is_plain(version):
+        return version
+    found = parsed(version)
+    return found.base_version + "".join(map(str, found.pre or ()))
+
+
+def parsed(version: str) -> "Version":
+    """A version that can be compared.
+
+    Raises:
+        ValueError: not a version (PEP 440).
+    """
+    from packaging.version import Version  # noqa: PLC0415 (slow to import; only where versions are compared)
+
+    return Version(version)
+
+
+Release = tuple[int, ...]
+
+_RELEASE = r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))*"
+_PLAIN_VERSION = re.compile(_RELEASE, re.ASCII)
+_CLAUSE = rf"(?:[<>]=?|[=!]=) *{_RELEASE}"
+_PLAIN_RANGE = re.compile(rf"{_CLAUSE}(?: *, *{_CLAUSE})*", re.ASCII)
+_PARTS = re.compile(r"([<>=!]+) *([\d.]+)", re.ASCII)
+_LETTERS = re.compile(r"[a-z]+")
+_WORDS = frozenset({"v", "a", "b", "c", "rc", "alpha", "beta", "pre", "preview", "post", "rev", "r", "dev"})
+_COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def contains(specifier: str, version: str) -> bool:
+    """Whether a version lies in a range; pre-releases count like any other.
+
+    Args:
+        specifier: one that `is_specifier` takes.
+        version: of PEP 440.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    if is_plain(version) and _PLAIN_RANGE.fullmatch(specifier):
+        return all(
+            _COMPARISONS[comparison](_release(version), _release(bound))
+            for comparison, bound in _PARTS.findall(specifier)
+        )
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only for what is not plain)
+
+    return SpecifierSet(specifier).contains(version, prereleases=True)
+
+
+def is_specifier(text: str) -> bool:
+    """Whether a text is a version specifier."""
+    if _PLAIN_RANGE.fullmatch(text):
+        return True
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (like `contains`)
+
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        return False
+    return True
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is a version."""
+    if is_plain(text):
+        return True
+    if not _WORDS.issuperset(_LETTERS.findall(text.lower().partition("+")[0])):
+        return False
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `contains`)
+
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def is_plain(version: str) -> bool:
+    """Whether a version is a release and nothing else, in its normal form: "12.1.1"."""
+    return _PLAIN_VERSION.fullmatch(version) is not None
+
+
+def _release(version: str) -> Release:
+    """A release that compares: trailing zeros say nothing."""
+    numbers = [int(number) for number in version.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)

@@ -1,0 +1,1 @@
+"""Facts to findings: the checks, what they share, and what they advise."""

@@ -1,0 +1,107 @@
+"""What a check may look at.
+
+How a check words its findings: its name and its page are filled in.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TypedDict, Unpack
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Host
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+
+
+@immutable
+class CheckContext:
+    """Everything that a verdict may depend on; two equal contexts give equal findings.
+
+    Attributes:
+        facts: what was observed.
+        receipt: of our last setup, or None if fastinstall has set up nothing.
+        recipe: the receipt's recipe, or the one that a setup would follow.
+        today: the date, for the age of data.
+        tool_version: of fastinstall.
+        hosts: other machines that the code is judged for, beside this one.
+    """
+
+    facts: Facts
+    receipt: Receipt | None
+    recipe: Recipe
+    today: date
+    tool_version: str
+    hosts: tuple[Host, ...] = ()
+
+    @property
+    def core_is_ours(self) -> bool:
+        """Whether the core in place is the very one that the receipt speaks of."""
+        core = self.facts.stack.core
+        return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256
+
+
+_PAGES = "docs/reference/checks"
+
+_SHOWN = 6
+
+
+class Details(TypedDict, total=False):
+    """What a finding may say beside its message; see `Finding`."""
+
+    evidence: tuple[str, ...]
+    expected: str
+    observed: str
+    remedy: Remedy | None
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Speaks for one check.
+
+    Attributes:
+        check: its name.
+    """
+
+    check: str
+
+    def ok(self, message: str, **details: Unpack[Details]) -> Finding:
+        """All is as it should be."""
+        return self.say(Status.OK, message, **details)
+
+    def hint(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Nothing is wrong, but there is something to know or to gain."""
+        return self.say(Status.HINT, message, **details)
+
+    def warning(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It works, but worse than it should, or it may fail later."""
+        return self.say(Status.WARNING, message, **details)
+
+    def error(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It does not work, or it is not what it is taken for."""
+        return self.say(Status.ERROR, message, **details)
+
+    def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that there was nothing to judge."""
+        return self.say(Status.SKIPPED, message, **details)
+
+    def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
+        """It could not be told."""
+        return self.say(Status.UNKNOWN, message, **details)
+
+    def crashed(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that the check itself failed."""
+        return self.say(Status.CRASHED, message, **details)
+
+    def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
+        """Word a verdict that was reached elsewhere."""
+        return Finding(check=self.check, status=status, message=message, link=f"{_PAGES}/{self.check}.md", **details)
+
+
+def listing(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Shorten a long list of evidence to its first lines and a count of the rest."""
+    if len(lines) <= _SHOWN:
+        return lines
+    return (*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more")

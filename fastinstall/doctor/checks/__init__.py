@@ -1,0 +1,1 @@
+"""One file a check, found by its name. Facts in, findings out."""

@@ -1,0 +1,304 @@
+"""Known vulnerabilities and defects of the Pillow in place and of its libraries, from the data of the recipe.
+
+- error: some of them are critical, and the risk was not accepted; or a pin of ours keeps a later version out.
+- warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
+  `--allow vulnerable` at the setup, which speaks of no later data than that day's. Critical ones after it are errors.
+  Of a package of the operating system, which may have the fixes without their versions, even critical ones.
+- hint: the data is older than 90 days: ask for later data with a later fastinstall.
+
+What counts is the version of Pillow in place: SIMD kernels merged onto a version leave it that version's fixes. A
+defect of the fork's kernels counts only where they are in the core, and comes with a line that shows it. A fork follows
+Pillow with a delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a
+known advisory is not a safe version. Libraries are told by their versions alone, and a distribution may have mended
+its own build.
+
+Where a pin holds the stack, nothing but a person brings a later version, so whatever affects it is an error; unless the
+risk was accepted at the setup.
+
+Why it matters:
+Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of the
+releases after the one that it follows, and a scanner that looks for `pillow` passes over `pillow-simd`.
+
+How to fix it:
+Set up the newest Pillow, with the kernels merged in; or go back to stock Pillow of the newest version. To stay with an
+older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
+Where a distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the
+stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
+remove` takes it away.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+
+from fastinstall.core.version_numbers import is_version
+from fastinstall.doctor.check_context import CheckContext, Details, Voice
+from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
+from fastinstall.doctor.owners import is_of_the_system, readable_core
+from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
+from fastinstall.elf.description import Codec, Core
+from fastinstall.index.upgrades import Outlook, environment_command, outlook
+from fastinstall.model.conda_packages import dependants_of
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.recipe import (
+    Advisory,
+    Severity,
+    applicable,
+    applicable_to_libraries,
+    comparable,
+    count_by_severity,
+)
+from fastinstall.model.request import LinkMode, Risk
+
+NAME = "advisories"
+SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
+NEEDS_RUNTIME = True
+ORDER = 200
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_FRESH_DAYS = 90
+_MERGED = "pillow-merged"
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the version of Pillow, and those of its libraries."""
+    version, known = context.facts.stack.version, context.recipe.advisories
+    if not known:
+        yield _SAY.skipped(f"the recipe {context.recipe.name} has no data on advisories")
+    elif version is None:
+        yield _SAY.skipped("there is no Pillow, or it does not tell its version")
+    else:
+        yield from _pillow(context, version)
+        yield from _libraries(context)
+        yield from _stale(context)
+
+
+def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
+    known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
+    try:
+        affecting = applicable(known, version, kernels=_has_kernels(context))
+    except ValueError:
+        message = "PIL/_version.py holds no version that could be compared"
+        yield _SAY.unknown(message, observed=version, verify=run_python(context, VERSION))
+        return
+    own = tuple(advisory for advisory in affecting if not advisory.kernels_only)
+    of_kernels = tuple(advisory for advisory in affecting if advisory.kernels_only)
+    if not affecting:
+        yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", **_nothing(context, VERSION))
+    if own:
+        yield _affected(context, f"Pillow {version}", own)
+    if of_kernels:
+        yield _affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
+
+
+def _libraries(context: CheckContext) -> Iterator[Finding]:
+    watched = {advisory.component for advisory in context.recipe.advisories if advisory.component}
+    told = comparable(library_versions(context))
+    versions = {name: version for name, version in told.items() if name in watched}
+    affecting = applicable_to_libraries(context.recipe.advisories, versions)
+    if affecting:
+        affected = {advisory.component for advisory in affecting}
+        yield _affected(context, _named({name: versions[name] for name in versions if name in affected}), affecting)
+    elif versions:
+        message = f"no known advisory affects the libraries {_named(versions)}"
+        yield _SAY.ok(message, **_nothing(context, PRINT_FEATURES))
+
+
+def _nothing(context: CheckContext, code: str) -> Details:
+    return Details(evidence=(_dated(context),), verify=run_python(context, code))
+
+
+def _named(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _has_kernels(context: CheckContext) -> bool:
+    core = readable_core(context.facts.stack)
+    return core is not None and bool(core.simd_symbols)
+
+
+def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
+    counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
+    subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
+    status, consent = _louder(context, *_weighed(context, affecting), libraries=_are_of_libraries(affecting))
+    return _SAY.say(
+        status,
+        f"{subject} {what}: {counts}{consent}",
+        evidence=tuple(line for advisory in affecting for line in _lines(context, advisory)),
+        expected="a version with the fixes",
+        observed=what.rpartition("Pillow ")[2],
+        remedy=_remedy(context),
+        verify=_show(context, affecting),
+    )
+
+
+def _show(context: CheckContext, affecting: tuple[Advisory, ...]) -> str:
+    """The versions that they are compared with; where a line of Python shows the defect itself, that."""
+    shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
+    return run_python(context, shown or (PRINT_FEATURES if _are_of_libraries(affecting) else VERSION))
+
+
+def _are_of_libraries(affecting: tuple[Advisory, ...]) -> bool:
+    return any(advisory.component for advisory in affecting)
+
+
+def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
+    """How grave they are together, and what to say of the risk that was accepted."""
+    if is_of_the_system(context.facts):
+        return Status.WARNING, "; the operating system may have mended its own build"
+    critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
+    accepted = _accepted_on(context)
+    if not critical or accepted is None:
+        return (Status.ERROR if critical else Status.WARNING), ""
+    later = sum(advisory.dated > accepted for advisory in critical)
+    if later:
+        return Status.ERROR, f"; {later} critical since the risk was accepted on {accepted}"
+    return Status.WARNING, f"; the risk was accepted on {accepted}"
+
+
+def _louder(context: CheckContext, status: Status, consent: str, *, libraries: bool) -> tuple[Status, str]:
+    """One step graver where a pin keeps a later version out, unless somebody has accepted the risk."""
+    pin = _pin(context)
+    brought = not libraries or (context.receipt is not None and context.receipt.link is LinkMode.BUNDLE)
+    if pin is None or not brought:
+        return status, consent
+    told = f"{consent}; the pin ({pin.requirement}) keeps a later one out"
+    return (Status.ERROR if status is Status.WARNING and not consent else status), told
+
+
+def _pin(context: CheckContext) -> PinState | None:
+    """A pin that holds the stack in place, as far as it is ours."""
+    return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
+
+
+def _accepted_on(context: CheckContext) -> date | None:
+    receipt = context.receipt
+    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
+        return None
+    return date.fromisoformat(receipt.created_at[:10])
+
+
+def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
+    names = " = ".join((advisory.id, *advisory.aliases))
+    affects = f"{advisory.component} {advisory.affects}".lstrip()
+    yield f"{names} ({advisory.severity}, affects {affects}): {advisory.summary} [{advisory.source}]"
+    if advisory.demonstration:
+        python = str(context.facts.environment.python)
+        yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
+
+
+def _remedy(context: CheckContext) -> Remedy:
+    """The way to a later version, as far as the installed distributions and this Python take one.
+
+    What is known of Pillow decides for its kernels and libraries too: they come with it.
+    """
+    facts, version = context.facts, context.facts.stack.version or ""
+    affecting = applicable(context.recipe.advisories, version) if is_version(version) else ()
+    view = outlook(affecting, version, facts.interpreter, dependants_of(facts))
+    if view.is_held:
+        return _held(context, view)
+    remedy = _later(context, view)
+    return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
+
+
+def _held(context: CheckContext, view: Outlook) -> Remedy:
+    """No version with fixes is allowed here: who keeps them out, and what is left."""
+    text = "; ".join(view.sentences)
+    if view.keepers and context.receipt is not None and not context.core_is_ours:
+        return Remedy(text=f"{text}; or accept what is in place", command=command(context, "guard accept"))
+    return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
+
+
+def _later(context: CheckContext, view: Outlook) -> Remedy:
+    if not _has_kernels(context):
+        return stock(context, upgrade=True, least=view.allowed)
+    merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
+    text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
+    if merged_already:
+        options.append("--upgrade")
+    pin = _pin(context)
+    if pin is not None:
+        text = f"{text}, which the pin then holds; or take the pin away: {command(context, 'guard remove')}"
+        options += ["--pin"] if pin.kind not in (PinKind.PIP, PinKind.CONDA) else []
+    return setup(context, text, *options)
+
+
+def _stale(context: CheckContext) -> Iterator[Finding]:
+    age = _age(context)
+    if age > _FRESH_DAYS:
+        yield _SAY.hint(
+            f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
+            evidence=(_dated(context),),
+            expected=f"at most {_FRESH_DAYS} days",
+            observed=f"{age} days",
+            remedy=Remedy(text="install a later fastinstall, which brings later data"),
+        )
+
+
+def _dated(context: CheckContext) -> str:
+    age = _age(context)
+    return f"data of {_taken(context)}, {age} {'day' if age == 1 else 'days'} old"
+
+
+def _age(context: CheckContext) -> int:
+    """In days."""
+    return (context.today - _taken(context)).days
+
+
+def _taken(context: CheckContext) -> date:
+    return max(advisory.dated for advisory in context.recipe.advisories)
+
+
+JPEG = "libjpeg-turbo"
+FEATURES = {"libtiff": "libtiff", "libwebp": "webp", "freetype": "freetype2", "openjpeg": "jpg_2000", "zlib": "zlib"}
+"""Names of libraries whose version `PIL.features` asks of the library itself, and its names for them."""
+
+_COMPILED_FOR = "libjpeg_turbo"
+_KINDS = {"libtiff": "tiff", "libwebp": "webp", "freetype": "freetype", "openjpeg": "openjpeg", "zlib": "zlib"}
+"""The same libraries as the simulated process has them."""
+_OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
+"""Libraries that take the place of one, with versions and advisories of their own."""
+
+
+def library_versions(context: CheckContext) -> dict[str, str]:
+    """The libraries' versions, as far as they are known, by name.
+
+    What a library says of itself when asked counts before what its file shows. Of libjpeg the file that would be
+    loaded counts: what `PIL.features` says of it is the version of the headers that the core was compiled with. It
+    counts only where the core asks for no libjpeg, having one inside that was not identified.
+    """
+    features = claimed_features(context)
+    found = {name: features.get(feature, "") or _linked(context, name) for name, feature in FEATURES.items()}
+    found[JPEG] = _jpeg(context)
+    return {name: version for name, version in sorted(found.items()) if version}
+
+
+def _linked(context: CheckContext, name: str) -> str:
+    codec = codec_in_use(context, _KINDS[name])
+    return codec.library.version if codec is not None and not _is_replacement(codec) else ""
+
+
+def _is_replacement(codec: Codec) -> bool:
+    return codec.library.implementation in _OTHERWISE_NUMBERED
+
+
+def _jpeg(context: CheckContext) -> str:
+    core, codec = readable_core(context.facts.stack), core_codec(context, "jpeg")
+    if codec is not None:
+        return codec.library.version if codec.library.implementation == JPEG else ""
+    if _asks_for_jpeg(core):
+        return _listed_jpeg(core)
+    return claimed_features(context).get(_COMPILED_FOR, "")
+
+
+def _asks_for_jpeg(core: Core | None) -> bool:
+    return core is not None and any(library.is_called_libjpeg for library in core.libraries)
+
+
+def _listed_jpeg(core: Core | None) -> str:
+    libraries = core.libraries if core is not None else ()
+    return next((library.version for library in libraries if library.implementation == JPEG), "")

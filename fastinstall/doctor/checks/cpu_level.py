@@ -1,0 +1,313 @@
+"""The x86-64 micro-architecture level of this CPU, and whether the code in place suits it.
+
+- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
+  holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
+  it is there for would refuse it; whether this CPU loads it or not.
+- warning: the recipe has no level for this CPU; another copy was loaded than the loader's rules say.
+- hint: another architecture than x86-64; features hidden by a virtual machine; GLIBC_TUNABLES or an old glibc keep the
+  loader from the better copy; a better level that the CPU would bear.
+- unknown: the level could not be told.
+
+Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
+
+Why it matters:
+Code for a CPU with more features than this one dies of an illegal instruction, at its first operation and not when it
+is imported. Code for one with fewer leaves speed lying about: on most operations AVX2 counts, and AVX-512 does not.
+
+How to fix it:
+`fastinstall setup --level auto` builds for this CPU; `--levels x86-64-v2,x86-64-v3` puts a copy for each into one
+wheel, of which every machine loads the best that it can. Where a virtual machine hides features, its administrator can
+pass them through; where GLIBC_TUNABLES does, unset it.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.owners import (
+    called,
+    loaded_copy,
+    loaded_file,
+    loaded_name,
+    portrait,
+    readable_core,
+    whole_copies,
+)
+from fastinstall.doctor.remedies import (
+    repair,
+    run_python,
+    setup,
+    show_cpu,
+    show_digests,
+    show_files,
+    show_note,
+    show_variables,
+    stock,
+)
+from fastinstall.elf.cpu_levels import knows_levels, offered_by, rank
+from fastinstall.elf.description import Core, CoreLevel, Cpu
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+
+NAME = "cpu-level"
+SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
+NEEDS_RUNTIME = True
+ORDER = 30
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the processor, and the core against it."""
+    cpu = context.facts.cpu
+    if cpu.architecture != "x86_64":
+        message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
+        yield _SAY.hint(message, evidence=_portrait(cpu), verify=show_cpu())
+    elif not rank(cpu.level):
+        yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu), verify=show_cpu())
+    else:
+        of_cpu = (*_overtaxed(context), *_unserved(context), *_masked(cpu), *_hidden(context), *_underused(context))
+        yield from (*of_cpu, *judge_copies(_SAY, context)) or (_well(context),)
+
+
+def _well(context: CheckContext) -> Finding:
+    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
+    loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
+    message = f"this CPU offers {cpu.level}{loads}"
+    return _SAY.ok(message, evidence=(*_portrait(cpu), *portrait(core)), verify=show_cpu())
+
+
+def _overtaxed(context: CheckContext) -> Iterator[Finding]:
+    demands, offered = _demands(context), offered_by(context.facts.cpu)
+    highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
+    if rank(highest[0]) > rank(offered):
+        yield _SAY.error(
+            f"the imaging core needs {highest[0]}, this CPU offers {offered} only",
+            evidence=(*(source for _level, source in demands), *_portrait(context.facts.cpu)),
+            expected=f"at most {offered}",
+            observed=highest[0],
+            remedy=_for_this_cpu(context),
+            verify=_show_demand(context),
+        )
+
+
+def _show_demand(context: CheckContext) -> str:
+    core = readable_core(context.facts.stack)
+    return show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu()
+
+
+def _for_this_cpu(context: CheckContext) -> Remedy:
+    if _best(context.recipe, context.facts.cpu) is None:
+        return stock(context)
+    return setup(context, "set up the stack for this CPU", "--level", "auto")
+
+
+def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
+    core = readable_core(context.facts.stack)
+    noted = core.isa_note if core is not None else None
+    demands = [(noted, f"the core's own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {noted}")] if noted else []
+    if context.receipt is not None and context.core_is_ours:
+        built = " and ".join(context.receipt.levels)
+        demands.append((context.receipt.levels[0], f"built for {built}, says the receipt"))
+    return tuple(demands)
+
+
+def _unserved(context: CheckContext) -> Iterator[Finding]:
+    if _best(context.recipe, context.facts.cpu) is None:
+        names = ", ".join(level.name for level in context.recipe.levels)
+        message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
+        evidence, expected = _portrait(context.facts.cpu), f"one of {names}"
+        yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
+
+
+def _masked(cpu: Cpu) -> Iterator[Finding]:
+    if cpu.masked:
+        who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
+        yield _SAY.hint(
+            f"this CPU offers {cpu.level}, and {who} seems to hide what the next level needs: {', '.join(cpu.masked)}",
+            evidence=_portrait(cpu),
+            verify=show_cpu(),
+        )
+
+
+def _hidden(context: CheckContext) -> Iterator[Finding]:
+    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
+    offered = offered_by(cpu)
+    if rank(offered) <= rank(cpu.level):
+        return
+    loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
+    mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
+    yield _SAY.hint(
+        f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
+        evidence=(*_portrait(cpu), *portrait(core)),
+        remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
+        verify=show_variables("GLIBC_TUNABLES"),
+    )
+
+
+def _underused(context: CheckContext) -> Iterator[Finding]:
+    receipt, best = context.receipt, _best(context.recipe, context.facts.cpu)
+    if receipt is None or best is None or not context.core_is_ours or _is_by_name(receipt):
+        return
+    if 0 < max(map(rank, receipt.levels)) < rank(best):
+        yield _SAY.hint(
+            _modest(context, receipt, best),
+            evidence=_portrait(context.facts.cpu),
+            remedy=_better(context, receipt, best),
+            verify=show_cpu(),
+        )
+
+
+def _is_by_name(receipt: Receipt) -> bool:
+    return receipt.wish.level != "auto" or bool(receipt.wish.levels)
+
+
+def _modest(context: CheckContext, receipt: Receipt, best: str) -> str:
+    if name := loaded_name(readable_core(context.facts.stack)):
+        return f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
+    return f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
+
+
+def _better(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
+    if len(receipt.levels) == 1:
+        return setup(context, "build for the better level", "--level", best)
+    return setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
+
+
+def _best(recipe: Recipe, cpu: Cpu) -> str | None:
+    fitting = (level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(offered_by(cpu)))
+    return next(fitting, None)
+
+
+def _portrait(cpu: Cpu) -> tuple[str, ...]:
+    name = f"{cpu.name or cpu.vendor or cpu.architecture}, {cpu.cores} logical CPUs"
+    source = (f"{cpu.level}, says {cpu.level_source or 'the probe'}",) if cpu.level else ()
+    return (name, *source)
+
+
+def judge_copies(say: Voice, context: CheckContext) -> Iterator[Finding]:
+    """Find copies that are missing, damaged or in a wrong place, and say why a better one is not loaded.
+
+    Args:
+        say: the check that speaks.
+        context: what it looks at; a core without copies gives no finding.
+    """
+    core = context.facts.stack.core
+    if core is None or not core.levels:
+        return
+    yield from _unusable(say, context, core)
+    yield from _lost(say, context, core)
+    yield from _misplaced(say, context, core)
+    yield from _out_of_reach(say, context, core)
+    yield from _mispredicted(say, context, core)
+
+
+def _unusable(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+    for copy in core.levels:
+        if copy.problem:
+            yield say.error(
+                f"{called(core, copy)} of the imaging core cannot be used: {copy.problem}",
+                evidence=(str(copy.path),),
+                expected="a whole copy of the core, for CPUs of its level",
+                observed=copy.problem,
+                remedy=repair(context),
+                verify=show_files(copy.path),
+            )
+
+
+def _lost(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+    """What the receipt says that the wheel had; the baseline is always looked at, even where it is missing."""
+    if context.receipt is None or not context.core_is_ours:
+        return
+    there = {copy.level for copy in core.levels[1:]}
+    for level in context.receipt.levels[1:]:
+        if level not in there:
+            yield say.error(
+                f"the copy of the imaging core for {level} is gone: such CPUs get a lower level",
+                evidence=portrait(core),
+                expected=", ".join(context.receipt.levels),
+                observed=", ".join(copy.level for copy in core.levels),
+                remedy=repair(context),
+                verify=_list_copies(core),
+            )
+
+
+def _list_copies(core: Core) -> str:
+    """The directory of the baseline, below which the others lie."""
+    return f"{show_files(core.levels[0].path.parent)} -R"
+
+
+def _misplaced(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+    highest = _highest_for_baseline(context, core)
+    if rank(core.levels[0].isa_note) > rank(highest) > 0:
+        yield _wrong_place(say, context, core, core.levels[0], f"at most {highest}")
+    for copy in core.levels[1:]:
+        if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level):
+            yield _wrong_place(say, context, core, copy, copy.level)
+
+
+def _highest_for_baseline(context: CheckContext, core: Core) -> str:
+    """The level that the baseline was built for; untold, the one below the least of the others."""
+    if context.receipt is not None and context.core_is_ours:
+        return context.receipt.levels[0]
+    least = min((rank(copy.level) for copy in core.levels[1:] if rank(copy.level)), default=0)
+    return f"x86-64-v{least - 1}" if least > 1 else ""
+
+
+def _wrong_place(say: Voice, context: CheckContext, core: Core, copy: CoreLevel, expected: str) -> Finding:
+    too_high = copy is core.levels[0] or rank(copy.isa_note) > rank(copy.level)
+    effect = "CPUs that would load it refuse it" if too_high else "CPUs that load it get a lower level than is theirs"
+    place = "in the baseline's place" if copy is core.levels[0] else f"in the place of {copy.level}"
+    return say.error(
+        f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {effect}",
+        evidence=(str(copy.path), f"its own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {copy.isa_note}"),
+        expected=expected,
+        observed=str(copy.isa_note),
+        remedy=repair(context),
+        verify=show_note(copy.path),
+    )
+
+
+def _out_of_reach(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+    """The loader itself is too old to look at any copy but the baseline."""
+    python, cpu = context.facts.interpreter, context.facts.cpu
+    if knows_levels(python.libc, python.libc_version):
+        return
+    passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(cpu.level)]
+    if passed:
+        yield say.hint(
+            f"{python.libc} {python.libc_version} takes the baseline, although this CPU offers {passed[-1]}: "
+            "only glibc 2.33 and later choose by level",
+            evidence=portrait(core),
+            expected="glibc 2.33 or later",
+            observed=f"{python.libc} {python.libc_version}",
+            verify=run_python(context, "import platform; print(*platform.libc_ver())"),
+        )
+
+
+def _mispredicted(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+    """Hold the model of the loader against what ran."""
+    runtime, predicted = context.facts.runtime, loaded_copy(core)
+    if runtime is None or not runtime.core or predicted is None or _is_file(core, predicted, runtime.core):
+        return
+    taken = next((copy for copy in core.levels if _is_file(core, copy, runtime.core)), None)
+    what = called(core, taken) if taken is not None else "code from elsewhere"
+    yield say.warning(
+        f"{what} was loaded, where the loader's rules say {called(core, predicted)}",
+        evidence=(f"the running core: {runtime.core}", *portrait(core)),
+        expected=str(predicted.path),
+        observed=runtime.core,
+        verify=show_digests(predicted.path, PurePath(runtime.core)),
+    )
+
+
+def _is_file(core: Core, copy: CoreLevel, running: str) -> bool:
+    """Whether a running core's file is this copy, by its place in site-packages, which may be reached by links."""
+    site_packages = core.path.parent.parent
+    if not copy.path.is_relative_to(site_packages):
+        return copy.path == PurePath(running)
+    parts = copy.path.relative_to(site_packages).parts
+    return PurePath(running).parts[-len(parts) :] == parts

@@ -1,0 +1,163 @@
+"""The environment itself: where it is, who manages it, and whether its Python is still the same.
+
+- error: the Python changed its minor version under the packages that were set up for it.
+- warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either; the Python
+  of a conda environment is none of its own; conda changed the Python under packages that pip had installed, and PIL
+  is gone with them.
+- hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, unreadable records
+  of conda's, fastinstall's own), not writable, or not the environment that is active in the shell; packages of another
+  Python are left.
+
+Why it matters:
+A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
+`pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python
+only: when the base interpreter of a virtual environment is upgraded, or conda installs another Python, they are still
+there and cannot be imported. conda moves its own packages along, and leaves behind what pip had installed.
+
+How to fix it:
+Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,
+set up the stack again for the Python that is there. Where the environment is protected, make one of your own beside
+it: `fastinstall setup --new-env ./fast-env`.
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.owners import minor
+from fastinstall.doctor.remedies import repair, run_python, setup, show_files, show_python, show_variables
+from fastinstall.model.conda import Conda
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.request import EnvironmentKind
+
+NAME = "environment"
+SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
+NEEDS_RUNTIME = False
+ORDER = 10
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the environment, PIL aside."""
+    judges = (_changed_python, _belonging, _left_behind, _protected, _activation)
+    problems = tuple(finding for judge in judges for finding in judge(context))
+    yield from problems or (_well(context),)
+
+
+def _well(context: CheckContext) -> Finding:
+    conda = context.facts.conda
+    managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
+    evidence = (f"interpreter: {_python(context.facts)}", *managed)
+    return _SAY.ok(_portrait(context.facts), evidence=evidence, verify=show_python(context))
+
+
+def _portrait(facts: Facts) -> str:
+    python = f"{facts.interpreter.implementation} {facts.interpreter.version}"
+    return f"{facts.environment.kind} {facts.environment.prefix} with {python}"
+
+
+def _python(facts: Facts) -> str:
+    return str(facts.environment.python)
+
+
+def _changed_python(context: CheckContext) -> Iterator[Finding]:
+    receipt, version = context.receipt, context.facts.interpreter.version
+    if receipt is not None and minor(receipt.python_version) != minor(version):
+        yield _SAY.error(
+            f"the Python of this environment changed from {receipt.python_version} to {version} under its packages",
+            evidence=(f"interpreter: {_python(context.facts)}", f"set up: {receipt.created_at}"),
+            expected=receipt.python_version,
+            observed=version,
+            remedy=repair(context),
+            verify=show_python(context),
+        )
+
+
+def _protected(context: CheckContext) -> Iterator[Finding]:
+    facts = context.facts
+    elsewhere = setup(context, "set up the fast stack")
+    marker = facts.interpreter.externally_managed
+    if marker is not None and facts.environment.kind is EnvironmentKind.CONDA:
+        message = "conda manages this Python (PEP 668): what is installed here has to be conda's packages"
+        yield _SAY.hint(message, evidence=(str(marker),))
+    elif marker is not None:
+        message = "the operating system manages this Python (PEP 668): fastinstall does not change it"
+        yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
+    elif facts.environment.kind is EnvironmentKind.SYSTEM:
+        message = "this is a global interpreter, no environment of its own: fastinstall does not change it"
+        yield _SAY.hint(message, evidence=(_python(facts),), remedy=elsewhere)
+    if facts.frozen is not None:
+        message = "this conda environment is frozen: fastinstall does not change it"
+        yield _SAY.hint(message, evidence=(str(facts.frozen),), remedy=elsewhere)
+    elif facts.conda is not None:
+        yield from _guarded_by_conda(context, facts.conda)
+    if facts.environment.prefix == facts.tool_prefix:
+        message = "this is fastinstall's own environment: it does not change itself"
+        yield _SAY.hint(message, evidence=(str(facts.tool_prefix),), remedy=elsewhere)
+    if not facts.writable:
+        message = "this user may not write to the site-packages of this environment"
+        packages = facts.interpreter.site_packages
+        yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
+
+
+def _guarded_by_conda(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+    if conda.is_base:
+        message = "this is conda's base environment, in which conda itself is installed: fastinstall does not change it"
+        elsewhere = setup(context, "set up the fast stack")
+        yield _SAY.hint(message, evidence=(_portrait(context.facts),), remedy=elsewhere)
+    if conda.unreadable:
+        message = f"{_count(conda.unreadable)} of conda's cannot be read: fastinstall does not change the environment"
+        evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in conda.unreadable.items()))
+        yield _SAY.hint(message, evidence=evidence)
+
+
+def _count(records: dict[str, str]) -> str:
+    return "1 record" if len(records) == 1 else f"{len(records)} records"
+
+
+def _left_behind(context: CheckContext) -> Iterator[Finding]:
+    """Packages of another Python, which conda left where it found them when it installed this one."""
+    facts = context.facts
+    stale = facts.conda.stale if facts.conda is not None else ()
+    if stale and not any(_changed_python(context)):
+        is_lost = facts.stack.directory is None
+        say = _SAY.warning if is_lost else _SAY.hint
+        where = " and ".join(stale)
+        told = f"{where} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does not see"
+        yield say(
+            f"Python changed to {facts.interpreter.version}: {told}{', and PIL is missing' if is_lost else ''}",
+            evidence=tuple(f"{facts.environment.prefix}/{name}" for name in stale),
+            expected=str(facts.interpreter.site_packages),
+            observed=where,
+            remedy=setup(context, "set up the fast stack for this Python") if is_lost else None,
+            verify=show_files(*(facts.environment.prefix / name for name in stale)),
+        )
+
+
+def _belonging(context: CheckContext) -> Iterator[Finding]:
+    """A conda environment whose `bin/python` leads out of it: what is installed through it lands elsewhere."""
+    facts = context.facts
+    mine, theirs = facts.environment.prefix, facts.interpreter.prefix
+    if facts.conda is not None and theirs != mine and theirs.name != mine.name:
+        yield _SAY.warning(
+            f"the Python of this conda environment says that it belongs to {theirs}: pip would install there",
+            evidence=(f"interpreter: {_python(facts)}", f"site-packages: {facts.interpreter.site_packages}"),
+            expected=str(mine),
+            observed=str(theirs),
+            remedy=Remedy(text="install conda's package `python` in this environment again"),
+            verify=run_python(context, "import sys; print(sys.prefix)"),
+        )
+
+
+def _activation(context: CheckContext) -> Iterator[Finding]:
+    facts = context.facts
+    named = tuple(f"{variable}={prefix}" for variable, prefix in facts.active.items())
+    prefixes, verify = set(facts.active.values()), show_variables("VIRTUAL_ENV", "CONDA_PREFIX")
+    if len(prefixes) > 1:
+        message = f"{' and '.join(facts.active)} name different environments: a bare `pip` may reach either"
+        yield _SAY.warning(message, evidence=named, observed=str(facts.environment.prefix), verify=verify)
+    elif prefixes and facts.environment.prefix not in prefixes:
+        yield _SAY.hint("another environment than this one is active in the shell", evidence=named, verify=verify)

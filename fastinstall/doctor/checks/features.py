@@ -1,0 +1,198 @@
+"""What `PIL.features` says was compiled in, against what loads, the recipe, and what was set up.
+
+- error: a feature that was set up and that the recipe expects is lost.
+- warning: another one is lost, or one that the recipe expects was never there; a library is not the one that PIL was
+  compiled for, or not of the version that it says of itself when it runs.
+- hint: PIL was compiled for zlib-ng, and another zlib is bound.
+
+Compiled in is not loaded: `PIL.features` says "libjpeg_turbo" with another libjpeg loaded too. See `jpeg-library`.
+
+Why it matters:
+A format that is gone shows only when a file of that format is opened, in production. And a library that was compiled
+for, yet not loaded, gives none of its speed: the official wheels say "zlib_ng" and load the zlib of the operating
+system, so that PNG is written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
+
+How to fix it:
+`fastinstall doctor --fix` brings lost features back. For PNG at the speed of zlib-ng, set up the stack of the recipe
+`pillow-merged`, which has zlib-ng linked in.
+"""
+
+import re
+from collections.abc import Iterator
+
+from fastinstall.core.values import immutable
+from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.codec_libraries import called, claimed_features, codec_in_use
+from fastinstall.doctor.remedies import PRINT_FEATURES, repair, run_python, setup, trace_bindings
+from fastinstall.elf.description import Codec
+from fastinstall.model.facts import Runtime
+from fastinstall.model.finding import Finding, Status
+
+_COMPILED_FOR = {
+    "libjpeg_turbo": ("jpeg", ("libjpeg-turbo", "mozjpeg"), "jpeg_CreateDecompress"),
+    "zlib_ng": ("zlib", ("zlib-ng", "zlib-ng compat"), "deflateInit2_"),
+}
+"""What headers claim: the kind of library, the implementations that bear the claim out, one of its functions."""
+_ASKED = {
+    "libtiff": "tiff",
+    "jpg_2000": "openjpeg",
+    "webp": "webp",
+    "freetype2": "freetype",
+    "littlecms2": "lcms2",
+    "zlib": "zlib",
+}
+"""Versions that PIL asks of the loaded library itself, and the kind of library that answers."""
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
+
+
+@immutable
+class Claim:
+    """Something that `PIL.features` says and that what loads does not bear out.
+
+    Attributes:
+        claimed: what it says: "zlib_ng 2.2.4".
+        loaded: what is bound: "zlib 1.2.13".
+        where: the file that is bound.
+        symbol: a function whose binding shows it; empty where the version alone differs.
+        harmless: nothing is broken by it; it is slower.
+    """
+
+    claimed: str
+    loaded: str
+    where: str
+    symbol: str = ""
+    harmless: bool = False
+
+
+def claims(context: CheckContext) -> Iterator[Claim]:
+    """Give the claims that are not borne out; nothing where no library was identified."""
+    features = claimed_features(context)
+    for name, (kind, implementations, symbol) in _COMPILED_FOR.items():
+        codec = codec_in_use(context, kind)
+        if name in features and codec is not None and _is_another(codec, implementations):
+            yield _claim(name, features[name], codec, symbol=symbol)
+    for name, kind in _ASKED.items():
+        codec = codec_in_use(context, kind)
+        if codec is not None and _differ(features.get(name, ""), _own_version(codec)):
+            yield _claim(name, features[name], codec)
+
+
+def _claim(name: str, version: str, codec: Codec, symbol: str = "") -> Claim:
+    return Claim(
+        claimed=f"{name} {version}".rstrip(),
+        loaded=called(codec.library),
+        where=str(codec.library.path),
+        symbol=symbol,
+        harmless=name == "zlib_ng",
+    )
+
+
+def _is_another(codec: Codec, implementations: tuple[str, ...]) -> bool:
+    return bool(codec.library.implementation) and codec.library.implementation not in implementations
+
+
+def _own_version(codec: Codec) -> str:
+    """The version that a library gives when asked; zlib-ng gives that of the zlib whose place it takes."""
+    return "" if codec.library.implementation.startswith("zlib-ng") else codec.library.version
+
+
+def _differ(claimed: str, loaded: str) -> bool:
+    """Whether two versions differ in what both of them tell: "2.17" and "2.17.0" don't; unknown ones don't."""
+    told, found = _numbers(claimed), _numbers(loaded)
+    shorter = min(len(told), len(found))
+    return shorter > 1 and told[:shorter] != found[:shorter]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = _NUMBERS.search(version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+NAME = "features"
+SUMMARY = "Which features were compiled in, which load, which are missing, and which were lost since the setup."
+NEEDS_RUNTIME = True
+ORDER = 130
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the features of PIL."""
+    runtime = context.facts.runtime
+    if runtime is None:
+        yield _SAY.skipped("nothing was executed", evidence=_loaded(context))
+    elif not runtime.imported:
+        yield _SAY.skipped("PIL could not be imported")
+    else:
+        problems = (*_lost(context, runtime), *_lacking(context, runtime), *_belied(context))
+        yield from problems or (_whole(context, runtime),)
+
+
+def _whole(context: CheckContext, runtime: Runtime) -> Finding:
+    message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
+    return _SAY.ok(message, evidence=(*_shown(runtime.features), *_loaded(context)), verify=verify)
+
+
+def _lost(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
+    before = context.receipt.features if context.receipt is not None else {}
+    lost = {name: version for name, version in before.items() if name not in runtime.features}
+    if lost:
+        expected = any(name in context.recipe.expect.features for name in lost)
+        yield _SAY.say(
+            Status.ERROR if expected else Status.WARNING,
+            f"features are lost since the setup: {', '.join(lost)}",
+            evidence=tuple(f"was there: {feature}" for feature in _shown(lost)),
+            expected=", ".join(before),
+            observed=", ".join(runtime.features),
+            remedy=repair(context),
+            verify=run_python(context, PRINT_FEATURES),
+        )
+
+
+def _lacking(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
+    before = context.receipt.features if context.receipt is not None else {}
+    expected = context.recipe.expect.features
+    lacking = tuple(name for name in expected if name not in runtime.features and name not in before)
+    if lacking:
+        yield _SAY.warning(
+            f"features that {context.recipe.name} should have are missing: {', '.join(lacking)}",
+            evidence=_shown(runtime.features),
+            expected=", ".join(expected),
+            observed=", ".join(runtime.features),
+            remedy=repair(context),
+            verify=run_python(context, PRINT_FEATURES),
+        )
+
+
+def _belied(context: CheckContext) -> Iterator[Finding]:
+    """Claims that what loads does not bear out."""
+    for claim in claims(context):
+        if claim.harmless:
+            remedy, status = setup(context, "set up the stack that has zlib-ng linked in"), Status.HINT
+        else:
+            remedy, status = repair(context), Status.WARNING
+        yield _SAY.say(
+            status,
+            f"PIL.features says {claim.claimed}, and what loads is {claim.loaded}",
+            evidence=(f"bound: {claim.where}", *_loaded(context)),
+            expected=claim.claimed,
+            observed=claim.loaded,
+            remedy=remedy,
+            verify=_show(context, claim),
+        )
+
+
+def _show(context: CheckContext, claim: Claim) -> str:
+    return trace_bindings(context, claim.symbol) if claim.symbol else run_python(context, PRINT_FEATURES)
+
+
+def _loaded(context: CheckContext) -> tuple[str, ...]:
+    used = ((kind, codec_in_use(context, kind)) for kind in _KINDS)
+    return tuple(f"loaded for {kind}: {called(codec.library)}" for kind, codec in used if codec is not None)
+
+
+def _shown(features: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name} {version}".rstrip() for name, version in features.items())

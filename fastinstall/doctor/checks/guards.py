@@ -1,0 +1,175 @@
+"""What tells of a swap, or keeps it from happening: the start-up guard, pins, and in conda the guard package.
+
+- warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
+  stack, or files of it are; a pin does not hold as it should, or is gone that was asked for at the setup.
+- hint: the start-up guard is not installed; the guard package is another one than was set up; the stack is a wheel in a
+  conda environment, so that there is nothing that conda's solver obeys.
+
+Skipped where fastinstall has set up nothing, or where the guard was declined (`--no-guard`).
+
+Why it matters:
+Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
+`pip check` has nothing to say about it. With the guard each program that is started and imports PIL says so, once for
+itself and its workers. conda, mamba and pixi run no Python of the environment's; what they obey is the guard package,
+which allows no Pillow but ours beside it. Its scripts in `etc/conda/activate.d` look when the environment is activated.
+
+How to fix it:
+`fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
+touching the stack; so do `fastinstall setup` and `fastinstall guard install`. They are plain to read, and
+`FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin;
+`fastinstall guard install --pin` that of a project.
+`fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.owners import remover, told
+from fastinstall.doctor.remedies import command, reinstalled, repair, setup, show_files
+from fastinstall.model.conda import Conda, CondaPackage
+from fastinstall.model.facts import Facts, GuardState
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.receipt import Receipt
+
+NAME = "guards"
+SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
+NEEDS_RUNTIME = False
+ORDER = 190
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the guards."""
+    receipt = context.receipt
+    if receipt is None:
+        yield _SAY.skipped("no receipt: fastinstall has set up nothing here to be guarded")
+        return
+    yield _at_start(context, receipt)
+    yield from _of_conda(context, receipt)
+    yield from _of_pins(context, receipt)
+
+
+def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
+    guard = context.facts.guard
+    if guard.problems:
+        return _damaged(context, guard)
+    if guard.installed:
+        return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
+    if not receipt.wish.guard:
+        return _SAY.skipped("the guard was declined at the setup")
+    message = "no guard is installed: nothing tells when another installation replaces this stack"
+    return _SAY.hint(message, expected="installed", observed="not installed", remedy=_install(context))
+
+
+def _of_conda(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+    conda = context.facts.conda
+    if conda is None:
+        return
+    if receipt.conda is None:
+        yield from _without_package(context)
+    elif (guard := receipt.conda.guard) is not None:
+        yield _guard_package(context, conda, guard)
+
+
+def _of_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+    pins, prefix = context.facts.pins, context.facts.environment.prefix
+    for pin in pins:
+        yield _damaged_pin(context, pin) if pin.problems else _whole_pin(pin)
+    if receipt.wish.pin and not _is_pinned(context.facts, receipt):
+        yield _SAY.warning(
+            "the pin is gone that was asked for at the setup: the next installation may replace this stack",
+            expected="a pin in the environment's own configuration",
+            observed="not pinned" if not pins else f"pinned elsewhere: {pins[0].file}",
+            remedy=repair(context),
+            verify=show_files(prefix / "pip.conf" if context.facts.conda is None else prefix / "conda-meta/pinned"),
+        )
+
+
+def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
+    """Whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
+    from fastinstall.model.conda_packages import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
+    from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (likewise)
+
+    if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):
+        return True
+    return facts.conda is not None and receipt.conda is not None and is_pinned(facts.conda, receipt.conda.package)
+
+
+def _whole_pin(pin: PinState) -> Finding:
+    return _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
+
+
+def _damaged_pin(context: CheckContext, pin: PinState) -> Finding:
+    again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
+    return _SAY.warning(
+        f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
+        evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
+        expected="whole, and for the build in place",
+        observed=f"problems: {len(pin.problems)}",
+        remedy=repair(context) if pin.kind == PinKind.PIP else again,
+        verify=show_files(pin.file),
+    )
+
+
+def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> Finding:
+    found, verify = conda.named(guard.name), show_files(context.facts.environment.prefix / "conda-meta")
+    lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
+    if found is None:
+        return _SAY.warning(
+            f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
+            evidence=(f"conda-meta/{guard.record} is gone", *_removal(context, guard)),
+            expected=guard.dist,
+            observed="not installed",
+            remedy=repair(context),
+            verify=verify,
+        )
+    if lost:
+        message = f"files of the guard package are gone or altered: {lost[0]}"
+        remedy = reinstalled(context, "install the guard package again", guard.name)
+        return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
+    if found.dist != guard.dist:
+        message = f"the guard package is {found.dist}, and {guard.dist} was set up"
+        return _SAY.hint(message, evidence=found.constrains, expected=guard.dist, observed=found.dist, verify=verify)
+    kept = tuple(f"as long as it is installed, conda takes {spec} alone" for spec in found.constrains)
+    return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
+
+
+def _removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
+    removal = told(remover(context.facts, guard.dist))
+    return (f"removed{removal}",) if removal else ()
+
+
+def _without_package(context: CheckContext) -> Iterator[Finding]:
+    if context.core_is_ours:
+        yield _SAY.hint(
+            "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "
+            "as soon as a package requires one",
+            expected="a package that conda's solver keeps",
+            observed="a wheel",
+            remedy=setup(context, "have it as a conda package", "--engine", "auto"),
+            verify=show_files(context.facts.environment.prefix / "conda-meta"),
+        )
+
+
+def _damaged(context: CheckContext, guard: GuardState) -> Finding:
+    return _SAY.warning(
+        f"the start-up guard does not work as it should: {guard.problems[0]}",
+        evidence=guard.problems,
+        expected="installed, intact, compiled and up to date",
+        observed=f"problems: {len(guard.problems)}",
+        remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
+        verify=_show(context),
+    )
+
+
+def _show(context: CheckContext) -> str:
+    packages = context.facts.interpreter.site_packages
+    return show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
+
+
+def _install(context: CheckContext) -> Remedy:
+    return Remedy(text="install the guard", command=command(context, "guard install"))

@@ -1,0 +1,397 @@
+"""Whether this CPU, and others that are named, have what the machine code of PIL's extension modules asks for.
+
+- error: code that this CPU would load requires features that it lacks; they and the files are named. Where those
+  only give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU
+  lacks, and the loader refuses it. Or: a copy of the core that a wheel holds for a CPU level requires more than such
+  CPUs have; they would load it, and die. With `--host-flags FILE` other machines are judged too, each by name.
+- hint: not decoded. Then a file's own note and its recorded compiler switches are all that is known; with the extra
+  `isa` (iced-x86) the instructions themselves are looked at.
+- unknown: the CPU's features, or what the code needs, could not be told.
+
+Code that asks the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions requires only what runs
+unasked; what it chooses among is contained, and lacking that is fine. Which is which is told from who calls whom: it is
+likely, not certain, and choices that are passed on as arguments are not seen. TZCNT, PAUSE, PREFETCHW, ENDBR and
+no-operations of several bytes prove nothing: CPUs that lack them pass over them. Libraries beside PIL are not judged.
+
+Why it matters:
+A module can be imported on a CPU that cannot run it. Of four builds on six emulated CPUs each was imported, and in 15
+of the 24 cases Python died of SIGILL at the first operation that used an instruction which the CPU lacks (measured
+2026-11-21): on a cluster, that may be some hours into the work, on some of the machines.
+
+How to fix it:
+`fastinstall setup --level auto` builds for this CPU, `--levels x86-64-v2,x86-64-v3` one wheel in which each CPU finds
+its own copy. Where no level suits a CPU, stock Pillow does.
+"""
+
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from enum import StrEnum
+
+from fastinstall.core.values import immutable
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.owners import called, whole_copies
+from fastinstall.doctor.remedies import repair, setup, show_cpu, show_files, show_note, stock
+from fastinstall.elf.cpu_levels import knows_levels, level_of, offered_by, rank, required_by
+from fastinstall.elf.description import Confidence, Core, CoreLevel, Cpu, IsaScan
+from fastinstall.model.finding import Finding, Remedy
+
+_PATTERNS = {
+    "cx16": "cmpxchg16b",
+    "popcnt": "popcnt",
+    "pni": "lddqu|h(add|sub)p|mov(sh|sl|d)dup|addsubp|fisttp",
+    "ssse3": "pshufb|palignr|ph(add|sub)|pmaddubsw|pabs[bwd]|psign|pmulhrsw",
+    "sse4_1": "pmov[sz]x|pmulld|pblend|blendv?p|ptest|round[sp][sd]|p(ext|ins)r[bdq]|pm(in|ax)(sb|sd|uw|ud)|packusdw",
+    "sse4_2": "pcmp[ei]str|pcmpgtq|crc32",
+    "avx": "%[xy]mm[0-9]+,%[xy]mm[0-9]+,%[xy]mm",
+    "avx2": "%ymm",
+    "bmi1": "andn|bextr|bls(i|r|msk)",
+    "bmi2": "mulx|pext|pdep|[sr](ar|hl|hr|or)x|bzhi",
+    "f16c": "vcvtp[hs]2p[hs]",
+    "fma": "vfn?m(add|sub)",
+    "abm": "lzcnt",
+    "movbe": "movbe",
+    "aes": "aes(enc|dec|imc|key)",
+    "pclmulqdq": "pclmul",
+    "sha_ni": "sha(1|256)",
+}
+
+
+def show_features(scan: IsaScan, features: Collection[str]) -> str:
+    """Count the instructions of a file that need some features, by their disassembly (`objdump` of binutils)."""
+    patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
+    wanted = "|".join(dict.fromkeys(filter(None, patterns)))
+    listed = shlex.join(("objdump", "-d", str(scan.path)))
+    return f"{listed} | {shlex.join(('grep', '-cE', wanted))}" if wanted else listed
+
+
+@immutable
+class Seat:
+    """A CPU that code is judged for.
+
+    Attributes:
+        subject: how a sentence calls it: "this CPU", "the host node7".
+        cpu: its processor.
+        here: whether it is this machine's.
+    """
+
+    subject: str
+    cpu: Cpu
+    here: bool
+
+
+def loaded_scans(context: CheckContext, seat: Seat) -> tuple[IsaScan, ...]:
+    """Give the scans of what a CPU's loader would take: of a core with copies only one."""
+    taken = taken_copy(context, seat)
+    passed = {copy.path for copy in copies(context) if copy != taken}
+    return tuple(scan for scan in context.facts.isa if scan.path not in passed)
+
+
+def taken_copy(context: CheckContext, seat: Seat) -> CoreLevel | None:
+    """Give the copy of the core that a CPU's loader would take; None where there are no copies, or none that is."""
+    core, python = context.facts.stack.core, context.facts.interpreter
+    if core is None:
+        return None
+    if seat.here:
+        return next((copy for copy in core.levels if copy.loaded), None)
+    return taken_by(core, seat.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
+
+
+def copies(context: CheckContext) -> tuple[CoreLevel, ...]:
+    """Give the copies of the core, the baseline first; none where the core holds its code itself."""
+    core = context.facts.stack.core
+    return core.levels if core is not None else ()
+
+
+def name_of(context: CheckContext, scan: IsaScan) -> str:
+    """Name a file for a person: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so"."""
+    core = context.facts.stack.core
+    if core is not None and scan.path == core.path:
+        return "the core"
+    copy = next((copy for copy in copies(context) if copy.path == scan.path), None)
+    return f"{called(core, copy)} of the core" if core is not None and copy is not None else scan.path.name
+
+
+MACHINE = "x86_64"
+
+
+class Outcome(StrEnum):
+    """What becomes of a file's code on a CPU."""
+
+    RUNS = "runs"
+    WRONG = "computes wrongly"
+    DIES = "dies"
+    REFUSED = "is refused"
+    UNTOLD = "cannot be told"
+
+
+@immutable
+class Verdict:
+    """What becomes of one file on one CPU.
+
+    Attributes:
+        scan: of the file.
+        outcome: what happens.
+        lacking: features that it requires and the CPU has not, those of `silent` included.
+        silent: those whose absence gives wrong results instead of a signal.
+    """
+
+    scan: IsaScan
+    outcome: Outcome
+    lacking: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the file must not be used on that CPU."""
+        return self.outcome in {Outcome.WRONG, Outcome.DIES, Outcome.REFUSED}
+
+
+def judge(scan: IsaScan, cpu: Cpu) -> Verdict:
+    """Say what becomes of a file's code on a CPU.
+
+    A loader of glibc 2.33 or later refuses a file whose declared level the CPU lacks. Else code dies at the
+    first instruction that the CPU does not know; where all that is lacking is taken for other instructions, it
+    goes on with wrong results.
+    """
+    if scan.problem or cpu.architecture != MACHINE or not (cpu.flags or rank(cpu.level)):
+        return Verdict(scan=scan, outcome=Outcome.UNTOLD)
+    lacking = missing(scan, cpu)
+    silent = tuple(feature for feature in lacking if feature in scan.silent)
+    if rank(scan.declared) > rank(offered_by(cpu)):
+        outcome = Outcome.REFUSED
+    elif len(lacking) > len(silent):
+        outcome = Outcome.DIES
+    elif silent:
+        outcome = Outcome.WRONG
+    else:
+        outcome = Outcome.RUNS if _is_told(scan, cpu) else Outcome.UNTOLD
+    return Verdict(scan=scan, outcome=outcome, lacking=lacking, silent=silent)
+
+
+def missing(scan: IsaScan, cpu: Cpu) -> tuple[str, ...]:
+    """What a file requires and a CPU has not; nothing, where the CPU's features are unknown."""
+    if not cpu.flags:
+        return ()
+    return tuple(feature for feature in scan.requires if feature not in cpu.flags)
+
+
+def beyond(scan: IsaScan, level: str) -> tuple[str, ...]:
+    """What a file requires and CPUs of a level need not have."""
+    return tuple(feature for feature in scan.requires if feature not in required_by(level))
+
+
+def taken_by(core: Core, cpu: Cpu, *, knows_levels: bool) -> CoreLevel | None:
+    """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
+
+    Args:
+        core: the core.
+        cpu: the processor; its level is what its loader goes by.
+        knows_levels: whether the C library there is one that looks for copies by level.
+    """
+    if not core.levels:
+        return None
+    limit = rank(cpu.level or level_of(cpu.flags)) if knows_levels else 0
+    fitting = [copy for copy in core.levels[1:] if 0 < rank(copy.level) <= limit]
+    return max(fitting, key=lambda copy: rank(copy.level), default=core.levels[0])
+
+
+def _is_told(scan: IsaScan, cpu: Cpu) -> bool:
+    """Whether nothing that would be lacking can have been overlooked."""
+    if scan.confidence is Confidence.UNVERIFIED and scan.level is None:
+        return False
+    return bool(cpu.flags) or not scan.requires
+
+
+NAME = "isa-compatible"
+SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
+NEEDS_RUNTIME = False
+ORDER = 90
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_EXTRA = "fastinstall[isa]"
+_EFFECTS = {
+    Outcome.REFUSED: "the loader refuses it",
+    Outcome.DIES: "it dies of SIGILL at the first operation that uses it",
+    Outcome.WRONG: "it does not die there, it gives wrong results",
+}
+_SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own word "}
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the code for this CPU, for those that its copies are there for, and for other hosts."""
+    if not context.facts.isa:
+        yield _SAY.skipped("no code of PIL was looked at")
+        return
+    yield from _of_seat(context, Seat(subject="this CPU", cpu=context.facts.cpu, here=True))
+    yield from _misplaced(context)
+    for host in context.hosts:
+        yield from _of_seat(context, Seat(subject=f"the host {host.name}", cpu=host.cpu, here=False))
+
+
+def _of_seat(context: CheckContext, seat: Seat) -> Iterator[Finding]:
+    verdicts = tuple(judge(scan, seat.cpu) for scan in loaded_scans(context, seat))
+    fatal = tuple(verdict for verdict in verdicts if verdict.is_fatal)
+    for outcome in (Outcome.REFUSED, Outcome.DIES, Outcome.WRONG):
+        alike = tuple(verdict for verdict in fatal if verdict.outcome is outcome)
+        if alike:
+            yield _fatal(context, seat, outcome, alike)
+    if not fatal:
+        yield _bearable(context, seat, verdicts)
+
+
+def _fatal(context: CheckContext, seat: Seat, outcome: Outcome, verdicts: tuple[Verdict, ...]) -> Finding:
+    lacking = _joined(feature for verdict in verdicts for feature in verdict.lacking)
+    first = verdicts[0].scan
+    refused = outcome is Outcome.REFUSED
+    what = _refusal(context, seat, verdicts) if refused else _lack(context, seat, verdicts, lacking)
+    return _SAY.error(
+        f"{what}: {_EFFECTS[outcome]}",
+        evidence=listing(tuple(line for verdict in verdicts for line in _evidence(verdict.scan))),
+        expected=f"nothing beyond {offered_by(seat.cpu) or 'what that CPU has'}",
+        observed=lacking or str(first.declared),
+        remedy=_remedy(context, seat),
+        verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
+    )
+
+
+def _refusal(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) -> str:
+    declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
+    verb = "declares" if len(verdicts) == 1 else "declare"
+    return f"{seat.subject} offers {offered_by(seat.cpu)}, and {_files(context, verdicts)} {verb} to need {declared}"
+
+
+def _lack(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...], lacking: str) -> str:
+    sure = _SURE[verdicts[0].scan.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
+    verb = "requires" if len(verdicts) == 1 else "require"
+    return f"{seat.subject} lacks {lacking}, which {_files(context, verdicts)} {sure}{verb}"
+
+
+def _files(context: CheckContext, verdicts: tuple[Verdict, ...]) -> str:
+    first, *others = (name_of(context, verdict.scan) for verdict in verdicts)
+    return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
+
+
+def _bearable(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) -> Finding:
+    scans = tuple(verdict.scan for verdict in verdicts)
+    evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _evidence(scan)))
+    if seat.cpu.architecture != MACHINE:
+        return _SAY.skipped(f"{seat.subject} is {seat.cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
+    if not seat.cpu.flags:
+        return _SAY.unknown(
+            f"the features of {seat.subject} could not be told",
+            evidence=evidence,
+            verify=show_cpu() if seat.here else show_features(scans[0], scans[0].requires),
+        )
+    unread = tuple(scan for scan in scans if scan.problem)
+    if unread:
+        files = _joined(scan.path.name for scan in unread)
+        return _SAY.unknown(
+            f"what {files} asks of a CPU could not be told",
+            evidence=listing(_problems(unread)),
+            verify=show_files(unread[0].path),
+        )
+    if any(scan.confidence is Confidence.UNVERIFIED for scan in scans):
+        return _unverified(context, seat, scans)
+    return _well(context, seat, scans)
+
+
+def _well(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -> Finding:
+    required = _joined(feature for scan in scans for feature in scan.requires)
+    level = max((scan.level or "" for scan in scans), key=rank, default="")
+    what = f"what the code requires ({required})" if required else "all that the code requires, no more than any x86-64"
+    core, copy = context.facts.stack.core, taken_copy(context, seat)
+    loads = f", of which it loads {called(core, copy)}" if copy is not None and core is not None else ""
+    return _SAY.ok(
+        f"{seat.subject} has {what}{loads}",
+        evidence=listing(tuple(line for scan in scans for line in _shares(scan))) or (f"level: {level or 'none'}",),
+        verify=show_features(scans[0], scans[0].requires) if scans and scans[0].requires else "",
+    )
+
+
+def _unverified(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -> Finding:
+    unread = tuple(scan for scan in scans if scan.confidence is Confidence.UNVERIFIED)
+    claims = _joined(scan.level or "" for scan in unread if scan.level)
+    known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
+    return _SAY.hint(
+        f"what the code asks of {seat.subject} is unverified: not decoded, and {known}",
+        evidence=listing(tuple(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread)),
+        remedy=Remedy(
+            text="have the code decoded; that needs an extra beside fastinstall",
+            command=shlex.join((str(context.facts.tool_prefix / "bin/python"), "-m", "pip", "install", _EXTRA)),
+        ),
+        verify=show_note(unread[0].path),
+    )
+
+
+def _misplaced(context: CheckContext) -> Iterator[Finding]:
+    """Copies that ask for more than the CPUs have which they are there for."""
+    core = context.facts.stack.core
+    scans = {scan.path: scan for scan in context.facts.isa}
+    for copy in whole_copies(core) if core is not None else ():
+        level, scan = _promised(context, copy), scans.get(copy.path)
+        excess = beyond(scan, level) if scan is not None and rank(level) else ()
+        if core is not None and scan is not None and excess:
+            yield _SAY.error(
+                f"{called(core, copy)} requires {_joined(excess)}, beyond {level}: CPUs of that level load it, and die",
+                evidence=(*_evidence(scan),),
+                expected=f"nothing beyond {level}",
+                observed=_joined(excess),
+                remedy=repair(context),
+                verify=show_features(scan, excess),
+            )
+
+
+def _promised(context: CheckContext, copy: CoreLevel) -> str:
+    """The level of the CPUs that load a copy; of the baseline what it declares, else what it was built for."""
+    if copy != copies(context)[0]:
+        return copy.level
+    if copy.isa_note is not None:
+        return copy.isa_note
+    return context.receipt.levels[0] if context.receipt is not None and context.core_is_ours else ""
+
+
+def _remedy(context: CheckContext, seat: Seat) -> Remedy:
+    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(offered_by(seat.cpu))]
+    if not levels and not seat.here:
+        return Remedy(text=f"no level suits {seat.subject}: stock Pillow does, in an environment of its own")
+    if not levels:
+        return stock(context)
+    if seat.here:
+        return setup(context, "set up the stack for this CPU", "--level", "auto")
+    least = min(levels, key=rank)
+    there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
+    wanted = ",".join(dict.fromkeys((least, *(there or _best(context)))))
+    return setup(context, f"build one wheel for {seat.subject} and this CPU", "--levels", wanted)
+
+
+def _best(context: CheckContext) -> tuple[str, ...]:
+    """The level that a setup would choose for this CPU."""
+    limit = rank(offered_by(context.facts.cpu))
+    chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
+    return tuple(sorted(chosen, key=rank)[-1:])
+
+
+def _evidence(scan: IsaScan) -> tuple[str, ...]:
+    return (f"{scan.path}: {scan.problem or _required(scan)}", *scan.evidence)
+
+
+def _required(scan: IsaScan) -> str:
+    return f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
+
+
+def _shares(scan: IsaScan) -> tuple[str, ...]:
+    if not scan.shares:
+        return ()
+    shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
+    chosen = f"; chosen by itself: {', '.join(scan.contains)}" if scan.contains else ""
+    return (f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}",)
+
+
+def _problems(scans: tuple[IsaScan, ...]) -> tuple[str, ...]:
+    return tuple(f"{scan.path}: {scan.problem}" for scan in scans)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))

@@ -1,0 +1,222 @@
+"""Whether PIL's own files bring two libjpegs into one process, and whether each of their users gets its own.
+
+- error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
+  another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
+  writes into memory that is laid out otherwise.
+- warning: two are there, and it works: every user gets its own, or another one with the same interface. Or a process
+  was named that has another one mapped, and its memory may not be read.
+
+A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those that
+other packages bring under names of their own (`cv2`, `torchvision`); where a process was looked at, they are told. Of a
+process that runs already its memory tells how each function is bound, whatever was loaded before PIL and for everybody.
+
+Why it matters:
+The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come
+together where one is the wheel's or conda's, and the other comes with the system's libtiff. What then happens is
+decided by the versions of the symbols and by the order of loading, so that it may work until another module, or
+another package, is imported first.
+
+How to fix it:
+Let all of PIL's libraries come from one place. A wheel with its libraries inside does, and so does
+`fastinstall setup`. In a conda environment install libtiff before anything is built there, or the build finds the
+system's; where both `jpeg` and `libjpeg-turbo` are installed, remove `jpeg`.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.codec_libraries import (
+    called,
+    codecs_of,
+    is_by_variable,
+    mapped_files,
+    no_simulation,
+    reason_for,
+    simulation,
+    unset_variables,
+    whose,
+)
+from fastinstall.doctor.loader_agreement import disagreements
+from fastinstall.doctor.owners import loaded_file, why_no_stack
+from fastinstall.doctor.remedies import repair, show_lines, show_needed, trace_bindings
+from fastinstall.elf.description import Binding, Codec, Linkage
+from fastinstall.model.facts import LiveProcess
+from fastinstall.model.finding import Finding, Remedy
+
+NAME = "jpeg-duplicates"
+SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
+NEEDS_RUNTIME = True
+ORDER = 110
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_ENTRY = "jpeg_"
+_Codecs = dict[PurePath | None, Codec]
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the libjpegs of a process that imports PIL."""
+    process = context.facts.process
+    if process is not None and process.taken:
+        yield _taken(context, process)
+        return
+    linkage = simulation(context)
+    if linkage is None:
+        absent = context.facts.stack.directory is None
+        yield _SAY.skipped(why_no_stack(context.facts) if absent else no_simulation(context))
+        return
+    codecs: _Codecs = {
+        codec.library.path: codec for codec in codecs_of(context, "jpeg") if codec.library.path is not None
+    }
+    shared = tuple(codec for codec in codecs.values() if not codec.inside)
+    crossed = tuple(binding for binding in _bindings(linkage) if _is_confused(binding, codecs))
+    if crossed:
+        yield _confused(context, codecs, crossed)
+    elif len(shared) > 1:
+        yield _lucky(context, linkage, shared)
+    elif codecs:
+        yield _single(context, linkage, tuple(codecs.values()))
+    else:
+        yield _SAY.skipped("nothing that PIL loads is a libjpeg")
+
+
+def _taken(context: CheckContext, process: LiveProcess) -> Finding:
+    """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
+    codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
+    crossed = process.taken
+    fatal = tuple(
+        each for each in crossed if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
+    )
+    binding = (fatal or crossed)[0]
+    got, wanted = (codecs.get(path) for path in (binding.provider, binding.wanted))
+    preloaded = process.preload and "by LD_PRELOAD, or "
+    message = f"in process {process.pid} {binding.user.name} calls {_title(got)}, and asks for {_title(wanted)}"
+    say = _SAY.error if fatal else _SAY.warning
+    return say(
+        message if fatal else f"{message}: it works, since both have the same interface",
+        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_told(crossed))),
+        expected=f"{binding.symbol} of {binding.wanted}",
+        observed=f"{binding.symbol} of {binding.provider}",
+        remedy=Remedy(
+            text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
+            f"do without that; then restart process {process.pid}"
+        ),
+        verify=show_lines("jpeg\\|PIL", PurePath(f"/proc/{process.pid}/maps")),
+    )
+
+
+def _bindings(linkage: Linkage) -> Iterator[Binding]:
+    return (binding for binding in linkage.bindings if binding.symbol.startswith(_ENTRY))
+
+
+def _is_confused(binding: Binding, codecs: _Codecs) -> bool:
+    return binding.is_crossed and binding.provider in codecs
+
+
+def _confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
+    fatal = tuple(binding for binding in crossed if not _is_compatible(binding, codecs))
+    binding = (fatal or crossed)[0]
+    got, wanted = codecs.get(binding.provider), codecs.get(binding.wanted)
+    message = f"{binding.user.name} gets the functions of {_title(got)}, and asks for {_title(wanted)}"
+    say = _SAY.error if fatal else _SAY.warning
+    return say(
+        message if fatal else f"{message}: it works, since both have the same interface",
+        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_told(crossed))),
+        expected=f"{binding.symbol} of {binding.wanted}",
+        observed=f"{binding.symbol} of {binding.provider}",
+        remedy=_remedy(context, codecs.values()),
+        verify=trace_bindings(context, binding.symbol),
+    )
+
+
+def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
+    """Whether both are of one implementation and interface; of one that was not identified nothing is known."""
+    pair = [codecs[path].library for path in (binding.provider, binding.wanted) if path in codecs]
+    return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
+
+
+def _lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -> Finding:
+    unversioned = any(not binding.version for binding in _bindings(linkage))
+    keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
+    return _SAY.warning(
+        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_title, shared))}; {keeps} keeps them apart",
+        evidence=_portrait(context, shared),
+        expected="one libjpeg",
+        observed=f"{len(shared)} of them",
+        remedy=_remedy(context, shared),
+        verify=trace_bindings(context, "jpeg_CreateDecompress"),
+    )
+
+
+def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) -> Finding:
+    mapped = mapped_files(context)
+    known = {codec.library.path for codec in codecs} | {each.mapped for each in disagreements(linkage, mapped)}
+    others = (path for path in mapped if "libjpeg" in path.name and path not in known)
+    unasked = "also mapped, and none of PIL's files asks for it"
+    beside = tuple(f"{unasked}: {path}, {whose(context, path)}" for path in others)
+    process = context.facts.process
+    if process is not None and process.unread and beside:
+        return _untold(process, beside)
+    hidden = f"{len(codecs)} libjpegs are there, each for itself: {sum(codec.inside for codec in codecs)} linked in"
+    message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
+    core = context.facts.stack.core
+    verify = show_needed(loaded_file(core)) if core is not None else ""
+    return _SAY.ok(message, evidence=(*_portrait(context, codecs), *listing(beside)), verify=verify)
+
+
+def _untold(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
+    again = f"sudo fastinstall doctor --pid {process.pid} {NAME}"
+    return _SAY.warning(
+        f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
+        f"cannot be known: its memory was not read ({process.unread})",
+        evidence=listing(beside),
+        expected="one libjpeg, or a look at how the functions are bound",
+        observed=f"{len(beside)} more",
+        remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
+        verify=show_lines("jpeg", PurePath(f"/proc/{process.pid}/maps")),
+    )
+
+
+def _portrait(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[str, ...]:
+    return tuple(line for codec in codecs for line in _lines(context, codec))
+
+
+def _lines(context: CheckContext, codec: Codec) -> Iterator[str]:
+    path = codec.library.path
+    if path is None:
+        return
+    if codec.inside:
+        yield f"{_title(codec)}, linked into {path}"
+        return
+    reason = reason_for(context, path)
+    users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
+    yield f"{_title(codec)}: {path} ({'; '.join(filter(None, (whose(context, path), reason)))}), used by {users}"
+
+
+def _told(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
+    """One line for each user: the first of its functions, and how many more."""
+    groups: dict[tuple[PurePath | None, ...], list[str]] = {}
+    for binding in crossed:
+        symbol = f"{binding.symbol}@{binding.version}" if binding.version else f"{binding.symbol} without a version"
+        groups.setdefault((binding.user, binding.provider, binding.wanted), []).append(symbol)
+    return tuple(
+        f"{user}: {symbols[0]}{f' and {len(symbols) - 1} more' if symbols[1:] else ''} of {provider}, not of {wanted}"
+        for (user, provider, wanted), symbols in groups.items()
+    )
+
+
+def _remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
+    """One of them may be there by a variable of the shell alone."""
+    linkage = simulation(context)
+    paths = {codec.library.path for codec in codecs}
+    files = (file for file in (linkage.files if linkage is not None else ()) if file.path in paths)
+    return unset_variables() if any(map(is_by_variable, files)) else repair(context)
+
+
+def _title(codec: Codec | None) -> str:
+    if codec is None:
+        return "a library that is no libjpeg"
+    interface = f" (interface {codec.library.abi[:-1]}.{codec.library.abi[-1]})" if codec.library.abi else ""
+    return f"{called(codec.library)}{interface}"

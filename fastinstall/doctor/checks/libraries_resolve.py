@@ -1,0 +1,220 @@
+"""Whether the loader finds every library that PIL's modules need, and where it should.
+
+- error: a library is not found, or the file at which the search for it ends is damaged.
+- warning: a library that was bundled with the wheel is taken from elsewhere; one comes from outside a conda
+  environment, or from another environment; a process has mapped other files than the loader's rules give.
+- hint: LD_LIBRARY_PATH or LD_PRELOAD decide what is loaded.
+
+The files of every module are followed through, directly needed or not, by the loader's rules (`man ld.so`), as for a
+fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are the
+libraries that the interpreter itself brings; its own libz may serve a wheel that leaves libz to the system.
+
+Why it matters:
+A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library that
+is found at a place where it was not meant to be is another version, or goes away with the environment it belongs to:
+the RUNPATH that conda's compilers write is absolute, so that a wheel that was built in one environment loads that
+one's libraries in another. A build in a conda environment without libtiff finds the system's, and with it the
+system's libjpeg.
+
+How to fix it:
+Install the library that is missing, or put the stack back by `fastinstall doctor --fix`. Where the place is wrong,
+build again in this environment, or take a wheel that has its libraries inside; unset LD_LIBRARY_PATH and LD_PRELOAD
+where they are not wanted.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.codec_libraries import (
+    absent_packages,
+    bring,
+    displacement,
+    is_by_variable,
+    is_of_the_interpreter,
+    lacking,
+    mapped_files,
+    no_simulation,
+    packages_with,
+    show_lacking,
+    simulation,
+    unset_variables,
+    whose,
+)
+from fastinstall.doctor.loader_agreement import Disagreement, disagreements
+from fastinstall.doctor.owners import is_other_libc, readable_core, why_no_core
+from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_variables, trace_search
+from fastinstall.elf.description import Core, Linkage, LoadedFile, MissingLibrary
+from fastinstall.model.finding import Finding
+
+NAME = "libraries-resolve"
+SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
+NEEDS_RUNTIME = True
+ORDER = 120
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the libraries of PIL's modules."""
+    linkage, core = simulation(context), readable_core(context.facts.stack)
+    if linkage is not None:
+        problems = (
+            *(_missing(context, needs) for needs in _by_name(linkage.missing)),
+            *_displaced(context, linkage),
+            *_redirected(context, linkage),
+            *_disagreeing(context, linkage),
+        )
+        yield from problems or (_resolved(context, linkage),)
+    elif core is not None:
+        yield from _of_core(context, core)
+    else:
+        yield _SAY.skipped(why_no_core(context.facts))
+
+
+def _of_core(context: CheckContext, core: Core) -> Iterator[Finding]:
+    """Without a simulated process: what the core alone was found to need."""
+    lost = lacking(context)
+    for need in lost:
+        yield _missing(context, (need,))
+    if not lost:
+        message = f"the {len(core.libraries)} libraries of the core are found"
+        yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
+
+
+def _resolved(context: CheckContext, linkage: Linkage) -> Finding:
+    modules = set(linkage.modules)
+    libraries = [file for file in linkage.files[1:] if file.path not in modules]
+    places = dict.fromkeys(f"{whose(context, file.path)}: {file.path.parent}" for file in libraries)
+    return _SAY.ok(
+        f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
+        evidence=listing(tuple(places)),
+        verify=show_needed(linkage.modules[0]),
+    )
+
+
+def _by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
+    """The needs of one library together, in the order in which the first of each was found."""
+    groups: dict[tuple[str, str], tuple[MissingLibrary, ...]] = {}
+    for need in missing:
+        key = (need.name, need.problem)
+        groups[key] = (*groups.get(key, ()), need)
+    return tuple(groups.values())
+
+
+def _missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
+    first, name = needs[0], needs[0].name.rpartition("/")[2]
+    users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    return _SAY.error(
+        _of_other_libc(context, needs, name) or _failure(needs, name),
+        evidence=(*listing(users), *packages_with(context, name)),
+        expected=f"{name} where the loader searches, of a version and for a CPU that fit",
+        observed=first.problem,
+        remedy=bring(context, name),
+        verify=show_lacking(context, first),
+    )
+
+
+def _of_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
+    if not is_other_libc(context.facts, name) or needs[0].problem != "not found":
+        return ""
+    files = f"{len(needs)} files ask" if needs[1:] else f"{needs[0].needed_by.name} asks"
+    return f"{files} for {name}, another C library than {context.facts.interpreter.libc}, which this Python runs on"
+
+
+def _failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
+    """The name of a module is its path: nothing but Python asks for it."""
+    problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
+    verb = "need" if needs[1:] else "needs"
+    if "/" in needs[0].name:
+        return f"{name} cannot be loaded: {problem}"
+    if problem == "not found":
+        return f"{name} is not found; {users} {verb} it, and cannot be loaded without it"
+    return f"{users} {verb} {name}, and cannot be loaded with what there is: {problem}"
+
+
+def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+    """One finding for each file at a wrong place, together with those that only it brings to the same one."""
+    problems = {file.path: displacement(context, linkage, file) for file in linkage.files[1:]}
+    wrong = [file for file in linkage.files[1:] if problems[file.path] is not None]
+    for file in wrong:
+        problem = problems[file.path]
+        if problem is None or (file.needed_by is not None and problems.get(file.needed_by) == problem):
+            continue
+        along = [other for other in _brought(wrong, file) if problems[other.path] == problem]
+        more = f", and {len(along)} more that it brings along" if along else ""
+        yield _SAY.warning(
+            f"{_name(file)} {problem.message}{more}",
+            evidence=(
+                *_story(file),
+                f"it is {whose(context, file.path)}",
+                *listing(tuple(_stories(along))),
+                *absent_packages(context, _name(file)),
+            ),
+            expected=problem.expected,
+            observed=str(file.path),
+            remedy=unset_variables() if is_by_variable(file) else repair(context),
+            verify=trace_search(context, _name(file)),
+        )
+
+
+def _brought(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
+    """The files that came in on behalf of the first, which stand behind it in load order."""
+    known = {first.path}
+    for file in files:
+        if file.needed_by in known:
+            known.add(file.path)
+            yield file
+
+
+def _stories(files: list[LoadedFile]) -> Iterator[str]:
+    return (line for file in files for line in _story(file))
+
+
+def _redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+    """What a variable of the shell decides, and is at a place where it may be."""
+    files = [file for file in linkage.files if is_by_variable(file) and not displacement(context, linkage, file)]
+    if files:
+        variables = " and ".join(sorted({file.reason for file in files}))
+        names = " and ".join(map(_name, files))
+        decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
+        yield _SAY.hint(
+            f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
+            evidence=listing(tuple(line for file in files for line in _story(file))),
+            remedy=unset_variables(),
+            verify=show_variables(*_VARIABLES),
+        )
+
+
+def _disagreeing(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+    process = context.facts.process
+    differences = disagreements(linkage, mapped_files(context))
+    found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
+    if found:
+        who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
+        maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""
+        yield _SAY.warning(
+            f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
+            evidence=listing(tuple(map(_both, found))),
+            expected="; ".join(str(each.simulated or "nothing") for each in found),
+            observed="; ".join(str(each.mapped or "nothing") for each in found),
+            verify=maps or trace_search(context, found[0].name),
+        )
+
+
+def _both(difference: Disagreement) -> str:
+    package = f", of {difference.package}" if difference.package else ""
+    simulated, mapped = difference.simulated or "nothing", difference.mapped or "nothing"
+    return f"{difference.name}: by the rules {simulated}, mapped {mapped}{package}"
+
+
+def _story(file: LoadedFile) -> tuple[str, ...]:
+    asked = f", asked for by {file.needed_by}" if file.needed_by is not None else ""
+    return (f"{file.path}: found by {file.reason}{asked}",)
+
+
+def _name(file: LoadedFile) -> str:
+    return file.name.rpartition("/")[2]

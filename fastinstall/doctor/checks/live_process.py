@@ -1,0 +1,122 @@
+"""A process that runs already, and whether the files that it runs are those that lie in the environment.
+
+- warning: it runs files of PIL's that were replaced or removed since; it runs the PIL of another place than the one
+  that the other checks look at.
+- hint: it has no PIL mapped.
+
+Only where a process is named, by `--pid`; nothing is done to it. The checks of libraries then speak of what it has
+mapped, and not of a fresh process.
+
+Why it matters:
+A process keeps the files that it has started with. After a setup, a repair or an update under it, the environment is
+one thing and what serves the requests is another, until it is started again.
+
+How to fix it:
+Restart the process. Where it runs the PIL of another place, examine that one: `--prefix` names its environment.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.remedies import show_lines
+from fastinstall.model.facts import LiveProcess, packages_of, running_core
+from fastinstall.model.finding import Finding, Remedy
+
+NAME = "live-process"
+SUMMARY = "Whether a process that runs already still runs what lies in the environment."
+NEEDS_RUNTIME = False
+ORDER = 150
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_ASIDE = ("share", "fastinstall", "tx")
+_ASIDE_THERE = ("~", ".fastinstall-")
+_BELOW_PREFIX = 3  # lib/python3.11/site-packages
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the process that was named."""
+    process = context.facts.process
+    if process is None:
+        yield _SAY.skipped("no process was named; --pid N names one")
+    elif outdated := _outdated(context, process):
+        yield _replaced(process, outdated)
+    elif (core := running_core(process.mapped)) is None:
+        yield _without(process)
+    elif _is_elsewhere(context, process, core):
+        yield _elsewhere(context, process, core)
+    else:
+        message = f"process {process.pid} runs PIL's files as they are in the environment"
+        yield _SAY.ok(message, evidence=(str(core),), verify=_maps(process))
+
+
+def _outdated(context: CheckContext, process: LiveProcess) -> tuple[PurePath, ...]:
+    """Files of PIL's that it has mapped and that are not what a fresh process would get, the core first."""
+    replaced = [path for path in process.replaced if packages_of(path) is not None or _is_codec(context, path)]
+    found = dict.fromkeys((*replaced, *filter(_was_moved, process.mapped)))
+    return tuple(sorted(found, key=lambda path: "_imaging" not in path.name))
+
+
+def _is_codec(context: CheckContext, path: PurePath) -> bool:
+    """Whether a file is a library behind PIL's codecs, by its soname: the kernel names what a link leads to."""
+    linkage = context.facts.linkage
+    sonames = [codec.library.soname for codec in linkage.codecs if codec.library.soname] if linkage is not None else []
+    return any(path.name == soname or path.name.startswith(soname + ".") for soname in sonames)
+
+
+def _was_moved(path: PurePath) -> bool:
+    """Whether a file of PIL's was moved aside, by a setup of ours or by pip; the kernel follows it there."""
+    parts = path.parts
+    if "site-packages" in parts and any(part.startswith(_ASIDE_THERE) for part in parts):
+        return True
+    return any(parts[index : index + len(_ASIDE)] == _ASIDE for index in range(len(parts)))
+
+
+def _replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Finding:
+    return _SAY.warning(
+        f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
+        evidence=listing(tuple(map(str, outdated))),
+        expected="the files that lie there now",
+        observed="files that are gone from there",
+        remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
+        verify=_maps(process),
+    )
+
+
+def _without(process: LiveProcess) -> Finding:
+    return _SAY.hint(
+        f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
+        evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
+        verify=_maps(process),
+    )
+
+
+def _is_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> bool:
+    """Whether its PIL is not the one that is examined.
+
+    The kernel names files without links, which may be on the way to the environment; what it is called by says more.
+    """
+    examined, packages = context.facts.stack.directory, packages_of(core)
+    if examined is None or packages is None or packages == examined.parent:
+        return False
+    is_own = process.executable.is_relative_to(context.facts.environment.prefix)
+    return not is_own or packages.parts[-_BELOW_PREFIX:] != examined.parent.parts[-_BELOW_PREFIX:]
+
+
+def _elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> Finding:
+    examined = context.facts.stack.directory
+    return _SAY.warning(
+        f"process {process.pid} runs the PIL of another place than the one that is examined here",
+        evidence=(str(core),),
+        expected=f"below {examined}",
+        observed=str(core),
+        remedy=Remedy(text="examine the environment that holds it"),
+        verify=_maps(process),
+    )
+
+
+def _maps(process: LiveProcess) -> str:
+    """The files of PIL's that it has mapped; those that are gone are marked "(deleted)"."""
+    return show_lines("PIL\\|pillow", PurePath(f"/proc/{process.pid}/maps"))

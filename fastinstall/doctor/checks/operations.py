@@ -1,0 +1,181 @@
+"""Real operations on images, run in a subprocess of the target's interpreter.
+
+- error: an operation failed, an extension module of PIL's that is there could not be imported, or a signal killed the
+  interpreter. A core for another CPU is imported without complaint and dies of SIGILL at its first operation.
+- unknown: PIL was imported, and no operation ran.
+
+Why it matters:
+Only what runs is known to work: `PIL.features` tells what was compiled, an import executes hardly any of the code, and
+`pip check` reads metadata. Where a signal kills the interpreter, the operation and the instruction are named; with the
+extra `isa`, so is the CPU feature that the instruction needs.
+
+How to fix it:
+After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. Otherwise put the stack back by
+`fastinstall doctor --fix`, or look at the library that is named.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.remedies import repair, run_python, setup, show_files
+from fastinstall.model.facts import Fault, Runtime, packages_of
+from fastinstall.model.finding import Finding, Remedy
+
+NAME = "operations"
+SUMMARY = "Whether real operations work; a death by signal is named."
+NEEDS_RUNTIME = True
+ORDER = 140
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_MEANING = {
+    "SIGILL": "the code uses an instruction that this CPU does not have",
+    "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
+    "SIGSEGV": "the code, or a library under it, is broken or of another version",
+    "SIGABRT": "a library under it gave up, or memory was corrupted",
+    "SIGKILL": "it was killed from outside, as the kernel does when memory runs out",
+}
+_ASTRAY = "it ran into what is no code of any file, as after a jump to a wrong address"
+_BASE = re.compile(r"ld-(linux|musl|\d).*|lib(c|m|mvec|dl|rt|pthread|resolv|util|python[\d.]*)[-.].*|python[\d.]*t?")
+"""Files that everything on the machine runs by: what dies in them was brought there by others."""
+_EXAMPLE = "from PIL import Image; Image.new('RGB', (99, 99)).resize((9, 9), Image.LANCZOS)"
+_FORMATS = frozenset({"jpeg", "png", "tiff", "webp"})
+_IMPORT = "import-"
+_LONGEST = 15
+_DIGITS_OF_A_BYTE = 2
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge what the operations did."""
+    runtime = context.facts.runtime
+    if runtime is None:
+        yield _SAY.skipped("nothing was executed")
+    elif not runtime.imported:
+        yield _SAY.skipped("PIL could not be imported")
+    elif runtime.signal:
+        yield _killed(context, runtime)
+    elif not runtime.operations:
+        message = "PIL was imported, but no operation ran"
+        evidence = (runtime.error,) if runtime.error else ()
+        yield _SAY.unknown(message, evidence=evidence, verify=run_python(context, _EXAMPLE))
+    else:
+        yield _judged(context, runtime)
+
+
+def _killed(context: CheckContext, runtime: Runtime) -> Finding:
+    done, fault = len(runtime.operations), runtime.fault
+    return _SAY.error(
+        f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: "
+        f"{_cause(context, runtime)}",
+        evidence=(f"operations that had run before it: {done}", *_place(fault), *_portrait(context, runtime)),
+        expected="every operation returns",
+        observed=runtime.signal,
+        remedy=_after(context, runtime),
+        verify=_shown(context, runtime),
+    )
+
+
+def _shown(context: CheckContext, runtime: Runtime) -> str:
+    short, fault = _truncated(context, runtime), runtime.fault
+    if short is not None:
+        return show_files(short)
+    return _disassembly(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE)
+
+
+def _cause(context: CheckContext, runtime: Runtime) -> str:
+    meaning, fault = _MEANING.get(runtime.signal, "the operation cannot be used"), runtime.fault
+    short = _truncated(context, runtime)
+    if short is not None:
+        return f"{_named(context, short)} is truncated"
+    if fault is None:
+        return meaning
+    if fault.file is None:
+        return f"{meaning}; it struck outside of every file" if runtime.signal != "SIGILL" else _ASTRAY
+    if not fault.instruction:
+        return f"{meaning}, in {_named(context, fault.file)}"
+    return f"`{fault.instruction}` in {_named(context, fault.file)} {_verdict(context, fault)}"
+
+
+def _truncated(context: CheckContext, runtime: Runtime) -> PurePath | None:
+    """The file that a SIGBUS is due to; where the process could not tell, one that RECORD has with another size."""
+    if runtime.signal != "SIGBUS":
+        return None
+    told = runtime.fault.truncated if runtime.fault is not None else ()
+    site_packages = context.facts.interpreter.site_packages
+    recorded = (site_packages / path for owner in context.facts.stack.owners for path in owner.mismatched)
+    return next(iter((*told, *(path for path in recorded if ".so" in path.name))), None)
+
+
+def _verdict(context: CheckContext, fault: Fault) -> str:
+    """What is wrong with an instruction that the processor refused."""
+    lacking = [feature for feature in fault.features if feature not in context.facts.cpu.flags]
+    if lacking:
+        return f"needs {' and '.join(lacking)}, which this CPU lacks"
+    if fault.features:
+        return f"needs {' and '.join(fault.features)}, which this CPU has, but which is masked or emulated away"
+    return "ends the program on purpose" if fault.instruction.startswith("ud") else "is refused by this CPU"
+
+
+def _place(fault: Fault | None) -> tuple[str, ...]:
+    if fault is None or fault.file is None:
+        return ()
+    return (f"{fault.file}, offset {fault.offset:#x}{f': {fault.code}' if fault.code else ''}",)
+
+
+def _named(context: CheckContext, path: PurePath) -> str:
+    """A file by its place in the target's site-packages, or in full where it lies elsewhere."""
+    site_packages = context.facts.interpreter.site_packages
+    return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
+
+
+def _disassembly(fault: Fault) -> str:
+    """Show the instruction by its offset in the file, which is not its address in the program."""
+    end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
+    options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
+    return f"{shlex.join(('objdump', *options.split(), str(fault.file)))} | grep {fault.offset:x}:"
+
+
+def _after(context: CheckContext, runtime: Runtime) -> Remedy:
+    file = _truncated(context, runtime) or (runtime.fault.file if runtime.fault is not None else None)
+    if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
+        return Remedy(text=f"{file} is no part of PIL: put one that works in its place, or leave it out")
+    if runtime.signal == "SIGILL":
+        return setup(context, "set up the stack for this CPU", "--level", "auto")
+    return repair(context)
+
+
+def _portrait(context: CheckContext, runtime: Runtime) -> tuple[str, ...]:
+    """The CPU, and the core that ran: the one on disk may be another, or a stub before it."""
+    core = context.facts.stack.core
+    path = runtime.core or (str(core.path) if core is not None else "unknown")
+    return (f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {path}")
+
+
+def _judged(context: CheckContext, runtime: Runtime) -> Finding:
+    failed = tuple(result for result in runtime.operations if not result.ok)
+    if not failed:
+        names = tuple(result.name for result in runtime.operations)
+        message, verify = f"all {len(names)} operations work", run_python(context, _EXAMPLE)
+        return _SAY.ok(message, evidence=(", ".join(names),), verify=verify)
+    return _SAY.error(
+        f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(result.name for result in failed)}",
+        evidence=listing(tuple(f"{result.name}: {result.error}" for result in failed)),
+        expected="every operation returns",
+        observed=f"{len(failed)} failures",
+        remedy=repair(context),
+        verify=run_python(context, _reproduction(failed[0].name)),
+    )
+
+
+def _reproduction(operation: str) -> str:
+    """A line of Python that fails as the operation did, for the kinds that fail most."""
+    if operation.startswith(_IMPORT):
+        return f"import PIL.{operation.removeprefix(_IMPORT)}"
+    kind = operation.partition("-")[0]
+    if kind in _FORMATS:
+        return f"import io; from PIL import Image; Image.new('RGB', (99, 99)).save(io.BytesIO(), '{kind}')"
+    return _EXAMPLE

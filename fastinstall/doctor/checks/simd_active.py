@@ -1,0 +1,137 @@
+"""Which SIMD kernels the core contains: told by its symbols, since a name proves nothing.
+
+- error: the kernels that were set up are gone, or only some of them are there; where a wheel holds one copy of the core
+  per CPU level, every copy is judged, since another CPU would load another one.
+- warning: some of the kernels are there without a setup of ours, or the distribution calls itself SIMD and has none.
+- hint: this is stock Pillow, which has none; or the setup left some of them out.
+
+Why it matters:
+The version and the name of a distribution are what somebody typed. Packages that called themselves Pillow-SIMD have
+been stock Pillow, since the build had found no reason to compile the kernels, and everything worked, as slowly as ever.
+
+How to fix it:
+`fastinstall setup` builds the kernels, and refuses its own result if they are not in it; where they were set up and
+are gone, `fastinstall doctor --fix` puts them back.
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.doctor.check_context import CheckContext, Details, Voice, listing
+from fastinstall.doctor.owners import called, loaded_file, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.remedies import count_symbols, repair, setup, show_symbols
+from fastinstall.elf.description import Core, CoreLevel
+from fastinstall.model.finding import Finding, Status
+
+NAME = "simd-active"
+SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
+NEEDS_RUNTIME = False
+ORDER = 70
+VERIFIES_SETUP = True
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the kernels in the core, in every copy of it."""
+    core, wanted = readable_core(context.facts.stack), context.recipe.expect.symbols
+    if core is None:
+        yield _SAY.skipped(why_no_core(context.facts))
+    elif not wanted:
+        yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
+    elif core.levels:
+        lacking = (_lacking_copy(context, core, copy) for copy in whole_copies(core))
+        yield from [finding for finding in lacking if finding is not None] or (_whole(context, core),)
+    elif not (missing := _missing(context, core.simd_symbols)):
+        yield _whole(context, core)
+    elif len(missing) < len(wanted):
+        yield _partial(context, core, missing)
+    else:
+        yield _none(context, core, missing)
+
+
+def _missing(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
+    left_out = _left_out(context)
+    wanted = context.recipe.expect.symbols
+    return tuple(symbol for symbol in wanted if symbol not in symbols and symbol not in left_out)
+
+
+def _left_out(context: CheckContext) -> tuple[str, ...]:
+    """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
+    receipt = context.receipt
+    if receipt is None or not context.core_is_ours or not receipt.core.simd_symbols:
+        return ()
+    return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
+
+
+def _whole(context: CheckContext, core: Core) -> Finding:
+    wanted, left_out = context.recipe.expect.symbols, _left_out(context)
+    where = f"every copy of the core, {_names(core)}" if core.levels else "the core"
+    verify = show_symbols(loaded_file(core), wanted[0])
+    if left_out:
+        message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
+        evidence = listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out))
+        return _SAY.hint(message, evidence=evidence, verify=verify)
+    message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
+    return _SAY.ok(message, evidence=wanted, verify=verify)
+
+
+def _names(core: Core) -> str:
+    return ", ".join(copy.level for copy in whole_copies(core))
+
+
+def _lacking_copy(context: CheckContext, core: Core, copy: CoreLevel) -> Finding | None:
+    missing, wanted = _missing(context, copy.simd_symbols), context.recipe.expect.symbols
+    if not missing:
+        return None
+    some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
+    has = some if copy.simd_symbols else "no SIMD kernels"
+    return _SAY.error(
+        f"{called(core, copy)} of the imaging core has {has}",
+        evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
+        expected=", ".join(wanted),
+        observed=", ".join(copy.simd_symbols) or "none",
+        remedy=repair(context),
+        verify=count_symbols(copy.path, missing[0]),
+    )
+
+
+def _partial(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:
+    status = Status.WARNING if context.receipt is None else Status.ERROR
+    wanted = context.recipe.expect.symbols
+    return _SAY.say(
+        status,
+        f"the core has only some of the SIMD kernels: {len(core.simd_symbols)} of {len(wanted)} symbols",
+        evidence=listing(tuple(f"missing: {symbol}" for symbol in missing)),
+        expected=", ".join(wanted),
+        observed=", ".join(core.simd_symbols),
+        remedy=repair(context),
+        verify=count_symbols(core.path, missing[0]),
+    )
+
+
+def _none(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:
+    told = Details(
+        evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
+    )
+    if context.receipt is not None:
+        return _lacking(context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", told)
+    if pretender := _pretender(context):
+        message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
+        return _lacking(context, Status.WARNING, message, told)
+    if context.facts.cpu.architecture != "x86_64":
+        architecture = context.facts.cpu.architecture
+        return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", **told)
+    told["remedy"] = setup(context, "set up the fast stack")
+    return _SAY.hint("this is stock Pillow, without SIMD kernels", **told)
+
+
+def _lacking(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
+    told |= Details(expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels", observed="none")
+    told["remedy"] = repair(context)
+    return _SAY.say(status, message, **told)
+
+
+def _pretender(context: CheckContext) -> str:
+    names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
+    return next((name for name in names if "simd" in name), "")

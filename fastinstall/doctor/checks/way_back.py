@@ -1,0 +1,108 @@
+"""Whether what fastinstall has changed here can be undone, and the disk space that this costs.
+
+- error: the receipt, or the journal of a transaction, is damaged. What cannot be understood is never touched: setups
+  and repairs refuse until it is put away, and a rollback goes as far as the journals can be read.
+- warning: a later fastinstall wrote them, in a form that this one does not understand; that one can go on.
+- hint: the way back is gone, because its files were deleted or given up; or it holds more than 500 MB, or leads through
+  more than 5 changes.
+
+Why it matters:
+What a setup replaces is moved aside, not deleted, and its journal says where everything belongs. That is what a
+`rollback` needs, offline and to the byte. Old setups keep what they replaced until it is given up by somebody: nothing
+is forgotten by itself.
+
+How to fix it:
+`fastinstall rollback --list` shows what can be undone, what it holds, and what cannot be read. `fastinstall rollback
+--forget` gives up all but the last setup's, and says what it frees. With the name of a transaction that cannot be read,
+it moves that one to `share/fastinstall/kept/` and deletes nothing. A damaged receipt can be renamed and the setup made
+again; undoing it needs its journal alone. See [undo a setup](../../how-to/undo.md).
+"""
+
+from collections.abc import Iterator
+
+from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.remedies import command, show_files, show_text
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.history import Unreadable, in_words, much_held, way_out
+
+NAME = "way-back"
+SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
+NEEDS_RUNTIME = False
+ORDER = 180
+VERIFIES_SETUP = False
+SETUP_REPAIRS = True
+
+_SAY = Voice(NAME)
+_TRANSACTIONS = "share/fastinstall/tx"
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge journals and receipt, and what they hold."""
+    problems = (*_unreadable(context), *_gone(context), *_much(context))
+    yield from problems or (_well(context),)
+
+
+def _well(context: CheckContext) -> Finding:
+    past = context.facts.past
+    if context.receipt is None and not past.setups:
+        return _SAY.ok("fastinstall has changed nothing here that could be undone")
+    held = f", for which {in_words(past.held_bytes)} are kept" if past.held_bytes is not None else ""
+    return _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=_shown(context))
+
+
+def _shown(context: CheckContext) -> str:
+    return show_files(context.facts.environment.prefix / _TRANSACTIONS)
+
+
+def _unreadable(context: CheckContext) -> Iterator[Finding]:
+    for each in context.facts.past.unreadable:
+        say = _SAY.warning if each.is_later else _SAY.error
+        yield say(
+            each.problem,
+            evidence=(str(each.file),),
+            expected="what this fastinstall can read",
+            remedy=_help(context, each),
+            verify=show_text(each.file),
+        )
+
+
+def _help(context: CheckContext, unreadable: Unreadable) -> Remedy:
+    if unreadable.is_later:
+        wanted = f"fastinstall {unreadable.writer}" if unreadable.writer else "a later fastinstall"
+        return Remedy(text=f"go on with {wanted}: python -m pip install --upgrade fastinstall")
+    out = way_out(unreadable, context.facts.environment.prefix)
+    if out is not None:
+        return Remedy(text="put that transaction away; nothing is deleted, and it can be undone no longer", command=out)
+    again = f"or rename it to {unreadable.file.name}.damaged and set up again"
+    return Remedy(text=f"undo the setup, by its journal alone; {again}", command=command(context, "rollback --yes"))
+
+
+def _gone(context: CheckContext) -> Iterator[Finding]:
+    past, receipt = context.facts.past, context.receipt
+    # Without sizes the journals were not looked at, or nothing is there at all.
+    if receipt is None or past.held_bytes is None or receipt.id in past.setups or past.interruptions:
+        return
+    if receipt.id in {each.transaction for each in past.unreadable}:
+        return
+    directory = context.facts.environment.prefix / _TRANSACTIONS / receipt.id
+    replaced = f", which had replaced {receipt.previous}," if receipt.previous else ""
+    what = f"{receipt.distribution} {receipt.version}{replaced}"
+    yield _SAY.hint(
+        f"the setup of {what} cannot be undone: what it had moved aside was deleted or given up",
+        expected=str(directory),
+        observed="not there",
+        verify=_shown(context),
+    )
+
+
+def _much(context: CheckContext) -> Iterator[Finding]:
+    past = context.facts.past
+    sentence = much_held(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
+    if sentence is not None:
+        told, _, _ = sentence.partition("; ")
+        text = "give up the way back, but for that before the last setup"
+        yield _SAY.hint(
+            told,
+            remedy=Remedy(text=text, command=command(context, "rollback --forget")),
+            verify=_shown(context),
+        )

@@ -1,0 +1,423 @@
+"""What stands behind PIL's codecs, as the simulated process has it: which library, why that one, for whom.
+
+Whose a file is: the wheel's, the environment's, the system's, or another environment's, told by its path alone.
+
+Which files a process of the target has really mapped: the live one that was named, else the one that used PIL.
+
+Which libraries keep PIL's modules from being loaded, and a command that shows it of one of them.
+
+Whether a library was found at a place where it should not be, for the check that libraries resolve.
+
+What brings a library that is missing: the stack's own repair, or a package of the operating system or of conda.
+
+The libjpeg of the core, for the check of it: the one that it loads or has inside, and what can be seen of it.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.core.values import immutable
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.owners import is_unclaimed, package_of, readable_core
+from fastinstall.doctor.remedies import IMPORT_CORE, repair, run_python, show_needed, trace_search
+from fastinstall.elf.description import Codec, Core, Library, Linkage, LoadedFile, MissingLibrary
+from fastinstall.model.finding import Remedy
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.request import EnvironmentKind, LinkMode
+
+
+def simulation(context: CheckContext) -> Linkage | None:
+    """Return the simulated process, or None if it is missing or never reached PIL's modules."""
+    linkage = context.facts.linkage
+    return linkage if linkage is not None and not linkage.problem and linkage.modules else None
+
+
+def no_simulation(context: CheckContext) -> str:
+    """Say why there is no simulated process."""
+    linkage = context.facts.linkage
+    problem = linkage.problem if linkage is not None else ""
+    return f"what would be loaded was not followed through: {problem or 'it was not asked for'}"
+
+
+def code_files(context: CheckContext) -> frozenset[PurePath]:
+    """Give the files that hold the core's code here: the core, and the copy that the loader takes in its place."""
+    core = context.facts.stack.core
+    if core is None:
+        return frozenset()
+    return frozenset({core.path, *(copy.path for copy in core.levels if copy.loaded)})
+
+
+def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
+    """Give the libraries of a kind ("jpeg") in the simulated process, each file once."""
+    linkage = simulation(context)
+    of_kind = (codec for codec in linkage.codecs if codec.kind == kind) if linkage is not None else ()
+    return tuple({codec.library.path: codec for codec in of_kind}.values())
+
+
+def codec_in_use(context: CheckContext, kind: str) -> Codec | None:
+    """Give the library of a kind that PIL's own code is bound to: the core before the other modules."""
+    linkage, codecs = simulation(context), codecs_of(context, kind)
+    modules = linkage.modules if linkage is not None else ()
+    return _used_by(code_files(context), codecs) or _used_by(modules, codecs)
+
+
+def core_codec(context: CheckContext, kind: str) -> Codec | None:
+    """Give the library of a kind that the core is bound to, or has inside."""
+    return _used_by(code_files(context), codecs_of(context, kind))
+
+
+def reason_for(context: CheckContext, path: PurePath | None) -> str:
+    """Say why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
+    linkage = simulation(context)
+    files = linkage.files if linkage is not None else ()
+    return next((file.reason for file in files if file.path == path), "")
+
+
+def claimed_features(context: CheckContext) -> dict[str, str]:
+    """What `PIL.features` says of the core in place: asked now, else at its setup; empty where neither is known."""
+    if context.facts.runtime is not None:
+        return context.facts.runtime.features
+    return context.receipt.features if context.receipt is not None and context.core_is_ours else {}
+
+
+def called(library: Library) -> str:
+    """Name a library for a person: "libjpeg-turbo 3.1.3", by its soname where it was not identified."""
+    name = library.implementation or library.soname or (library.path.name if library.path is not None else "")
+    return f"{name} {library.version}".rstrip()
+
+
+def _used_by(files: Iterable[PurePath], codecs: Iterable[Codec]) -> Codec | None:
+    mine = frozenset(files)
+    return next((codec for codec in codecs if mine & {*codec.users, *_holder(codec)}), None)
+
+
+def _holder(codec: Codec) -> tuple[PurePath, ...]:
+    return (codec.library.path,) if codec.inside and codec.library.path is not None else ()
+
+
+_SHARED = frozenset(map(PurePath, ("/", "/usr", "/usr/local")))
+_SYSTEM = tuple(f"{root}/lib{bits}" for root in ("", "/usr", "/usr/local") for bits in ("", "32", "64"))
+_MARKS = frozenset({"site-packages", "dist-packages", "envs", "venv", ".venv", ".pixi", "conda-meta"})
+_CONDAS = ("conda", "miniconda", "anaconda", "miniforge", "mambaforge", "micromamba")
+
+
+class Place(StrEnum):
+    """Whose directory a file lies in."""
+
+    PACKAGES = "site-packages"
+    ENVIRONMENT = "this environment"
+    SYSTEM = "the operating system"
+    OTHER_ENVIRONMENT = "another environment"
+    ELSEWHERE = "elsewhere"
+
+
+def place_of(context: CheckContext, path: PurePath) -> Place:
+    """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
+    facts = context.facts
+    homes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
+    if path.is_relative_to(facts.interpreter.site_packages):
+        return Place.PACKAGES
+    if any(path.is_relative_to(home) for home in homes) or _is_same_environment(path, facts.environment.prefix):
+        return Place.ENVIRONMENT
+    if any(path.is_relative_to(directory) for directory in _SYSTEM):
+        return Place.SYSTEM
+    return Place.OTHER_ENVIRONMENT if _looks_like_an_environment(path) else Place.ELSEWHERE
+
+
+def whose(context: CheckContext, path: PurePath) -> str:
+    """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
+    place = place_of(context, path)
+    if place is Place.PACKAGES:
+        return _package(context, path)
+    if place is Place.ENVIRONMENT and _is_of_the_base(context, path):
+        return "the base interpreter's"
+    if place is Place.ENVIRONMENT:
+        return _of_environment(context, path)
+    return {
+        Place.SYSTEM: "the operating system's",
+        Place.OTHER_ENVIRONMENT: "another environment's",
+        Place.ELSEWHERE: "of a place outside this environment",
+    }[place]
+
+
+def _of_environment(context: CheckContext, path: PurePath) -> str:
+    """With the package of conda's, as far as it is known."""
+    conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
+    package = package_of(context, path)
+    unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
+    return f"this {conda}environment's{f' {package}' if package else unclaimed}"
+
+
+def _is_of_the_base(context: CheckContext, path: PurePath) -> bool:
+    facts = context.facts
+    return path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix)
+
+
+def _package(context: CheckContext, path: PurePath) -> str:
+    """The top-level name in site-packages, with the distribution where it is known."""
+    facts = context.facts
+    top = path.relative_to(facts.interpreter.site_packages).parts[0]
+    owners = (owner.distribution for owner in facts.stack.owners if top in owner.entries)
+    named = (each for each in facts.distributions if each.name.replace("-", "_") == top.removesuffix(".libs").lower())
+    owner = next(owners, None) or next(named, None)
+    return f"{top} of {owner.name} {owner.version}" if owner is not None else f"{top} in site-packages"
+
+
+def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
+    """Whether the path goes through a directory that ends as the prefix does: "envs/fast", reached by another link."""
+    end = prefix.parts[-2:]
+    return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
+
+
+def _looks_like_an_environment(path: PurePath) -> bool:
+    return any(part in _MARKS or part.rstrip("0123456789").lower() in _CONDAS for part in path.parts)
+
+
+def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
+    """Give the files that were mapped, in the order in which they came, each once.
+
+    Those of the live process where one was named: it answers for itself, and what a fresh process would map
+    does not count beside it. Else those of the subprocess that imported and used PIL; of one that died on the
+    way, those that it had mapped by then.
+
+    Returns:
+        Paths as the kernel or the loader names them; nothing where no process was looked at.
+    """
+    facts = context.facts
+    if facts.process is not None:
+        return facts.process.mapped
+    if facts.runtime is None:
+        return ()
+    return facts.runtime.mapped or facts.runtime.mapped_by_import
+
+
+def lacking(context: CheckContext) -> tuple[MissingLibrary, ...]:
+    """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
+    linkage, core = simulation(context), readable_core(context.facts.stack)
+    if linkage is not None:
+        return linkage.missing
+    libraries = core.libraries if core is not None else ()
+    return tuple(
+        MissingLibrary(name=library.soname, needed_by=core.path, problem="not found")
+        for library in libraries
+        if core is not None and library.path is None
+    )
+
+
+def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
+    """Word a command: where the loader looks, who asks where it never gets there, or what is wrong with a module."""
+    directory, missing = context.facts.stack.directory, lacking(context)
+    if "/" in need.name:
+        return run_python(context, _import(need.name))
+    of_same = next((each for each in missing if each.needed_by == need.needed_by), need)
+    is_direct = need.needed_by.parent == directory
+    if need in missing[:1] or (is_direct and need == of_same):
+        name = need.name.rpartition("/")[2]
+        return trace_search(context, name, _import(need.needed_by) if is_direct else IMPORT_CORE)
+    return show_needed(need.needed_by)
+
+
+def _import(module: PurePath | str) -> str:
+    return f"import PIL.{PurePath(module).name.partition('.')[0]}"
+
+
+_RUNTIMES = frozenset(
+    ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
+)
+"""The C library's own files, and what compilers bring, without "lib": one of each for all processes."""
+_PROMISED = frozenset(
+    ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
+)
+"""What a manylinux wheel may leave to the system, beside those (PEP 600; auditwheel's policies)."""
+_DIGEST = 8
+
+
+@immutable
+class Displacement:
+    """What is wrong with the place of a library.
+
+    Attributes:
+        message: what follows the library's name in a sentence.
+        expected: where it should be.
+    """
+
+    message: str
+    expected: str
+
+
+def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> Displacement | None:
+    """Explain why a file should not come from its place, or return None if it may.
+
+    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
+    """
+    if _is_given(linkage, file):
+        return None
+    facts, place = context.facts, place_of(context, file.path)
+    if is_bundled(file.name.rpartition("/")[2]) and place is not Place.PACKAGES:
+        where = f"below {facts.interpreter.site_packages}"
+        return Displacement(message="was bundled with the wheel, and is taken from elsewhere", expected=where)
+    if place is Place.OTHER_ENVIRONMENT:
+        return Displacement(message="comes out of another environment", expected=_inside(context))
+    outside = place in {Place.SYSTEM, Place.ELSEWHERE} and not _is_left_to_the_system(linkage, file)
+    if facts.environment.kind is EnvironmentKind.CONDA and outside:
+        return Displacement(message="comes from outside this conda environment", expected=_inside(context))
+    return None
+
+
+def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
+    """Whether a library that wheels leave to the system is this environment's own.
+
+    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
+    one. Without them the loader would take the system's; either will do.
+    """
+    return path is not None and _stem(name) in _PROMISED and place_of(context, path) is Place.ENVIRONMENT
+
+
+def is_bundled(name: str) -> bool:
+    """Whether a library's name is as auditwheel gives it to what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
+    stem, dash, digest = _stem(name).rpartition("-")
+    return bool(stem and dash) and len(digest) >= _DIGEST and set(digest) <= set("0123456789abcdef")
+
+
+def is_by_variable(file: LoadedFile) -> bool:
+    """Whether LD_LIBRARY_PATH or LD_PRELOAD of the shell made the loader take this file."""
+    return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
+
+
+def _inside(context: CheckContext) -> str:
+    return f"below {context.facts.environment.prefix}"
+
+
+def _is_given(linkage: Linkage, file: LoadedFile) -> bool:
+    name = file.name.rpartition("/")[2]
+    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or _stem(name) in _RUNTIMES
+    return file.path in linkage.modules or is_runtime or not _is_of_modules(linkage, file)
+
+
+def _is_left_to_the_system(linkage: Linkage, file: LoadedFile) -> bool:
+    """Whether a wheel that brings its other libraries along takes this one from wherever it runs."""
+    is_wheel = any(is_bundled(known.path.name) for known in linkage.files)
+    return is_wheel and _stem(file.name.rpartition("/")[2]) in _PROMISED
+
+
+def _stem(name: str) -> str:
+    """The name alone: "jpeg" of "libjpeg.so.62"."""
+    return name.partition(".so")[0].removeprefix("lib")
+
+
+def _is_of_modules(linkage: Linkage, file: LoadedFile) -> bool:
+    """Whether one of PIL's modules asked for it, or what they asked for; not the program, nor LD_PRELOAD."""
+    askers = {known.path: known.needed_by for known in linkage.files}
+    path: PurePath | None = file.path
+    for _ in linkage.files:
+        if path is None or path in linkage.modules:
+            break
+        path = askers.get(path)
+    return path in linkage.modules
+
+
+def bring(context: CheckContext, name: str) -> Remedy:
+    """Say how to get a library back, by its soname.
+
+    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
+    that is current there, which may be another soname: then only a build here helps.
+    """
+    receipt, requirement = context.receipt, _requirement(context, name)
+    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
+    if requirement is None or bundled or is_bundled(name):
+        return repair(context)
+    if context.facts.environment.kind is EnvironmentKind.CONDA and requirement.conda:
+        prefix = str(context.facts.environment.prefix)
+        command = shlex.join(("conda", "install", "--prefix", prefix, *requirement.conda))
+        return Remedy(text="install the package that brings it", command=command)
+    return Remedy(text=f"install the package that brings it ({_named(requirement)}), or build the stack again here")
+
+
+def unset_variables() -> Remedy:
+    """Go without what the shell tells the loader."""
+    return Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")
+
+
+def packages_with(context: CheckContext, name: str) -> tuple[str, ...]:
+    """Name the packages that have a library, as evidence; empty for a wheel's own, and for those of no recipe."""
+    requirement = None if is_bundled(name) else _requirement(context, name)
+    return (f"packages that bring it: {_named(requirement)}",) if requirement is not None else ()
+
+
+def absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
+    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
+    conda, requirement = context.facts.conda, _requirement(context, name)
+    if conda is None or requirement is None:
+        return ()
+    absent = [package for package in requirement.conda if conda.named(package) is None]
+    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
+
+
+def _requirement(context: CheckContext, name: str) -> NativeRequirement | None:
+    libraries = context.recipe.libraries.values()
+    return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
+
+
+def _named(requirement: NativeRequirement) -> str:
+    managers = {"apt": requirement.apt, "dnf": requirement.dnf, "conda": requirement.conda}
+    return ", ".join(f"{' '.join(packages)} of {manager}" for manager, packages in managers.items() if packages)
+
+
+@immutable
+class Jpeg:
+    """A libjpeg that is there.
+
+    Attributes:
+        library: what it is.
+        path: the file that holds it.
+        inside: whether that is the file of the core itself.
+    """
+
+    library: Library
+    path: PurePath
+    inside: bool
+
+
+def missing_jpeg(context: CheckContext, core: Core) -> MissingLibrary | None:
+    """The libjpeg whose absence keeps the core from being loaded."""
+    linkage = simulation(context)
+    if linkage is None:
+        names = (library.soname for library in core.libraries if library.path is None)
+        lacking = tuple(MissingLibrary(name=name, needed_by=core.path, problem="not found") for name in names)
+    elif any(file.path == core.path for file in linkage.files):
+        lacking = ()
+    else:
+        lacking = linkage.missing
+    return next((missing for missing in lacking if _is_jpeg(missing.name)), None)
+
+
+def jpeg_of_core(context: CheckContext, core: Core) -> Jpeg | None:
+    """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
+    codec = core_codec(context, "jpeg")
+    if codec is not None and codec.library.path is not None:
+        return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
+    for library in core.libraries:
+        if _is_jpeg(library.soname) and library.path is not None:
+            return Jpeg(library=library, path=library.path, inside=False)
+    return None
+
+
+def portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
+    """What can be seen of it: where it is and why there, SIMD and interface, whose it is."""
+    library = jpeg.library
+    where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
+    reason = "" if jpeg.inside else reason_for(context, jpeg.path)
+    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
+    abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
+    mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
+    by_whom = (f"it is {whose(context, jpeg.path)}",)
+    return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
+
+
+def _is_jpeg(name: str) -> bool:
+    """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
+    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
+    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

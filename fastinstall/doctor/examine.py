@@ -1,0 +1,111 @@
+"""Examine an environment: observe, then check. Changes nothing."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+
+from fastinstall import __version__
+from fastinstall.core.process import Running
+from fastinstall.core.values import immutable
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks
+from fastinstall.elf.description import Cpu, Host
+from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
+from fastinstall.model.finding import Report
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, Wish
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_if_readable, recorded_recipe
+from fastinstall.observe.session import Session
+
+
+@immutable
+class Known:
+    """What was observed before an environment is looked at, or is under way.
+
+    Attributes:
+        interpreter: the target's Python.
+        cpu: the processor.
+        recipes: by name.
+    """
+
+    interpreter: Interpreter | Running[Interpreter] | None = None
+    cpu: Cpu | None = None
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
+
+
+@immutable
+class Examination:
+    """What to examine.
+
+    Attributes:
+        checks: names; empty for all.
+        quick: from files alone; nothing runs in the target, and checks of other distributions only where named.
+        started: the use of the target's PIL, where it is under way already.
+        hosts: other machines to judge the code for.
+        process: a process that runs already, to be judged instead of a fresh one.
+        known: what was observed already.
+    """
+
+    checks: tuple[str, ...] = ()
+    quick: bool = False
+    started: Running[Runtime] | None = None
+    hosts: tuple[Host, ...] = ()
+    process: LiveProcess | None = None
+    known: Known = Known()
+
+    @property
+    def executes(self) -> bool:
+        """Whether PIL is imported and used for it."""
+        return self.process is None and not self.quick and (self.started is not None or needs_runtime(self.checks))
+
+    @property
+    def binaries(self) -> Binaries:
+        """How deep it looks into extension modules: a quick one reads the core alone, unless a process is asked for."""
+        if self.quick:
+            return Binaries.CORE if self.process is None else Binaries.LINKED
+        return Binaries.DECODED
+
+
+def examine(session: Session, environment: Environment, examination: Examination) -> Report:
+    """Observe a target and run the checks.
+
+    Raises:
+        UsageError: there is no check of that name.
+        UndeterminedError: the target cannot be observed.
+    """
+    names = check_names(examination.checks, foreign=not examination.quick)
+    receipt = receipt_if_readable(environment)
+    followed = receipt.recipe if receipt is not None else Wish().recipe
+    recipe = examination.known.recipes.get(followed) or recorded_recipe(session, environment, receipt)
+    request = ObservationRequest(
+        recipe=recipe,
+        runtime=examination.executes,
+        started=examination.started,
+        binaries=_depth(session, examination),
+        process=examination.process,
+        interpreter=examination.known.interpreter,
+        cpu=examination.known.cpu,
+        thorough=not examination.quick,
+    )
+    context = _context(session, facts_of(session, environment, request), receipt, recipe)
+    findings = run_checks(replace(context, hosts=examination.hosts), names)
+    ignored = () if examination.quick or examination.checks else ignored_findings()
+    return report(environment, (*findings, *ignored))
+
+
+def _depth(session: Session, examination: Examination) -> Binaries:
+    """What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets."""
+    if examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD"):
+        return Binaries.LINKED
+    return examination.binaries
+
+
+def judge(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]) -> Report:
+    """Run checks on facts that were observed already."""
+    return report(facts.environment, run_checks(_context(session, facts, receipt, recipe), checks))
+
+
+def _context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
+    return CheckContext(
+        facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
+    )

@@ -1,0 +1,167 @@
+"""Whether a Pillow that stands in the place of ours is there because somebody wanted it, and at which version. Pure.
+
+REQUESTED (PEP 376) says so only by some tools, found out by running or reading them (2026-11-21): pip writes it for
+what was named, in a requirement file too, and pdm for what the project itself depends on; uv writes it for whatever it
+installs, and Poetry 2.5 for nothing. conda's packages bear what the pip of their build has left in them, and what tells
+is the command in conda's history.
+"""
+
+from enum import StrEnum
+
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.index.upgrades import forbidding
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda_packages import dependants_of, name_of
+from fastinstall.model.facts import Distribution, Facts, Owner
+from fastinstall.model.receipt import Receipt
+
+_WRITERS = ("pip", "pdm")
+"""Tools whose REQUESTED, or lack of it, says something."""
+
+
+class Asked(StrEnum):
+    """How a distribution came: asked for by its name, along with another one, or by a tool that does not tell."""
+
+    BY_NAME = "by-name"
+    ALONG = "along"
+    UNTOLD = "untold"
+
+
+class Order(StrEnum):
+    """What is in place, compared with ours."""
+
+    EARLIER = "earlier"
+    SAME = "same"
+    LATER = "later"
+
+
+@immutable
+class Intent:
+    """What took the place of ours, and what was meant by it.
+
+    Attributes:
+        name: of the distribution, or of conda's package.
+        version: of Pillow, that it follows ("14.0.0").
+        tool: who put it there ("pip"); empty where nothing tells.
+        asked: whether it was asked for by name.
+        order: whether it is earlier or later than ours.
+        unmet: requirements of installed distributions that ours does not meet ("imageio requires pillow>=14").
+        broken: such that it does not meet itself.
+    """
+
+    name: str
+    version: str
+    tool: str
+    asked: Asked
+    order: Order
+    unmet: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a repair keeps its version: a later one, unless it only came along, and whatever is required."""
+        return bool(self.unmet) or (self.order is Order.LATER and self.asked is not Asked.ALONG)
+
+    @property
+    def story(self) -> str:
+        """Who put it there and why, in a clause."""
+        by = f" by {self.tool}" if self.tool else ""
+        what = f"{self.name} {self.version} was installed{by}"
+        return {
+            Asked.BY_NAME: f"{what}, asked for by its name",
+            Asked.ALONG: f"{what} along with another package",
+            Asked.UNTOLD: f"{what}, and nothing tells whether it was asked for by its name",
+        }[self.asked]
+
+
+def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
+    """Infer what replacing our stack was meant to do, or return None if it was not replaced.
+
+    Args:
+        facts: the target.
+        receipt: of the setup that was replaced.
+    """
+    core = facts.stack.core
+    arrival = _arrival(facts, receipt) if facts.stack.directory is not None else None
+    if arrival is None or (core is not None and core.sha256 == receipt.core.sha256):
+        return None
+    try:
+        there, ours = base_version(arrival.version), base_version(receipt.source_version)
+    except ValueError:
+        return None
+    broken = _not_met(facts, there)
+    return Intent(
+        name=arrival.name,
+        version=there,
+        tool=arrival.tool,
+        asked=arrival.asked,
+        order=_order(there, ours),
+        unmet=tuple(reason for reason in _not_met(facts, ours) if reason not in broken),
+        broken=broken,
+    )
+
+
+def asked(distribution: Distribution) -> Asked:
+    """How a distribution came, as far as the tool that installed it tells."""
+    if distribution.installer not in _WRITERS:
+        return Asked.UNTOLD
+    return Asked.BY_NAME if distribution.requested else Asked.ALONG
+
+
+def replacement(facts: Facts, receipt: Receipt) -> Owner | None:
+    """Return the latest foreign distribution with PIL's files, or None if there is none."""
+    others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
+    return max(others, key=lambda owner: owner.installed_at, default=None)
+
+
+@immutable
+class _Arrival:
+    """A distribution, or a package of conda's, brought to one form."""
+
+    name: str
+    version: str
+    tool: str
+    asked: Asked
+
+
+def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
+    package = _other_package(facts, receipt)
+    if package is not None:
+        how = _asked_of_conda(facts, package)
+        return _Arrival(name=package.name, version=package.version, tool="conda", asked=how)
+    owner = replacement(facts, receipt)
+    if owner is None:
+        return None
+    found = owner.distribution
+    return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=asked(found))
+
+
+def _not_met(facts: Facts, version: str) -> tuple[str, ...]:
+    """What is required of Pillow, by conda's packages too, and a version does not meet."""
+    found = forbidding(version, facts.interpreter, dependants_of(facts))
+    return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
+
+
+def _order(there: str, ours: str) -> Order:
+    if parsed(there) == parsed(ours):
+        return Order.SAME
+    return Order.LATER if parsed(there) > parsed(ours) else Order.EARLIER
+
+
+def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
+    """Return the conda package that replaced ours, or None if conda did not replace it."""
+    if facts.conda is None or receipt.conda is None:
+        return None
+    found = facts.conda.named(receipt.conda.package.name)
+    return found if found is not None and found.dist != receipt.conda.package.dist else None
+
+
+def _asked_of_conda(facts: Facts, package: CondaPackage) -> Asked:
+    """By the command of the transaction that brought it."""
+    revisions = facts.conda.revisions if facts.conda is not None else ()
+    brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
+    if brought is None or not brought.command:
+        return Asked.UNTOLD
+    words = (word for word in brought.command.split()[1:] if not word.startswith("-"))
+    return Asked.BY_NAME if package.name in {name_of(word) for word in words} else Asked.ALONG

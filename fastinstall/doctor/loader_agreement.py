@@ -1,0 +1,145 @@
+"""Whether a real process has mapped what the simulation of the loader says, as far as the simulation speaks of it.
+
+A process maps more than PIL's: the interpreter's own modules with what they need, and whatever other packages
+bring in at start-up. That is no disagreement. But a library that the simulation speaks of, taken from another
+place, is one, whoever brought it in.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import PurePath
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Linkage, LoadedFile
+
+_SITE_PACKAGES = ("site-packages", "dist-packages")
+_HASH = re.compile(r"[-.][0-9a-f]{8,}(?=\.so)")
+
+
+@immutable
+class Disagreement:
+    """One library of which simulation and process say different things; at least one of the two paths is there.
+
+    Attributes:
+        name: the library, as it is asked for ("libjpeg.so.62"); a file's name where nobody asks for it.
+        simulated: the file according to the loader's rules, or None if they find none.
+        mapped: the file in the process, or None if it has none of that name.
+        package: the directory in site-packages that `mapped` belongs to, where it is not one of PIL's own
+            ("opencv_python.libs"): another package was first. Empty otherwise.
+    """
+
+    name: str
+    simulated: PurePath | None
+    mapped: PurePath | None
+    package: str = ""
+
+
+def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
+    """Hold what a process has mapped against what it should have, in the simulation's order.
+
+    What only a module needs that the process has not opened is not missed. Where the process does not even have
+    the core under the name that the simulation gives it, names cannot be compared, and nothing is said.
+
+    Args:
+        linkage: the simulation.
+        mapped: `Runtime.mapped_by_import` or `Runtime.mapped`: the loader's own names.
+
+    Returns:
+        Nothing where they agree, where there is no simulation, and where nothing was mapped.
+    """
+    if linkage.problem or not linkage.modules or linkage.modules[0] not in mapped:
+        return ()
+    present, simulated = set(mapped), {file.path for file in linkage.files}
+    absent = [file for file in linkage.files if file.path not in present]
+    unexplained = [path for path in mapped if path not in simulated]
+    for file, path in [(file, path) for file in absent for path in unexplained if _is_link(file, path)]:
+        absent = [other for other in absent if other is not file]
+        unexplained = [other for other in unexplained if other != path]
+    opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
+    expected = [file for file in absent if _root(linkage, file) in opened]
+    return (*_misplaced(linkage, expected, unexplained), *_surplus(linkage, unexplained))
+
+
+def _misplaced(linkage: Linkage, expected: list[LoadedFile], unexplained: list[PurePath]) -> Iterator[Disagreement]:
+    """Files that the process lacks; what it has in their place is taken off the unexplained ones."""
+    for file in expected:
+        instead = _instead(file, unexplained)
+        if instead is not None:
+            unexplained.remove(instead)
+        yield _disagreement(linkage, file.name.rpartition("/")[2], file.path, instead)
+
+
+def _instead(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
+    """What has a file's name; else the only one that has it but for a hash.
+
+    A library that was bundled under another file name may still bear its old soname ("libjpeg.d33e0c76.so.8" of
+    torchvision is `libjpeg.so.8`), and is then taken for the one that is asked for.
+    """
+    names = _names(file)
+    plain = (path for path in unexplained if _goes_by(path, names))
+    hashed = [path for path in unexplained if _goes_by(path.with_name(_HASH.sub("", path.name)), names)]
+    return next(plain, hashed[0] if len(hashed) == 1 else None)
+
+
+def _surplus(linkage: Linkage, unexplained: list[PurePath]) -> Iterator[Disagreement]:
+    """Files that the simulation lacks although it speaks of their kind, or they are bundled with PIL."""
+    spoken_of = {name for file in linkage.files for name in _names(file)}
+    spoken_of.update(missing.name for missing in linkage.missing)
+    own = _own_directories(linkage) - {module.parent for module in linkage.modules}
+    for path in unexplained:
+        if _goes_by(path, spoken_of) or path.parent in own:
+            yield _disagreement(linkage, path.name, None, path)
+
+
+def _disagreement(linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None) -> Disagreement:
+    package = _package(mapped) if mapped is not None and mapped.parent not in _own_directories(linkage) else ""
+    return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
+
+
+def _root(linkage: Linkage, file: LoadedFile) -> PurePath:
+    """The program or the opened file on whose behalf a file came in."""
+    askers = {known.path: known.needed_by for known in linkage.files}
+    path, asker = file.path, file.needed_by
+    for _ in linkage.files:
+        if asker is None:
+            break
+        path, asker = asker, askers.get(asker)
+    return path
+
+
+def _own_directories(linkage: Linkage) -> set[PurePath]:
+    """Where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
+    packages = {module.parent for module in linkage.modules}
+    sites = {package.parent for package in packages}
+    return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
+
+
+def _package(path: PurePath) -> str:
+    parts = path.parts
+    places = [index for index, part in enumerate(parts[:-1]) if part in _SITE_PACKAGES]
+    return parts[places[-1] + 1] if places else ""
+
+
+def _names(file: LoadedFile) -> set[str]:
+    """What a file goes by: what was asked for, its soname, its file's name."""
+    return {file.name.rpartition("/")[2], file.soname, file.path.name} - {""}
+
+
+def _goes_by(path: PurePath, names: Collection[str]) -> bool:
+    """Whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
+    return any(path.name == name or (".so." in name and path.name.startswith(name + ".")) for name in names)
+
+
+def _is_link(file: LoadedFile, path: PurePath) -> bool:
+    """Whether the kernel's name for a file is plainly that of what the loader's name is a link to.
+
+    "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13" where /lib is a link into /usr; the
+    loader itself goes by a name that programs have built in, wherever it lies.
+    """
+    together = _unmerged(path.parent) == _unmerged(file.path.parent) or path.name.startswith("ld-")
+    return together and _goes_by(path, _names(file))
+
+
+def _unmerged(directory: PurePath) -> PurePath:
+    is_merged = directory.is_relative_to("/usr") and directory.parts[2:] and directory.parts[2].startswith("lib")
+    return PurePath("/") / directory.relative_to("/usr") if is_merged else directory

@@ -1,0 +1,219 @@
+"""What to do about a finding, as a command that can be pasted, for the kind of environment it is.
+
+Commands that show what a verdict rests on: one line each, to be pasted into a shell, of tools that are at hand.
+
+What they name is quoted for a shell. Those that run the target's Python import PIL there, as any program of the user's
+does; the others read files.
+"""
+
+import shlex
+from pathlib import PurePath
+
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.index.upgrades import requirement
+from fastinstall.model.conda_packages import conda_command, dependants_of
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Remedy
+from fastinstall.model.request import EnvironmentKind
+
+_NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
+
+
+def command(context: CheckContext, words: str, *options: str) -> str:
+    """Word a command of ours on this environment; `words` are its verb and fixed flags."""
+    return shlex.join(("fastinstall", *words.split(), "--prefix", str(context.facts.environment.prefix), *options))
+
+
+def repair(context: CheckContext) -> Remedy:
+    """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
+    if context.receipt is not None:
+        return Remedy(text="put back what was set up here", command=command(context, "doctor --fix"))
+    if not may_be_changed(context.facts) or context.facts.cpu.architecture != "x86_64":
+        return stock(context)
+    return Remedy(text="put a whole stack in its place", command=command(context, "setup"))
+
+
+def setup(context: CheckContext, text: str, *options: str) -> Remedy:
+    """Set up the fast stack here, or beside it where this environment is not ours to change."""
+    if not may_be_changed(context.facts):
+        return Remedy(text=f"{text}, in an environment of its own", command=_NEW_ENVIRONMENT)
+    return Remedy(text=text, command=command(context, "setup", *options))
+
+
+def reinstalled(context: CheckContext, text: str, *names: str) -> Remedy:
+    """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
+    if may_be_changed(context.facts) and not context.core_is_ours:
+        return Remedy(text=text, command=command(context, "doctor --fix"))
+
+    words = conda_command(context.facts, "install", "--force-reinstall", "--no-deps", *names)
+    return Remedy(text=text, command=words)
+
+
+def may_be_changed(facts: Facts) -> bool:
+    """Whether a setup would not be refused for what this environment is: a venv, or a conda environment of a user's."""
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)
+    protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
+    return facts.environment.kind is EnvironmentKind.VENV and not protected
+
+
+def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
+    """Stock Pillow, again or a later one, by whoever manages this environment, and as its distributions allow.
+
+    Args:
+        context: what is examined.
+        upgrade: whether a later one is meant.
+        least: the version that is meant at least; empty for any.
+    """
+    facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return Remedy(text=text, command=_conda(facts, upgrade=upgrade, least=least))
+    if facts.interpreter.externally_managed is not None:
+        return Remedy(text=f"{text}, with the operating system's package manager")
+    python, wanted = str(facts.environment.python), requirement("pillow", dependants_of(facts))
+    if facts.interpreter.pip_version is None:
+        how = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
+        return Remedy(text=text, command=shlex.join(("uv", "pip", "install", "--python", python, *how, wanted)))
+    again = "--upgrade" if upgrade else "--force-reinstall"
+    return Remedy(text=text, command=shlex.join((python, "-m", "pip", "install", again, "--no-deps", wanted)))
+
+
+def _conda(facts: Facts, *, upgrade: bool, least: str) -> str:
+    """Conda's solver keeps to what conda's packages require; what pip has installed it does not see."""
+    wanted = requirement("pillow", dependants_of(facts), least)
+    if upgrade:
+        return conda_command(facts, "update" if wanted == "pillow" else "install", wanted)
+    return conda_command(facts, "install", "--force-reinstall", "--no-deps", wanted)
+
+
+PRINT_FEATURES = "from PIL import features; features.pilinfo()"
+IMPORT_CORE = "import PIL._imaging"
+VERSION = "import PIL; print(PIL.__version__, PIL.__file__)"
+_COMPARE = (
+    "import base64 as b, hashlib as h, importlib.metadata as m; "
+    'd = lambda f: b.urlsafe_b64encode(h.sha256(f.read_binary()).digest()).decode().rstrip("="); '
+    'print(*[f for f in m.files("{name}") if f.hash and (not f.locate().exists() or d(f) != f.hash.value)])'
+)
+_COMPARE_WITH_CONDA = (
+    "import hashlib as h, json, pathlib as p, sys; r = p.Path(sys.prefix); "
+    'd = json.load(open({record}))["paths_data"]["paths"]; '
+    'w = [(r / f["_path"], f.get("sha256_in_prefix") or f.get("sha256")) for f in d]; '
+    "print(*[f for f, s in w if s and (not f.exists() or h.sha256(f.read_bytes()).hexdigest() != s)])"
+)
+
+
+def show_digests(*paths: PurePath) -> str:
+    """The sha256 of files."""
+    return _joined("sha256sum", *paths)
+
+
+def show_files(*paths: PurePath) -> str:
+    """Files, or the contents of directories, with size and time."""
+    return _joined("ls", "-la", *paths)
+
+
+def show_text(*paths: PurePath) -> str:
+    """The contents of text files."""
+    return _joined("cat", *paths)
+
+
+def show_needed(path: PurePath) -> str:
+    """The libraries that an ELF file asks for."""
+    return _piped(_joined("readelf", "-d", path), _joined("grep", "NEEDED"))
+
+
+def show_note(path: PurePath) -> str:
+    """The CPU level that an ELF file declares to need."""
+    return _piped(_joined("readelf", "-nW", path), _joined("grep", "-i", "ISA needed"))
+
+
+def show_symbols(path: PurePath, pattern: str) -> str:
+    """The dynamic symbols of an ELF file whose names have a pattern of grep in them."""
+    return _piped(_joined("nm", "-D", path), _joined("grep", pattern))
+
+
+def count_symbols(path: PurePath, name: str) -> str:
+    """How many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
+    return _piped(_joined("nm", "-D", path), _joined("grep", "-c", name))
+
+
+def show_strings(path: PurePath, pattern: str) -> str:
+    """The texts in a binary that have a pattern of extended grep in them, in either case."""
+    return _piped(_joined("strings", path), _joined("grep", "-iE", pattern))
+
+
+def count_frames(path: PurePath) -> str:
+    """How many functions of an x86-64 binary set up a frame as an unoptimised build does."""
+    return _piped(_joined("objdump", "-d", path), _joined("grep", "-c", "mov *%rsp,%rbp"))
+
+
+def show_lines(pattern: str, *paths: PurePath) -> str:
+    """The lines of text files with a pattern of grep in them."""
+    return _joined("grep", "-H", pattern, *paths)
+
+
+def find_text(text: str, directory: PurePath) -> str:
+    """The files of a directory that have a text in them."""
+    return _joined("grep", "-rlF", text, directory)
+
+
+def show_variables(*names: str) -> str:
+    """Environment variables of the shell."""
+    return _piped("env", _joined("grep", "-E", f"^({'|'.join(names)})="))
+
+
+def show_cpu() -> str:
+    """The features of the processor, as the kernel names them."""
+    return _joined("grep", "-m1", "^flags", "/proc/cpuinfo")
+
+
+def show_owner(context: CheckContext, name: str = "pillow") -> str:
+    """The files of an installed distribution, as pip knows it; the metadata directories where there is no pip."""
+    if context.facts.interpreter.pip_version is None:
+        escaped = name.replace("-", "[-_.]")
+        return _piped(_joined("ls", "-la", context.facts.interpreter.site_packages), _joined("grep", "-i", escaped))
+    return _joined(context.facts.environment.python, "-m", "pip", "show", "-f", name)
+
+
+def compare_with_record(context: CheckContext, name: str) -> str:
+    """The files of an installed distribution that are missing or not as its RECORD says (PEP 376)."""
+    return run_python(context, _COMPARE.format(name=name))
+
+
+def compare_with_conda(context: CheckContext, record: PurePath) -> str:
+    """The files of an installed package of conda's that are missing or not as its record says."""
+    return run_python(context, _COMPARE_WITH_CONDA.format(record=repr(str(record))))
+
+
+def run_python(context: CheckContext, code: str) -> str:
+    """A line of Python in the target."""
+    return _joined(context.facts.environment.python, "-c", code)
+
+
+def show_python(context: CheckContext) -> str:
+    """The version of the target's Python."""
+    return _joined(context.facts.environment.python, "--version")
+
+
+def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> str:
+    """Where the loader of the target looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
+    return _traced(context, "libs", name, code)
+
+
+def trace_bindings(context: CheckContext, symbol: str, code: str = IMPORT_CORE) -> str:
+    """Which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
+    return _traced(context, "bindings", symbol, code)
+
+
+def _traced(context: CheckContext, what: str, pattern: str, code: str) -> str:
+    # Bound at once: the loader tells of a lazy binding only when the function is first called.
+    python = _joined("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
+    return _piped(f"{python} 2>&1", _joined("grep", "-F", pattern))
+
+
+def _joined(*words: PurePath | str) -> str:
+    return shlex.join(map(str, words))
+
+
+def _piped(*commands: str) -> str:
+    return " | ".join(commands)

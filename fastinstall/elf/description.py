@@ -1,0 +1,321 @@
+"""The compiled imaging core as it lies on disk, and the libraries that it would load; read, and never loaded.
+
+What a process that imports PIL would load, by the loader's rules; simulated from files, nothing is loaded.
+
+Which CPU features machine code needs, and the CPUs that it is judged for.
+
+The processor, as programs on a machine see it.
+"""
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.core.values import immutable
+
+
+@immutable
+class Library:
+    """A library as the loader would find it, and its fingerprint, by which a change is noticed.
+
+    Attributes:
+        soname: the name asked for (DT_NEEDED); empty for one that is linked into `path`.
+        path: where it resolves to; None where it would not be found.
+        implementation: of a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; of a zlib "zlib", "zlib-ng",
+            "zlib-ng compat"; of another codec its name; empty if not identified.
+        version: of the implementation; empty if unknown.
+        simd: whether the library contains SIMD code of its own; None if it cannot be told.
+        sha256: of the file.
+        abi: of a libjpeg the interface that it offers: "62", "70", "80", "90"; empty if unknown.
+        size: of the file in bytes; 0 where it was not identified.
+        inode: of the file; 0 where it was not identified.
+        build_id: of the file, hexadecimal; empty if it has none.
+    """
+
+    soname: str
+    path: PurePath | None
+    implementation: str = ""
+    version: str = ""
+    simd: bool | None = None
+    sha256: str = ""
+    abi: str = ""
+    size: int = 0
+    inode: int = 0
+    build_id: str = ""
+
+    @property
+    def is_called_libjpeg(self) -> bool:
+        """Whether it is asked for as libjpeg; one without a name of its own is asked for by a path."""
+        return self.soname.rpartition("/")[2].startswith("libjpeg")
+
+
+@immutable
+class CoreLevel:
+    """One copy of the core in a wheel that carries several, compiled for a CPU level.
+
+    Attributes:
+        level: "x86-64-v3"; of the baseline what its note says, or "baseline".
+        path: the file.
+        sha256: hexadecimal.
+        loaded: whether the loader would take this copy on this machine.
+        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        unoptimised_share: see `Core`.
+        isa_note: see `Core`.
+        problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
+    """
+
+    level: str
+    path: PurePath
+    sha256: str
+    loaded: bool
+    simd_symbols: tuple[str, ...] = ()
+    unoptimised_share: float | None = None
+    isa_note: str | None = None
+    problem: str = ""
+
+
+@immutable
+class Making:
+    """What a binary tells about its making, beside its switches.
+
+    Attributes:
+        compilers: that worked on it: "GCC: (Debian 12.2.0-14) 12.2.0".
+        glibc: the least glibc that it can be loaded with ("2.14"); empty if it asks for none.
+        stripped: it has no names of functions but those that it exports.
+        package: package metadata that its builder left: "type", "name", "version", ...
+    """
+
+    compilers: tuple[str, ...]
+    glibc: str
+    stripped: bool
+    package: dict[str, str]
+
+
+@immutable
+class Core:
+    """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
+
+    Where that file is only a stub and the loader picks the code among several copies, size, time and
+    hash are the stub's, and everything else speaks of the copy that would be loaded here.
+
+    Attributes:
+        path: the file.
+        size: in bytes.
+        mtime_ns: modification time in nanoseconds since the epoch.
+        sha256: hexadecimal.
+        readable: False where the file is empty, truncated or not an ELF file for this machine.
+        problem: why it is not readable; empty if it is.
+        version: the Pillow version compiled into it.
+        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        unoptimised_share: share of its functions that begin with the frame set-up of an -O0 build,
+            0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if it cannot be told.
+        isa_note: the x86 level that the file declares to need ("x86-64-v3"), if any.
+        switches: recorded compiler switches (-frecord-gcc-switches), if any.
+        libraries: what its DT_NEEDED entries resolve to.
+        levels: the copies of a core that has several, the baseline first; empty otherwise.
+        making: how it was made; None where it was not asked for, or cannot be read.
+    """
+
+    path: PurePath
+    size: int
+    mtime_ns: int
+    sha256: str
+    readable: bool
+    problem: str = ""
+    version: str = ""
+    simd_symbols: tuple[str, ...] = ()
+    unoptimised_share: float | None = None
+    isa_note: str | None = None
+    switches: tuple[str, ...] = ()
+    libraries: tuple[Library, ...] = ()
+    levels: tuple[CoreLevel, ...] = ()
+    making: Making | None = None
+
+
+@immutable
+class LoadedFile:
+    """A file that the loader would map.
+
+    Attributes:
+        path: as the loader names it, without needless `..`.
+        name: what it was asked for by first; the path for what is opened by path.
+        soname: its own name (DT_SONAME); empty if it has none.
+        reason: why this file and no other: "the program", "the program's loader", "LD_PRELOAD",
+            "/etc/ld.so.preload", "opened", "path in DT_NEEDED of /a/b.so", "DT_RUNPATH of /a/b.so",
+            "LD_LIBRARY_PATH", "ld.so.cache", "/etc/ld-musl-x86_64.path", "default directory".
+        needed_by: the file that asked first; None for the program and for what is opened.
+    """
+
+    path: PurePath
+    name: str
+    soname: str
+    reason: str
+    needed_by: PurePath | None = None
+
+
+@immutable
+class MissingLibrary:
+    """A DT_NEEDED entry that the loader would not find.
+
+    Attributes:
+        name: what is asked for.
+        needed_by: the file that asks.
+        problem: "not found", or what is wrong with the file at which the search ends.
+    """
+
+    name: str
+    needed_by: PurePath
+    problem: str
+
+
+@immutable
+class Binding:
+    """To which file a reference to a symbol would be bound.
+
+    Attributes:
+        symbol: "jpeg_CreateDecompress".
+        version: the symbol version that is asked for ("LIBJPEG_8.0"); empty if none.
+        user: the file with the reference.
+        provider: the file whose definition it gets; None where it would stay undefined.
+        wanted: the file among the user's own needs that defines it; None if none of them does.
+    """
+
+    symbol: str
+    version: str
+    user: PurePath
+    provider: PurePath | None
+    wanted: PurePath | None
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether the user gets another library's code than the one that it asks for."""
+        return self.wanted is not None and self.provider != self.wanted
+
+
+@immutable
+class Codec:
+    """A library behind PIL's codecs, identified.
+
+    Attributes:
+        kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
+        library: what it is and where.
+        inside: linked statically into `library.path`, instead of a library of its own.
+        users: the files whose references are bound to it, PIL's modules and libraries alike.
+    """
+
+    kind: str
+    library: Library
+    inside: bool = False
+    users: tuple[PurePath, ...] = ()
+
+
+@immutable
+class Linkage:
+    """A simulated process of the target that opens PIL's extension modules one after the other, the core first.
+
+    It speaks of a fresh process: another package (torch, cv2) may load a library of the same name before.
+
+    Attributes:
+        modules: the extension modules that were opened, in order.
+        files: everything that is mapped, in load order, the program first.
+        missing: what is not found; a module that lacks something is not among the `files`, as for the loader.
+        bindings: how references to the codecs' entry points are bound.
+        codecs: the libraries behind the codecs.
+        problem: why there is no simulation (a program that is no ELF file); empty if there is one.
+    """
+
+    modules: tuple[PurePath, ...] = ()
+    files: tuple[LoadedFile, ...] = ()
+    missing: tuple[MissingLibrary, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    codecs: tuple[Codec, ...] = ()
+    problem: str = ""
+
+
+@immutable
+class Cpu:
+    """The processor as programs on this machine see it.
+
+    Attributes:
+        architecture: as the kernel names it: "x86_64", "aarch64".
+        vendor: "AuthenticAMD", "GenuineIntel"; empty if unknown.
+        name: the marketing name; empty if unknown.
+        flags: feature names in the kernel's spelling (/proc/cpuinfo).
+        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None elsewhere.
+        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
+        masked: features of the next level that a CPU with these others usually has, hidden by a
+            virtual machine or the kernel; empty when nothing seems hidden.
+        tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs
+            can use ("glibc.cpu.hwcaps=-AVX2"); empty if it hides nothing.
+        hypervisor: True inside a virtual machine.
+        cores: logical CPUs that this process may run on.
+        quota: CPUs granted by the control group, None if unlimited.
+    """
+
+    architecture: str
+    vendor: str = ""
+    name: str = ""
+    flags: tuple[str, ...] = ()
+    level: str | None = None
+    level_source: str = ""
+    masked: tuple[str, ...] = ()
+    tunables: str = ""
+    hypervisor: bool = False
+    cores: int = 1
+    quota: float | None = None
+
+
+class Confidence(StrEnum):
+    """How sure a scan is of what it says."""
+
+    CERTAIN = "certain"
+    """Decoded, and nothing in the file chooses code at run time: whatever is there may run."""
+    LIKELY = "likely"
+    """Decoded; the file chooses code at run time, and which of it runs unasked is an estimate."""
+    UNVERIFIED = "unverified"
+    """Not decoded: what the file's note or its recorded switches say."""
+
+
+@immutable
+class IsaScan:
+    """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
+
+    Attributes:
+        path: the file.
+        sha256: hexadecimal; the key under which a scan is kept.
+        confidence: how sure it is.
+        requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.
+        contains: features that it uses where a dispatcher of its own found them.
+        silent: those of `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
+        level: the least x86-64 level that has all of `requires`; None where none has them, or on other machines.
+        shares: of each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
+        declared: the level that the file itself declares; where a CPU lacks it, the loader refuses the file.
+        instructions: how many were decoded.
+        evidence: why, in words: "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model".
+        problem: why there is no scan; empty if there is one.
+    """
+
+    path: PurePath
+    sha256: str
+    confidence: Confidence
+    requires: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    level: str | None = None
+    shares: dict[str, float]
+    declared: str | None = None
+    instructions: int = 0
+    evidence: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@immutable
+class Host:
+    """Another machine that a build is judged for.
+
+    Attributes:
+        name: for people: the file's name, or the host's.
+        cpu: its processor.
+    """
+
+    name: str
+    cpu: Cpu

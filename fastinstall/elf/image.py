@@ -1,0 +1,334 @@
+"""An open ELF file, read piece by piece with every bound checked: nothing of it is mapped, loaded or run.
+
+Read, not mapped: a mapped file that another process truncates kills its reader with SIGBUS. Only
+what the loader itself goes by is looked at here, the file header and the program headers.
+Source: elf(5) and the System V ABI, chapters 4 and 5.
+
+Tables of an ELF file whose size nothing tells, read piece by piece: records at addresses, and strings.
+
+A name is asked of a file that has a hundred thousand: what is read grows with the question, not with the file.
+"""
+
+import os
+import stat
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.values import immutable
+
+LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
+EXECUTABLE, WRITABLE = 1, 2
+
+_MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+_HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
+_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+_FIRST_PAGE = 4096
+_LARGEST_READ = 1 << 28
+_LARGEST_HEADERS = 1 << 16
+_LOADABLE = (2, 3)
+
+
+class ElfError(ValueError):
+    """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
+
+    Args:
+        path: the file.
+        problem: what is wrong with it, in words.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the file ends before what its headers speak of."""
+        return self.problem.startswith(("truncated", "empty"))
+
+
+class ForeignElfError(ElfError):
+    """An ELF file for 32-bit or big-endian machines: the loader passes it over and searches on."""
+
+
+@immutable
+class Segment:
+    """One program header.
+
+    Attributes:
+        kind: `p_type`.
+        flags: `p_flags`, of `EXECUTABLE`, `WRITABLE` and readable.
+        offset: of its bytes in the file.
+        address: where the loader puts them.
+        size: of its bytes in the file.
+        alignment: `p_align`.
+    """
+
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    size: int
+    alignment: int
+
+
+class ElfImage:
+    """The headers of an open ELF file, and bounded reads from it.
+
+    Attributes:
+        path: the file.
+        size: of the file, in bytes.
+        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
+        segments: its program headers, in order.
+        section_headers: offset, size of one, count, and index of their names' section.
+    """
+
+    __slots__ = ("_descriptor", "_loaded", "_start", "machine", "path", "section_headers", "segments", "size")
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ElfError(path, "not a regular file")
+        self.path = path
+        self.size = status.st_size
+        self._descriptor = descriptor
+        self._start = os.pread(descriptor, _FIRST_PAGE, 0)
+        _check_identity(path, self._start)
+        kind, machine, _, _, table, sections, _, _, one, count, section, number, names = _HEADER.unpack_from(
+            self._start
+        )
+        if kind not in _LOADABLE:
+            raise ElfError(path, "neither a program nor a shared library")
+        self.machine = _MACHINES.get(machine, f"machine {machine}")
+        self.section_headers = (sections, section, number, names)
+        self.segments = self._read_segments(table, one, count)
+        self._loaded = self.of_kind(LOAD)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at an offset of the file, all of them.
+
+        Raises:
+            ElfError: the file does not hold them, or they are implausibly many.
+        """
+        end = offset + size
+        if end > self.size:
+            raise ElfError(self.path, f"truncated: {self.size} bytes, where its headers speak of {end}")
+        if end <= len(self._start):
+            return self._start[offset:end]
+        if size > _LARGEST_READ:
+            raise ElfError(self.path, f"malformed: a part of {size} bytes")
+        content = os.pread(self._descriptor, size, offset)
+        if len(content) != size:
+            raise ElfError(self.path, "changed while it was read")
+        return content
+
+    def read_at(self, address: int, size: int) -> bytes:
+        """The bytes that the loader puts at an address.
+
+        Raises:
+            ElfError: no segment holds them.
+        """
+        segment = self._holder(address)
+        if address + size > segment.address + segment.size:
+            raise ElfError(self.path, f"malformed: {size} bytes at address {address:#x} cross a segment's end")
+        return self.read(segment.offset + address - segment.address, size)
+
+    def read_up_to(self, address: int, limit: int) -> bytes:
+        """The bytes from an address to the end of the segment that holds it, at most `limit` of them."""
+        segment = self._holder(address)
+        return self.read_at(address, min(limit, segment.address + segment.size - address))
+
+    def of_kind(self, kind: int) -> tuple[Segment, ...]:
+        """The segments of one `p_type`, in order."""
+        return tuple(segment for segment in self.segments if segment.kind == kind)
+
+    def constants(self) -> bytes:
+        """What the loader maps for reading alone; where the linker put constants beside the code, that too.
+
+        Raises:
+            ElfError: the file does not hold them, or they are implausibly many.
+        """
+        fixed = [segment for segment in self.of_kind(LOAD) if not segment.flags & WRITABLE]
+        apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
+        first_code = min((segment.address for segment in fixed if segment.flags & EXECUTABLE), default=0)
+        chosen = apart if any(segment.address > first_code for segment in apart) else fixed
+        return self.read_segments(chosen)
+
+    def read_segments(self, segments: Sequence[Segment]) -> bytes:
+        """The bytes of several segments, with a NUL between one and the next.
+
+        Raises:
+            ElfError: the file does not hold them, or they are implausibly many.
+        """
+        size = sum(segment.size for segment in segments)
+        if size > _LARGEST_READ:
+            raise ElfError(self.path, f"implausibly large: segments of {size} bytes")
+        return b"\0".join(self.read(segment.offset, segment.size) for segment in segments)
+
+    def _holder(self, address: int) -> Segment:
+        for segment in self._loaded:
+            if segment.address <= address < segment.address + segment.size:
+                return segment
+        raise ElfError(self.path, f"malformed: no segment holds address {address:#x}")
+
+    def _read_segments(self, table: int, one: int, count: int) -> tuple[Segment, ...]:
+        if count and one != _PROGRAM_HEADER.size:
+            raise ElfError(self.path, f"malformed: program headers of {one} bytes")
+        if count * one > _LARGEST_HEADERS:  # as for the kernel (load_elf_phdrs of fs/binfmt_elf.c)
+            raise ElfError(self.path, f"malformed: {count} program headers")
+        content = self.read(table, count * one)
+        segments = tuple(
+            Segment(kind=kind, flags=flags, offset=offset, address=address, size=size, alignment=alignment)
+            for kind, flags, offset, address, _, size, _, alignment in _PROGRAM_HEADER.iter_unpack(content)
+        )
+        end = max((segment.offset + segment.size for segment in segments if segment.kind == LOAD), default=0)
+        if end > self.size:
+            raise ElfError(self.path, f"truncated: {self.size} bytes, where its segments need {end}")
+        return segments
+
+
+@contextmanager
+def open_image(path: Path) -> Iterator[ElfImage]:
+    """Open an ELF file for reading; a FIFO or a device is refused instead of waited for.
+
+    Raises:
+        ElfError: it is none that we can read.
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        yield ElfImage(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a file, for a scan of its bytes.
+
+    Raises:
+        ElfError: it is no regular file, or implausibly large for a library.
+        OSError: it cannot be read.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ElfError(path, "not a regular file")
+    if status.st_size > _LARGEST_READ:
+        raise ElfError(path, f"implausibly large: {status.st_size} bytes")
+    return foreign.read_bytes(path, limit=_LARGEST_READ)
+
+
+def _check_identity(path: Path, start: bytes) -> None:
+    if not start:
+        raise ElfError(path, "empty file")
+    if not start.startswith(b"\x7fELF"[: len(start)]):
+        raise ElfError(path, "not an ELF file")
+    if start[4:5] == b"\x01":
+        raise ForeignElfError(path, "an ELF file for a 32-bit machine")
+    if start[5:6] == b"\x02":
+        raise ForeignElfError(path, "an ELF file for a big-endian machine")
+    if len(start) < _HEADER.size:
+        raise ElfError(path, f"truncated: {len(start)} bytes, where the header alone has {_HEADER.size}")
+    if start[4:6] != b"\x02\x01":
+        raise ElfError(path, "malformed: an ELF file of no known class")
+
+
+_WINDOW = 4096
+_HEAD = 1 << 14
+_SHARED, _MOST_SHARED = 16, 1 << 26
+_LONGEST_STRING = 1 << 20
+
+
+class Records:
+    """Records of a few bytes at addresses; neighbours share one read.
+
+    Args:
+        image: the open file.
+    """
+
+    __slots__ = ("_address", "_content", "_image")
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._address = 0
+        self._content = b""
+
+    def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
+        """The fields of the record at an address.
+
+        Raises:
+            ElfError: no segment holds the whole record.
+        """
+        start = address - self._address
+        if not 0 <= start <= len(self._content) - layout.size:
+            self._content = self._image.read_up_to(address, _WINDOW)
+            self._address, start = address, 0
+            if len(self._content) < layout.size:
+                raise ElfError(self._image.path, f"malformed: a table is cut off at address {address:#x}")
+        return layout.unpack_from(self._content, start)
+
+
+class Strings:
+    """A string table.
+
+    Args:
+        image: the open file.
+        content: the table, or its beginning.
+        address: of a table in a segment, of which only the beginning was read.
+        size: of that table, in bytes.
+    """
+
+    __slots__ = ("_address", "_content", "_image", "_left", "_size")
+
+    def __init__(self, image: ElfImage, content: bytes, *, address: int = 0, size: int = 0) -> None:
+        self._image = image
+        self._content = content
+        self._address = address
+        self._size = max(size, len(content))
+        self._left = min(_SHARED * self._size, self._size + _MOST_SHARED) + _LONGEST_STRING
+
+    def text(self, offset: int) -> str:
+        """The string at an offset.
+
+        Raises:
+            ElfError: it begins or ends outside the table, or the strings that were asked for overlap so
+                much that their sum is many times the table.
+        """
+        end = self._content.find(b"\0", offset, offset + _LONGEST_STRING)
+        text = self._content[offset:end] if end >= 0 else self._read(offset)
+        self._left -= len(text)
+        if self._left < 0:
+            raise ElfError(self._image.path, f"malformed: too many strings in a table of {self._size} bytes")
+        return os.fsdecode(text)
+
+    def offsets(self, texts: Iterable[str]) -> dict[int, str]:
+        """Where in what was read of the table a string begins that is one of `texts`; it may be the end of another."""
+        found = {}
+        for text in texts:
+            wanted = os.fsencode(text) + b"\0"
+            offset = self._content.find(wanted)
+            while offset >= 0:
+                found[offset] = text
+                offset = self._content.find(wanted, offset + 1)
+        return found
+
+    def _read(self, offset: int) -> bytes:
+        length = 256
+        while len(self._content) < self._size and length <= _LONGEST_STRING and offset < self._size:
+            piece = self._image.read_at(self._address + offset, min(length, self._size - offset))
+            text, end, _ = piece.partition(b"\0")
+            if end:
+                return text
+            length *= 4
+        raise ElfError(self._image.path, f"malformed: no string at offset {offset} of a table of {self._size} bytes")
+
+
+def strings_at(image: ElfImage, address: int, size: int) -> Strings:
+    """The string table at an address, for the few strings that are wanted of it.
+
+    Raises:
+        ElfError: no segment holds it.
+    """
+    return Strings(image, image.read_at(address, min(size, _HEAD)), address=address, size=size)

@@ -1,0 +1,381 @@
+"""The imaging core, `PIL/_imaging*.so`, from its file alone: what it is, what it would load, what is wrong with it.
+
+A core that is only a stub, and the copies of the code behind it: one per CPU level, of which the loader takes one.
+
+The stub asks for a library of a certain name; the loader finds it below the level directories of glibc-hwcaps or, for
+every other CPU and every loader before glibc 2.33, beside them. Which one it takes here is the model of the loader's to
+say.
+
+What an ELF file tells about its making: compilers, its package, the glibc that it asks for.
+
+It is read with pyelftools, which trusts what it reads: every read goes through `image`, so that a hostile file ends in
+an `ElfError`. Slower than the other readers and not needed by the loader.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Core, CoreLevel, Making
+from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
+from fastinstall.elf.libraries import describe_jpeg
+from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
+from fastinstall.elf.symbols import (
+    COMPRESSED,
+    LARGEST_TEXT,
+    STATIC_SYMBOLS,
+    Section,
+    compiler_switches,
+    defined_among,
+    read_sections,
+    unoptimised_share,
+)
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+CODE_PREFIX = "lib_imaging_core-"
+"""How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
+
+ENTRY = "PyInit__imaging"
+BASELINE = "baseline"
+LEVEL_DIRECTORIES = "glibc-hwcaps"
+
+
+@immutable
+class Stub:
+    """A file that takes the core's place and holds none of its code.
+
+    Attributes:
+        path: the file.
+        file: its dynamic section.
+        code: the soname that it asks for.
+    """
+
+    path: Path
+    file: DynamicFile
+    code: str
+
+
+def read_stub(path: Path) -> Stub | None:
+    """Read the stub of a core, or return None if the core holds the code itself.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    file = read_dynamic(path)
+    code = next((name for name in file.needed if name.startswith(CODE_PREFIX)), None)
+    return Stub(path=path, file=file, code=code) if code is not None else None
+
+
+def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tuple[CoreLevel, ...]:
+    """Every copy of the code behind a stub, the baseline first, even where it is missing.
+
+    Args:
+        stub: the stub.
+        loaded: the copy that the loader would take here, or None if it finds none.
+        symbols: which to look for.
+    """
+    home = _home(stub, loaded)
+    places = (home / stub.code, *_of_levels(home, stub.code))
+    return tuple(_copy(stub, path, symbols, loaded=path == loaded) for path in places)
+
+
+def _home(stub: Stub, loaded: Path | None) -> Path:
+    """The directory of the baseline: where the copy that is loaded belongs to, else where the stub looks first."""
+    if loaded is not None:
+        above = loaded.parent.parent
+        return above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
+    search = stub.file.runpath or stub.file.rpath or "$ORIGIN"
+    first = (
+        search.partition(":")[0].replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(stub.path.parent.absolute()))
+    )
+    return Path(os.path.normpath(first))
+
+
+def _of_levels(home: Path, code: str) -> Iterator[Path]:
+    try:
+        directories = sorted((home / LEVEL_DIRECTORIES).iterdir())
+    except OSError:
+        return
+    yield from (directory / code for directory in directories if os.path.lexists(directory / code))
+
+
+def _copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> CoreLevel:
+    level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else BASELINE
+    copy = CoreLevel(level=level, path=path, sha256="", loaded=loaded)
+    try:
+        copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
+        return _describe_level_core(copy, stub, symbols)
+    except FileNotFoundError:
+        return replace(copy, problem="it is missing")
+    except OSError as error:
+        return replace(copy, problem=f"it cannot be read: {error.strerror or error}")
+    except ElfError as error:
+        return replace(copy, problem=error.problem)
+
+
+def _describe_level_core(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> CoreLevel:
+    path = Path(copy.path)
+    file, defined = read_dynamic(path), defined_among(path, (*symbols, ENTRY))
+    return replace(
+        copy,
+        level=(file.isa_needed or BASELINE) if copy.level == BASELINE else copy.level,
+        simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
+        unoptimised_share=unoptimised_share(path),
+        isa_note=file.isa_needed,
+        problem=_problem(file, stub, defined),
+    )
+
+
+def _problem(file: DynamicFile, stub: Stub, defined: frozenset[str]) -> str:
+    if file.machine != stub.file.machine:
+        return f"built for {file.machine}, not for {stub.file.machine}"
+    if file.soname != stub.code:
+        return f"its soname is {file.soname or 'missing'}, not {stub.code}"
+    return "" if ENTRY in defined else f"it does not define {ENTRY}"
+
+
+_VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
+
+
+def read_core(  # noqa: PLR0913 (what to look for in a file, and the three things that its loading depends on)
+    path: Path,
+    symbols: tuple[str, ...],
+    *,
+    main: Path | None,
+    hwcaps: tuple[str, ...],
+    library_path: tuple[Path, ...] = (),
+    expected_version: str | None = None,
+) -> Core:
+    """Read the core; a damaged or missing file is a `Core` that is not readable, never an exception.
+
+    Args:
+        path: the core, or a stub in its place whose code the loader picks among several copies.
+        symbols: which to look for (a recipe's `expect.symbols`).
+        main: the interpreter that would load it.
+        hwcaps: see `resolve_libraries`.
+        library_path: see `resolve_libraries`.
+        expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
+    """
+    seen = Core(path=path, size=0, mtime_ns=0, sha256="", readable=False)
+    resolve = partial(resolve_libraries, path, main=main, library_path=library_path, hwcaps=hwcaps)
+    try:
+        seen = _measured(seen, path)
+        _check_machine(path, _machine(main))
+        stub, resolved = read_stub(path), resolve()
+        if stub is None:
+            described = _described(seen, path, symbols)
+        else:
+            seen = replace(seen, levels=read_levels(stub, _loaded(stub, resolved), symbols))
+            described = _described_by_copy(seen, stub, resolved)
+        return replace(
+            described,
+            readable=True,
+            version=_version(_constants(_code(described)), expected_version),
+            switches=compiler_switches(_code(described)),
+            libraries=tuple(
+                describe_jpeg(each.soname, each.path) for each in resolved if stub is None or each.soname != stub.code
+            ),
+        )
+    except OSError as error:
+        return replace(seen, problem=f"cannot be read: {error.strerror or error}")
+    except ElfError as error:
+        return replace(seen, problem=error.problem)
+
+
+def describe_making(core: Core) -> Core:
+    """Add what the code tells about its making; slow (20 ms), and nothing that a verdict needs."""
+    try:
+        return replace(core, making=read_details(_code(core)))
+    except (OSError, ElfError):
+        return core
+
+
+def _loaded(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:
+    return next((library.path for library in resolved if library.soname == stub.code), None)
+
+
+def _described_by_copy(core: Core, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Core:
+    """Describe a stub by the copy that the loader would take.
+
+    Raises:
+        ElfError: it would find none, or none that can take the core's place.
+    """
+    copy = next((copy for copy in core.levels if copy.loaded), None)
+    if copy is None:
+        searched = next((library.problem for library in resolved if library.soname == stub.code), "not found")
+        raise ElfError(stub.path, f"a stub without its code, {stub.code}: {searched}")
+    if copy.problem:
+        raise ElfError(stub.path, f"a stub whose code is not usable, {copy.path}: {copy.problem}")
+    return replace(
+        core,
+        simd_symbols=copy.simd_symbols,
+        unoptimised_share=copy.unoptimised_share,
+        isa_note=copy.isa_note,
+    )
+
+
+def _code(core: Core) -> Path:
+    """The file that holds the code."""
+    return Path(next((copy.path for copy in core.levels if copy.loaded), core.path))
+
+
+def _measured(core: Core, path: Path) -> Core:
+    modified = path.stat().st_mtime_ns
+    content = read_whole(path)
+    digest = hashlib.sha256(content).hexdigest()
+    return replace(core, size=len(content), mtime_ns=modified, sha256=digest)
+
+
+def _check_machine(path: Path, machine: str) -> None:
+    built_for = read_dynamic(path).machine
+    if built_for != machine:
+        raise ElfError(path, f"built for {built_for}, not for {machine}")
+
+
+def _described(core: Core, path: Path, symbols: tuple[str, ...]) -> Core:
+    defined = defined_among(path, symbols)
+    return replace(
+        core,
+        simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
+        unoptimised_share=unoptimised_share(path),
+        isa_note=read_dynamic(path).isa_needed,
+    )
+
+
+def _machine(main: Path | None) -> str:
+    """What the interpreter runs on; this machine's architecture where it does not say."""
+    try:
+        return read_dynamic(main).machine if main is not None else os.uname().machine
+    except (OSError, ElfError):
+        return os.uname().machine
+
+
+def _constants(path: Path) -> bytes:
+    with open_image(path) as image:
+        return image.constants()
+
+
+def _version(content: bytes, expected: str | None) -> str:
+    """The version string compiled in.
+
+    A core holds its own version and those of libraries it was compiled against, in no certain order.
+    A fork's has ".post"; else Pillow's is the highest (it has been above 9 since 2022, they are below).
+    """
+    versions = [match.decode("ascii") for match in _VERSION.findall(content)]
+    if expected is not None and expected in versions:
+        return expected
+    return max(versions, key=_rank, default="")
+
+
+def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
+    release = re.split(r"\.(?:post|dev)", version)[0]
+    return ".post" in version, tuple(int(part) for part in release.split("."))
+
+
+_COMPILERS = ".comment"
+_PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
+_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
+_RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
+_MOST_READS = 1 << 16
+_MOST_BYTES = 1 << 26
+
+
+def read_details(path: Path) -> Making:
+    """Read what a file tells about its making.
+
+    The package metadata follow the UAPI group's "Package Metadata for Executable Files".
+
+    Raises:
+        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` where
+            it is for a 32-bit or big-endian machine.
+        OSError: it cannot be opened.
+    """
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
+
+    versions = read_versions(path)
+    with open_image(path) as image:
+        sections = read_sections(image)
+        try:
+            elf = ELFFile(cast("IO[bytes]", _Stream(image)))
+            return Making(
+                compilers=_compilers(elf, sections),
+                package=_package(elf, image),
+                glibc=_glibc(versions),
+                stripped=all(section.kind != STATIC_SYMBOLS for section in sections),
+            )
+        except ElfError:
+            raise
+        except Exception as error:  # pyelftools lets whatever a file provokes through
+            raise ElfError(path, f"malformed: {type(error).__name__}: {error}") from error
+
+
+class _Stream:
+    """An image as the stream that pyelftools reads; it ends after as many reads as no honest file takes."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._position = 0
+        self._reads_left = _MOST_READS
+        self._bytes_left = _MOST_BYTES
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """As of a file."""
+        self._position = offset + (0, self._position, self._image.size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """As of a file."""
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file; what is behind the end is left out."""
+        rest = max(0, self._image.size - self._position)
+        size = min(size, rest) if size >= 0 else rest
+        self._reads_left -= 1
+        self._bytes_left -= size
+        if self._reads_left < 0 or self._bytes_left < 0 or self._position < 0:
+            raise ElfError(self._image.path, "malformed: its tables lead round and round, or outside of it")
+        content = self._image.read(self._position, size) if size else b""
+        self._position += size
+        return content
+
+
+def _compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]:
+    """By number: to find a section by its name, pyelftools would take all their tables apart."""
+    for number, section in enumerate(sections):
+        if section.name == _COMPILERS and 0 < section.size <= LARGEST_TEXT and not section.flags & COMPRESSED:
+            lines = elf.get_section(number).data().split(b"\0")
+            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
+    return ()
+
+
+def _package(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
+    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (as above)
+
+    for segment in image.of_kind(NOTE):
+        for note in iter_notes(elf, segment.offset, segment.size):
+            if (note["n_name"], note["n_type"]) == _PACKAGE_NOTE:
+                values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
+                return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    return {}
+
+
+def _glibc(versions: SymbolVersions) -> str:
+    """Versions that are no numbers say nothing, but that of packed relocations, which came with 2.36."""
+    names = [name for need in versions.needed for name in need.names]
+    numbers = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
+    if _RELATIVE_RELOCATIONS in names:
+        numbers.append((2, 36))
+    return "{}.{}".format(*max(numbers)) if numbers else ""

@@ -1,0 +1,1 @@
+"""What machine code asks of a CPU, instruction by instruction."""

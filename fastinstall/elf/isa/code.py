@@ -1,0 +1,192 @@
+"""Where an ELF file's machine code lies, function by function: by sections, symbols and unwind tables.
+
+Source of the unwind table: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import SYMTAB, dynamic_entries
+from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage
+from fastinstall.elf.lookup import count_symbols
+from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections
+
+SYMBOL = struct.Struct("<IBBHQQ")
+
+_PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
+_EH_FRAME = 0x6474E550
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; pointers relative, count plain, entries relative to the table
+_UNWIND_HEADER = 12
+_FUNCTION_KINDS = (0, 2, 10)  # NOTYPE (as assemblers leave them), FUNC, GNU_IFUNC
+_UNDEFINED, _RESERVED = 0, 0xFF00
+_SHORTEST_GAP = 64
+_ADDRESSES = 1 << 64
+
+
+@immutable
+class Piece:
+    """A stretch of code: a function, or what lies between two.
+
+    Attributes:
+        start: its address.
+        end: the address behind it.
+        content: its bytes.
+        known: whether a symbol or the unwind table names its beginning.
+    """
+
+    start: int
+    end: int
+    content: bytes
+    known: bool
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        return self.start, self.end
+
+
+@immutable
+class CodeMap:
+    """The code of a file.
+
+    Attributes:
+        pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
+        trampolines: their addresses and bytes.
+        bounded: whether functions could be told apart at all.
+    """
+
+    pieces: tuple[Piece, ...]
+    trampolines: tuple[tuple[int, bytes], ...]
+    bounded: bool
+
+
+def map_code(image: ElfImage) -> CodeMap:
+    """Find the code.
+
+    Raises:
+        ElfError: the file is malformed.
+    """
+    sections = read_sections(image)
+    parts = [
+        (_address(image, section), section)
+        for section in sections
+        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size
+    ]
+    bounds = _bounds(image, sections)
+    stubs = tuple((address, _content(image, each)) for address, each in parts if each.name.startswith(".plt"))
+    regions = [(address, _content(image, each)) for address, each in parts if not each.name.startswith(".plt")]
+    if not parts:
+        regions = list(_regions_of_segments(image, bounds))
+    _check_extent(image, regions)
+    pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
+    return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and bool(parts))
+
+
+def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
+    """A piece cut where other code leads into it; `starts` are such addresses, sorted."""
+    for start, end in pairwise([piece.start, *starts, piece.end]):
+        content = piece.content[start - piece.start : end - piece.start]
+        yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
+
+
+def symbol_entries(image: ElfImage) -> bytes:
+    """The table of dynamic symbols, 24 bytes each; empty where there is none."""
+    values = dict(dynamic_entries(image))
+    if SYMTAB not in values:
+        return b""
+    return image.read_at(values[SYMTAB], count_symbols(image, values) * SYMBOL.size)
+
+
+def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
+    """Sections that overlap could make much work of a small file."""
+    if sum(len(content) for _, content in regions) > image.size:
+        raise ElfError(image.path, "malformed: more code than the file has bytes")
+    if any(address + len(content) > _ADDRESSES for address, content in regions):
+        raise ElfError(image.path, "malformed: code beyond the last address")
+
+
+def _regions_of_segments(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
+    """Without section headers: what the unwind table covers, because an executable segment may hold data too."""
+    for segment in image.of_kind(LOAD):
+        if segment.flags & EXECUTABLE:
+            own = [start for start in bounds if segment.address <= start < segment.address + segment.size]
+            if own:
+                start, end = min(own), min(max(map(bounds.__getitem__, own)), segment.address + segment.size)
+                yield start, image.read_at(start, end - start)
+            else:
+                yield segment.address, image.read(segment.offset, segment.size)
+
+
+def _address(image: ElfImage, section: Section) -> int:
+    """Where a section with code is mapped to."""
+    for segment in image.of_kind(LOAD):
+        if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
+            return segment.address + section.offset - segment.offset
+    raise ElfError(image.path, f"malformed: no segment holds the section {section.name}")
+
+
+def _content(image: ElfImage, section: Section) -> bytes:
+    return image.read(section.offset, section.size)
+
+
+def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
+    """Pieces of a region: functions, and gaps of more than padding between them."""
+    limit = address + len(content)
+    starts = sorted(start for start in bounds if address <= start < limit)
+    cuts = {address: False, **dict.fromkeys(starts, True)}
+    for start, following in pairwise([*starts, limit]):
+        end = bounds[start]
+        if start < end <= following - _SHORTEST_GAP:
+            cuts[_aligned(end, following)] = False
+    places = sorted(cuts)
+    for start, end in pairwise([*places, limit]):
+        yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
+
+
+def _aligned(end: int, following: int) -> int:
+    """Code begins at multiples of 16; padding before that belongs to what precedes it."""
+    return min(-(-end // 16) * 16, following - 1)
+
+
+def _bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
+    """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
+    bounds: dict[int, int] = {}
+    for start, end in (*_of_unwind_table(image), *_of_symbols(image, sections)):
+        bounds[start] = max(end, bounds.get(start, 0))
+    return bounds
+
+
+def _of_symbols(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tuple[int, int]]:
+    static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
+    tables = [symbol_entries(image)]
+    if static is not None:
+        tables.append(image.read(static.offset, static.size - static.size % SYMBOL.size))
+    for table in tables:
+        for _, information, _, section, address, size in SYMBOL.iter_unpack(table):
+            if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
+                yield address, address + size
+
+
+def _of_unwind_table(image: ElfImage) -> Iterator[tuple[int, int]]:
+    for segment in image.of_kind(_EH_FRAME)[:1]:
+        content = image.read(segment.offset, segment.size)
+        if content[:4] != _SORTED_TABLE or len(content) < _UNWIND_HEADER:
+            return
+        (count,) = struct.unpack_from("<I", content, 8)
+        size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
+        for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
+            yield segment.address + start, segment.address + start + _length(image, segment.address + description)
+
+
+def _length(image: ElfImage, description: int) -> int:
+    """Of a function, by its description's second number; both are 32 bits wide where the table's are."""
+    return int(struct.unpack("<I", image.read_at(description + 12, 4))[0])
+
+
+def piece_at(starts: list[int], pieces: tuple[Piece, ...], address: int) -> int:
+    """The index of the piece that holds an address; -1 where none does."""
+    index = bisect_right(starts, address) - 1
+    return index if index >= 0 and address < pieces[index].end else -1

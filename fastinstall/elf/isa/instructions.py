@@ -1,0 +1,373 @@
+"""Machine code taken apart by iced-x86, the only place that imports it: what instructions ask for and refer to.
+
+The package is the extra `isa`; every function but `is_available` needs it.
+
+CPU features of instructions in the kernel's spelling, and which of them prove nothing; tables, no decoder.
+
+The features are named as iced-x86 names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to
+/proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from enum import Enum
+from functools import cache
+from importlib.util import find_spec
+from itertools import compress
+from operator import attrgetter
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu_levels import LEVELS
+
+_CODE = attrgetter("code")
+_MARK = 4  # bytes of ENDBR64, which may stand before a jump
+_IS_RELATIVE = attrgetter("is_ip_rel_memory_operand")
+
+
+class Style(Enum):
+    """How an instruction is encoded, of those that use vector registers."""
+
+    LEGACY = "legacy SSE"
+    WIDE = "VEX or EVEX"
+    OTHER = "no vector instruction"
+    NONE = "no instruction"
+
+
+@immutable
+class Demand:
+    """What a kind of instruction asks of a CPU.
+
+    Attributes:
+        features: beyond x86-64-v1, in the kernel's spelling; empty where it proves nothing.
+        style: its encoding.
+        is_plain: whether there is nothing to say of it.
+    """
+
+    features: frozenset[str]
+    style: Style
+    is_plain: bool
+
+
+@immutable
+class References:
+    """What a stretch of code refers to outside itself.
+
+    Attributes:
+        branches: addresses that it calls or jumps to.
+        through: addresses of pointers that it calls or jumps through.
+        writes: addresses that it may write to.
+        data: other addresses that it reads, or passes on.
+    """
+
+    branches: frozenset[int]
+    through: frozenset[int]
+    writes: frozenset[int]
+    data: frozenset[int]
+
+    @property
+    def addresses(self) -> frozenset[int]:
+        """All but the branches."""
+        return self.through | self.writes | self.data
+
+
+def is_available() -> bool:
+    """Whether the extra `isa` is installed."""
+    return find_spec("iced_x86") is not None
+
+
+def count(content: bytes, address: int) -> Counter[int]:
+    """How often each kind of instruction (iced's `Code`) stands in a stretch of code, decoded from its first byte."""
+    from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
+
+    return Counter(map(_CODE, Decoder(64, content, ip=address)))
+
+
+def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
+    """The same, and what the code refers to by addresses relative to itself; takes twice as long."""
+    from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
+
+    instructions = list(Decoder(64, content, ip=address))
+    codes = list(map(_CODE, instructions))
+    branching, through, writing = _kinds()
+    own = range(address, address + len(content))
+    branches = {each.near_branch_target for each in compress(instructions, map(branching.__contains__, codes))}
+    relative = [
+        (each.code, each.ip_rel_memory_address) for each in compress(instructions, map(_IS_RELATIVE, instructions))
+    ]
+    return Counter(codes), References(
+        branches=frozenset(target for target in branches if target not in own),
+        through=frozenset(target for code, target in relative if code in through),
+        writes=frozenset(target for code, target in relative if code in writing),
+        data=frozenset(target for code, target in relative if code not in through and code not in writing),
+    )
+
+
+@cache
+def demand_of(code: int) -> Demand:
+    """What a kind of instruction asks for."""
+    from iced_x86 import Code, CpuidFeature, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
+
+    instruction = Instruction()
+    instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
+    description = OpCodeInfo(code)  # type: ignore[arg-type]  # likewise
+    features = kernel_names(_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
+    counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
+    asked: frozenset[str] = frozenset() if counts_zeros else features
+    style = _style(description, features) if code != Code.INVALID else Style.NONE
+    return Demand(features=asked, style=style, is_plain=not asked and style is Style.OTHER)
+
+
+@cache
+def asking_codes() -> frozenset[int]:
+    """The kinds of instructions that ask the CPU what it has."""
+    from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
+
+    return frozenset({Code.CPUID, Code.XGETBV})
+
+
+def trampolines(content: bytes, address: int) -> dict[int, int]:
+    """By the addresses at which they may be entered, the pointers that a procedure linkage table jumps through."""
+    from iced_x86 import Code, Decoder  # noqa: PLC0415 (takes 11 ms)
+
+    found = {}
+    for instruction in Decoder(64, content, ip=address):
+        if instruction.code == Code.JMP_RM64 and instruction.is_ip_rel_memory_operand:
+            pointer = instruction.ip_rel_memory_address
+            found[instruction.ip] = found[instruction.ip - _MARK] = pointer
+    return found
+
+
+def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
+    """The first instruction of some bytes, disassembled, and what it asks for in the kernel's spelling.
+
+    Returns:
+        Empty where the bytes are no instruction.
+    """
+    from iced_x86 import Decoder, Formatter, FormatterSyntax  # noqa: PLC0415 (takes 11 ms)
+
+    instruction = Decoder(64, content, ip=address).decode()
+    demand = demand_of(instruction.code)
+    if demand.style is Style.NONE:
+        return "", ()
+    return Formatter(FormatterSyntax.INTEL).format(instruction), tuple(sorted(demand.features))
+
+
+@cache
+def _names(enumeration: type) -> dict[int, str]:
+    return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
+
+
+@cache
+def _kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """Codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
+    from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
+
+    names = _names(Code)
+    near = {code for code, name in names.items() if name.endswith("REL32_64") and name[0] in "CJ"} | {Code.JMP_REL8_64}
+    through = frozenset({Code.CALL_RM64, Code.JMP_RM64})
+    stores = ("MOV_RM8_", "MOV_RM16_", "MOV_RM32_", "MOV_RM64_", "OR_RM", "AND_RM", "XCHG_RM", "MOVUPS_XMMM", "MOVAPS_")
+    return frozenset(near), through, frozenset(code for code, name in names.items() if name.startswith(stores))
+
+
+def _style(description: object, features: frozenset[str]) -> Style:
+    from iced_x86 import EncodingKind  # noqa: PLC0415 (takes 11 ms)
+
+    text, encoding = description.instruction_string, description.encoding  # type: ignore[attr-defined]
+    if not any(register in text for register in ("xmm", "ymm", "zmm")):
+        return Style.OTHER
+    if encoding == EncodingKind.LEGACY:
+        return Style.LEGACY
+    return Style.WIDE if features else Style.OTHER
+
+
+SILENT = frozenset({"abm"})
+"""Features whose instructions older CPUs take for others: LZCNT runs as BSR there, and the result is another number."""
+
+_BASELINE = frozenset(
+    [
+        "INTEL8086",
+        "INTEL8086_ONLY",
+        "INTEL186",
+        "INTEL286",
+        "INTEL286_ONLY",
+        "INTEL386",
+        "INTEL386_ONLY",
+        "INTEL486",
+        "X64",
+        "FPU",
+        "FPU287",
+        "FPU387",
+        "CMOV",
+        "CX8",
+        "MMX",
+        "FXSR",
+        "SSE",
+        "SSE2",
+        "SYSCALL",
+        "TSC",
+        "CLFSH",
+        "SEP",
+        "CPUID",
+    ]
+)
+"""Every x86-64 CPU has these (x86-64 psABI, "Micro-architecture levels")."""
+
+_HARMLESS = frozenset(
+    [
+        "CET_IBT",
+        "CET_SS",
+        "MULTIBYTENOP",
+        "PAUSE",
+        "PREFETCHW",
+        "PREFETCHWT1",
+        "PREFETCHITI",
+        "CLDEMOTE",
+        "MPX",
+        "HLE",
+        "UDBG",
+    ]
+)
+"""In the space of hints and no-operations: CPUs without the feature pass over these instructions."""
+
+_SYSTEM = frozenset(
+    [
+        "MSR",
+        "SMM",
+        "SMX",
+        "SVM",
+        "VMX",
+        "SKINIT",
+        "SKINIT_OR_SVM",
+        "INVEPT",
+        "INVPCID",
+        "INVVPID",
+        "MONITOR",
+        "RDPMC",
+        "SMAP",
+        "PKU",
+        "RTM",
+        "WBNOINVD",
+        "XSAVE",
+        "XSAVES",
+        "RDTSCP",
+        "HLE_OR_RTM",
+    ]
+)
+"""Of operating systems, or of code that asks the CPU first: XGETBV and XTEST are themselves questions."""
+
+_PASSED_OVER = _BASELINE | _HARMLESS | _SYSTEM
+
+_KERNEL = {
+    "AVX512_4FMAPS": "avx512_4fmaps",
+    "AVX512_4VNNIW": "avx512_4vnniw",
+    "AVX512_IFMA": "avx512ifma",
+    "AVX512_VBMI": "avx512vbmi",
+    "CMPXCHG16B": "cx16",
+    "D3NOW": "3dnow",
+    "D3NOWEXT": "3dnowext",
+    "LZCNT": "abm",
+    "SHA": "sha_ni",
+    "SSE3": "pni",
+}
+"""Where the kernel's name is not the lower case of the manuals'."""
+
+_IMPLIES = {
+    "ssse3": ("pni",),
+    "sse4_1": ("pni", "ssse3"),
+    "sse4_2": ("pni", "ssse3", "sse4_1", "popcnt"),
+    "avx": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt"),
+    "f16c": ("avx",),
+    "fma": ("avx",),
+    "avx2": ("avx",),
+    "avx512f": ("avx2", "avx", "fma", "f16c"),
+}
+
+_SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
+_PROCESSORS = {
+    "x86-64-v2": "nehalem westmere silvermont goldmont corei7 bdver1 btver2",
+    "x86-64-v3": "haswell broadwell skylake alderlake core-avx2 bdver4 znver1 znver2 znver3",
+    "x86-64-v4": "skylake-avx512 cascadelake icelake-client icelake-server sapphirerapids znver4 znver5",
+}
+_FLAGS = frozenset(
+    [
+        "ssse3",
+        "popcnt",
+        "avx",
+        "avx2",
+        "bmi2",
+        "f16c",
+        "fma",
+        "movbe",
+        "avx512f",
+        "avx512bw",
+        "avx512cd",
+        "avx512dq",
+        "avx512vl",
+    ]
+)
+
+
+def kernel_names(features: Iterable[str]) -> frozenset[str]:
+    """What instructions with these features of the manuals ask of a CPU, beyond x86-64-v1, in the kernel's spelling."""
+    return frozenset(_KERNEL.get(name, name.lower()) for name in features if name not in _PASSED_OVER)
+
+
+def level_for(features: Collection[str]) -> str | None:
+    """Return the lowest x86-64 level with all of `features`, or None if no level has them all."""
+    held: set[str] = set()
+    for level, own in LEVELS.items():
+        held.update(own)
+        if held.issuperset(features):
+            return level
+    return None
+
+
+def features_of_level(level: str) -> tuple[str, ...]:
+    """What instructions may use on a level, beyond x86-64-v1."""
+    names = [name for name in LEVELS if "x86-64-v1" < name <= level]
+    return tuple(flag for name in names for flag in LEVELS[name] if flag not in {"lahf_lm", "xsave"})
+
+
+def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
+    """What recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
+
+    Args:
+        lines: one for each set of switches that parts of a file were compiled with.
+
+    Returns:
+        None where it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
+        or they differ, as where a dispatcher's functions were compiled each for its CPU.
+    """
+    found = {_of_line(line) for line in lines}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_line(line: str) -> frozenset[str] | None:
+    switches = [word for word in line.split() if word.startswith("-m")]
+    named = [_of_march(word[7:]) if word.startswith("-march=") else _of_flag(word[2:]) for word in switches]
+    known = [features for features in named if features is not None]
+    if not known or any(word.startswith("-march=") and _of_march(word[7:]) is None for word in switches):
+        return None
+    return frozenset(feature for features in known for feature in features)
+
+
+def _of_march(processor: str) -> tuple[str, ...] | None:
+    if processor in LEVELS:
+        return features_of_level(processor)
+    level = next((level for level, names in _PROCESSORS.items() if processor in names.split()), None)
+    if processor == "x86-64":
+        return ()
+    return features_of_level(level) if level is not None else None
+
+
+def _of_flag(switch: str) -> tuple[str, ...] | None:
+    feature = _SWITCHES.get(switch, switch)
+    if feature not in _FLAGS and switch not in _SWITCHES:
+        return None
+    return (feature, *_IMPLIES.get(feature, ()))
+
+
+def in_order(features: Iterable[str]) -> tuple[str, ...]:
+    """Features in the order of the levels that they belong to; what belongs to none comes last, by name."""
+    order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
+    return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -1,0 +1,421 @@
+"""What a file's code uses, function by function, and which functions run only where the file asked the CPU first.
+
+Which functions of a file run only where it has asked the CPU first; an estimate, from who refers to whom.
+
+A function that asks (CPUID, `__cpu_model`, an IFUNC's resolver), those that call it, and those that read the variables
+that it sets, choose among others. What nothing but they refers to is chosen by them; all else that can be reached from
+outside runs unasked. What is chosen by an answer that was passed on as an argument is not seen, and called unasked.
+
+What leads into a file's code from outside its instructions: exports, pointers in data, and names it imports.
+
+Source: x86-64 psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
+"""
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import all_dynamic_strings, dynamic_entries
+from fastinstall.elf.image import LOAD, WRITABLE, ElfImage
+from fastinstall.elf.isa.code import SYMBOL, CodeMap, Piece, map_code, piece_at, split, symbol_entries
+from fastinstall.elf.isa.instructions import (
+    References,
+    Style,
+    asking_codes,
+    count,
+    count_and_refer,
+    demand_of,
+    trampolines,
+)
+
+_RELA, _RELASZ, _JMPREL, _PLTRELSZ, _RELRSZ, _RELR = 7, 8, 23, 2, 35, 36
+_INIT, _FINI = 12, 13
+_WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
+_RELOCATION = struct.Struct("<QQq")
+_NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
+_CALLABLE = (0, 2, 10)  # NOTYPE, FUNC, GNU_IFUNC
+_WORDS_OF_A_MAP = 63
+_ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
+
+_Symbol = tuple[int, int, int, int, int, int]
+
+
+@immutable
+class Links:
+    """What leads into the code.
+
+    Attributes:
+        pointers: addresses of pointers, and the addresses in this file that the loader puts there.
+        exported: addresses of functions that other files may call, initialisers among them.
+        asking: addresses of pointers to what tells the CPU's features in another file (`__cpu_model`, `getauxval`).
+        resolvers: addresses of functions that the loader calls to choose others (IRELATIVE).
+        constant: what is mapped for reading alone; variables lie elsewhere.
+    """
+
+    pointers: dict[int, int]
+    exported: frozenset[int]
+    asking: frozenset[int]
+    resolvers: frozenset[int]
+    constant: tuple[range, ...]
+
+
+def read_links(image: ElfImage) -> Links:
+    """Read relocations and dynamic symbols.
+
+    Raises:
+        ElfError: they are malformed.
+    """
+    values = dict(dynamic_entries(image))
+    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
+    wanted = _asking_symbols(image, values, symbols)
+    pointers = dict(_packed(image, values))
+    asking, resolvers = set(), set()
+    for place, kind, symbol, addend in _relocations(image, values):
+        if kind == _RELATIVE:
+            pointers[place] = addend
+        elif kind == _INDIRECT:
+            resolvers.add(addend)
+        elif kind in _NAMED and symbol in wanted:
+            asking.add(place)
+        elif kind in _POINTING and symbol < len(symbols) and symbols[symbol][3]:
+            pointers[place] = symbols[symbol][4] + addend
+    return Links(
+        pointers=pointers,
+        exported=frozenset(_callable(values, symbols)),
+        asking=frozenset(asking),
+        resolvers=frozenset(resolvers),
+        constant=tuple(
+            range(segment.address, segment.address + segment.size)
+            for segment in image.of_kind(LOAD)
+            if not segment.flags & WRITABLE
+        ),
+    )
+
+
+def _asking_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
+    """Indices of the undefined symbols by which other files tell the CPU's features."""
+    names = all_dynamic_strings(image, values)
+    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
+    return {index for index, name in imported if names.text(name) in _ASKING}
+
+
+def _callable(values: dict[int, int], symbols: list[_Symbol]) -> Iterator[int]:
+    yield from (values[tag] for tag in (_INIT, _FINI) if tag in values)
+    for _, information, _, section, address, _ in symbols:
+        if section and information & 15 in _CALLABLE:
+            yield address
+
+
+def _relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
+    """Place, kind, symbol's index and addend of each."""
+    for table, length in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
+        size = values.get(length, 0)
+        if table in values and size:
+            content = image.read_at(values[table], size - size % _RELOCATION.size)
+            for place, information, addend in _RELOCATION.iter_unpack(content):
+                yield place, information & 0xFFFFFFFF, information >> 32, addend
+
+
+def _packed(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
+    if _RELR not in values:
+        return
+    size = values.get(_RELRSZ, 0)
+    place = 0
+    for (word,) in struct.iter_unpack("<Q", image.read_at(values[_RELR], size - size % 8)):
+        if not word & 1:
+            yield word, _word_at(image, word)
+            place = word + 8
+            continue
+        marked = (place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1)
+        yield from ((each, _word_at(image, each)) for each in marked)
+        place += 8 * _WORDS_OF_A_MAP
+
+
+def _word_at(image: ElfImage, address: int) -> int:
+    return int(struct.unpack("<Q", image.read_at(address, 8))[0])
+
+
+_CPUID = b"\x0f\xa2"
+_DATA = 0.01
+
+
+@immutable
+class Function:
+    """A stretch of code and what it uses.
+
+    Attributes:
+        address: where it begins.
+        instructions: how many it has.
+        features: how many of them need each feature.
+        legacy: how many are vector instructions of the SSE encoding.
+        wide: how many are vector instructions of the encodings that came with AVX and AVX-512.
+        wrong: how many decode to nothing.
+        unasked: whether it may run without the file having asked the CPU.
+    """
+
+    address: int
+    instructions: int
+    features: Mapping[str, int]
+    legacy: int
+    wide: int
+    wrong: int
+    unasked: bool = True
+
+    @property
+    def is_code(self) -> bool:
+        """Whether nearly all of it decodes: constants among code do not."""
+        return self.wrong <= 1 or self.wrong < _DATA * self.instructions
+
+
+@immutable
+class Usage:
+    """The code of a file.
+
+    Attributes:
+        functions: all of it.
+        asks: addresses of the functions that ask the CPU, or choose by its answer.
+        bounded: whether functions, and who calls them, could be told apart.
+    """
+
+    functions: tuple[Function, ...]
+    asks: tuple[int, ...]
+    bounded: bool
+
+    @property
+    def instructions(self) -> int:
+        """How many there are."""
+        return sum(function.instructions for function in self.functions)
+
+    @property
+    def wide_share(self) -> float:
+        """The share of vector instructions in the encodings of AVX and AVX-512; 0.0 where there are none."""
+        wide = sum(function.wide for function in self.functions)
+        vector = wide + sum(function.legacy for function in self.functions)
+        return wide / vector if vector else 0.0
+
+
+def read_usage(image: ElfImage) -> Usage:
+    """Decode the code of an open file.
+
+    Raises:
+        ElfError: the file is malformed.
+    """
+    code, links = map_code(image), read_links(image)
+    if links.asking or links.resolvers or any(_CPUID in piece.content for piece in code.pieces):
+        return _chosen(code, links)
+    functions = (_weighed(piece, count(piece.content, piece.start)) for piece in code.pieces)
+    return Usage(functions=tuple(functions), asks=(), bounded=code.bounded)
+
+
+def features_of(functions: Iterable[Function]) -> Counter[str]:
+    """How many instructions need each feature."""
+    found: Counter[str] = Counter()
+    for function in functions:
+        if function.features:
+            found.update(function.features)
+    return found
+
+
+def _chosen(code: CodeMap, links: Links) -> Usage:
+    read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
+    code = _divided(code, [refers for _, refers in read.values()], links)
+    found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
+    asking = [index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)]
+    functions = tuple(_weighed(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True))
+    program = Program(
+        code=code,
+        references=[refers for _, refers in found],
+        needs=[function.features for function in functions],
+        links=links,
+    )
+    choice = choose(program, asking)
+    asked = set(range(len(functions))) - choice.unasked | choice.reading
+    return Usage(
+        functions=tuple(replace(each, unasked=index not in asked) for index, each in enumerate(functions)),
+        asks=tuple(code.pieces[index].start for index in sorted(choice.choosing)),
+        bounded=code.bounded,
+    )
+
+
+def _divided(code: CodeMap, references: list[References], links: Links) -> CodeMap:
+    """Cut what lies between known functions, assembler mostly, wherever other code or a pointer leads into it."""
+    if all(piece.known for piece in code.pieces):
+        return code
+    targets = set(links.pointers.values())
+    for each in references:
+        targets |= each.branches | each.data
+    ordered = sorted(targets)
+    pieces = (part for piece in code.pieces for part in _parts(piece, ordered))
+    return replace(code, pieces=tuple(pieces))
+
+
+def _parts(piece: Piece, targets: list[int]) -> Iterator[Piece]:
+    if piece.known:
+        yield piece
+        return
+    yield from split(piece, targets[bisect_right(targets, piece.start) : bisect_left(targets, piece.end)])
+
+
+def _weighed(piece: Piece, codes: Mapping[int, int]) -> Function:
+    features: dict[str, int] = {}
+    legacy = wide = wrong = 0
+    for code, number in codes.items():
+        demand = demand_of(code)
+        if demand.is_plain:
+            continue
+        for feature in demand.features:
+            features[feature] = features.get(feature, 0) + number
+        legacy += number if demand.style is Style.LEGACY else 0
+        wide += number if demand.style is Style.WIDE else 0
+        wrong += number if demand.style is Style.NONE else 0
+    return Function(
+        address=piece.start,
+        instructions=sum(codes.values()),
+        features=features,
+        legacy=legacy,
+        wide=wide,
+        wrong=wrong,
+    )
+
+
+@immutable
+class Choice:
+    """How a file's functions come to run, by their indices among the pieces of its code.
+
+    Attributes:
+        unasked: those that may run on any CPU.
+        choosing: those that ask the CPU, or act on its answer.
+        reading: those of them that read the answer from a variable, and may act on it on the spot.
+    """
+
+    unasked: frozenset[int]
+    choosing: frozenset[int]
+    reading: frozenset[int]
+
+
+@immutable
+class Program:
+    """A file's functions, and what leads from one to another.
+
+    Attributes:
+        code: the functions.
+        references: of each function.
+        needs: the features that each function uses.
+        links: what leads into them from outside.
+    """
+
+    code: CodeMap
+    references: Sequence[References]
+    needs: Sequence[Collection[str]]
+    links: Links
+
+
+def choose(program: Program, asking: Iterable[int]) -> Choice:
+    """Tell what runs unasked.
+
+    Args:
+        program: the functions.
+        asking: indices of those that hold instructions which ask the CPU.
+    """
+    graph = _Graph(program)
+    probes = set(asking) | graph.owners(program.links.resolvers) | graph.reading(program.links.asking)
+    callers = graph.callers(probes)
+    calling = probes | callers | graph.callers(callers)
+    reading = graph.reading(graph.answers(probes, callers)) - calling
+    choosing = calling | reading
+    unasked = graph.unasked(choosing, program.needs)
+    return Choice(unasked=frozenset(unasked), choosing=frozenset(choosing), reading=frozenset(reading))
+
+
+class _Graph:
+    """Who refers to whom."""
+
+    def __init__(self, program: Program) -> None:
+        self._code = program.code
+        self._starts = [piece.start for piece in program.code.pieces]
+        self._by_start = {start: index for index, start in enumerate(self._starts)}
+        self._references = program.references
+        self._links = program.links
+        self._stubs: dict[int, int] = {}
+        for address, content in program.code.trampolines:
+            self._stubs |= trampolines(content, address)
+        self._through = frozenset().union(*(each.through for each in program.references))
+        self._named = frozenset().union(*(each.addresses for each in program.references))
+        self._places = [self._places_of(each) for each in program.references]
+        self._targets = [self._targets_of(index) for index in range(len(program.references))]
+        self._users: dict[int, set[int]] = defaultdict(set)
+        for index, targets in enumerate(self._targets):
+            for target in targets - {index}:
+                self._users[target].add(index)
+
+    def owners(self, addresses: Iterable[int]) -> set[int]:
+        """The functions that hold addresses."""
+        found = {self._owner(address) for address in addresses}
+        return {index for index in found if index >= 0}
+
+    def callers(self, functions: set[int]) -> set[int]:
+        """Who refers to any of them."""
+        return set().union(*(self._users[index] for index in functions))
+
+    def reading(self, addresses: frozenset[int]) -> set[int]:
+        """Who refers to any of some variables, or calls through any of some pointers."""
+        return {index for index, places in enumerate(self._places) if places & addresses}
+
+    def answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
+        """Variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
+
+        The former are those that the functions refer to which ask, or that get their answers.
+        """
+        named = (self._references[index] for index in probes | callers)
+        plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}
+        pointers = {place for place, target in self._links.pointers.items() if self._owner(target) in probes}
+        found = frozenset(plain | pointers)
+        return found.union(place for place, target in self._links.pointers.items() if target in found)
+
+    def unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
+        """Everything that can be reached from outside without a choice.
+
+        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
+        taken for reached by it.
+        """
+        tables = self.owners(target for place, target in self._links.pointers.items() if place not in self._named)
+        plain = {index for index in tables if not needs[index]}
+        reached = self._reach(self._entries(choosing) | plain, choosing)
+        usual = {feature for index in reached for feature in needs[index]}
+        return reached | self._reach({index for index in tables if usual.issuperset(needs[index])}, choosing)
+
+    def _reach(self, waiting: set[int], choosing: set[int]) -> set[int]:
+        reached: set[int] = set()
+        while waiting:
+            index = waiting.pop()
+            if index in reached:
+                continue
+            reached.add(index)
+            targets = self._targets[index]
+            waiting |= targets & choosing if index in choosing else targets
+        return reached
+
+    def _entries(self, choosing: set[int]) -> set[int]:
+        chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
+        return (self.owners(self._links.exported) - chosen) | self.owners(self._links.resolvers)
+
+    def _owner(self, address: int) -> int:
+        index = self._by_start.get(address)
+        return piece_at(self._starts, self._code.pieces, address) if index is None else index
+
+    def _places_of(self, references: References) -> frozenset[int]:
+        """Variables and pointers that are referred to, those of trampolines included."""
+        stubs = (self._stubs[address] for address in references.branches if address in self._stubs)
+        return references.addresses.union(stubs)
+
+    def _targets_of(self, index: int) -> set[int]:
+        pointers, places = self._links.pointers, self._places[index]
+        return self.owners(self._references[index].branches | places | {pointers.get(place, -1) for place in places})
+
+    def _is_variable(self, address: int) -> bool:
+        fixed = address in self._links.pointers or any(address in part for part in self._links.constant)
+        return not fixed and address not in self._through

@@ -1,0 +1,139 @@
+"""What the machine code of a file asks of a CPU: decoded instruction by instruction, never run.
+
+Without the extra `isa`, what the file's note and its recorded compiler switches say.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.core.files import sha256 as digest
+from fastinstall.elf.description import Confidence, IsaScan
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError, open_image
+from fastinstall.elf.isa.instructions import (
+    SILENT,
+    features_of_level,
+    features_of_switches,
+    in_order,
+    is_available,
+    level_for,
+)
+from fastinstall.elf.isa.usage import Function, Usage, features_of, read_usage
+from fastinstall.elf.symbols import compiler_switches
+
+ALGORITHM = 1
+"""Goes up with whatever changes a scan's result: scans by another number are not taken from a cache."""
+
+_NEARLY_ALL = 0.97
+_MACHINE = "x86_64"
+_SHOWN = 4
+
+
+def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
+    """Tell which CPU features a file requires and which it only contains behind a dispatcher of its own.
+
+    A file that cannot be read as one for x86-64 is a scan with a `problem`, never an exception.
+
+    Args:
+        path: an extension module, library or program.
+        sha256: of its content, where it is known already.
+        decode: False takes the file's own word, as it is done where the extra is missing.
+    """
+    seen = IsaScan(path=path, sha256=sha256, confidence=Confidence.UNVERIFIED, shares={})
+    try:
+        seen = replace(seen, sha256=sha256 or digest(path))
+        file = read_dynamic(path)
+        if file.machine != _MACHINE:
+            return replace(seen, problem=f"built for {file.machine}: only code for x86-64 is told apart")
+        seen = replace(seen, declared=file.isa_needed)
+        return _decoded(seen) if decode and is_available() else _declared(seen)
+    except OSError as error:
+        return replace(seen, problem=f"cannot be read: {error.strerror or error}")
+    except ElfError as error:
+        return replace(seen, problem=error.problem)
+
+
+def _declared(scan: IsaScan) -> IsaScan:
+    """What a file says of itself, by its note and recorded compiler switches."""
+    switches = compiler_switches(Path(scan.path))
+    by_switches = features_of_switches(switches)
+    found = {*(by_switches or ()), *(features_of_level(scan.declared) if scan.declared else ())}
+    told = scan.declared is not None or by_switches is not None
+    recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
+    return replace(
+        scan,
+        requires=in_order(found),
+        level=level_for(found) if told else None,
+        evidence=(*_note(scan), *recorded, "not decoded: the code itself was not looked at"),
+    )
+
+
+def _decoded(scan: IsaScan) -> IsaScan:
+    with open_image(Path(scan.path)) as image:
+        return _summed_up(scan, read_usage(image))
+
+
+def _summed_up(scan: IsaScan, usage: Usage) -> IsaScan:
+    total = usage.instructions
+    used = features_of(usage.functions)
+    required = _required(usage)
+    certain = not usage.asks and all(function.is_code for function in usage.functions)
+    return replace(
+        scan,
+        confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
+        requires=in_order(required),
+        contains=in_order(used.keys() - required),
+        silent=in_order(required & SILENT),
+        level=level_for(required),
+        shares={feature: round(used[feature] / total, 6) for feature in in_order(used)},
+        instructions=total,
+        evidence=(*_note(scan), *_dispatcher(usage), *_places(usage, in_order(required))),
+    )
+
+
+def _required(usage: Usage) -> set[str]:
+    """Features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
+    sound = [function for function in usage.functions if function.is_code]
+    if not usage.asks:
+        return set(features_of(sound))
+    required: set[str] = set()
+    if usage.bounded:
+        required.update(features_of(function for function in sound if function.unasked))
+    if usage.wide_share > _NEARLY_ALL:
+        required |= _usual(sound)
+    return required
+
+
+def _usual(functions: list[Function]) -> set[str]:
+    """Features that more than half of those functions use which use any."""
+    using = [function.features for function in functions if function.features]
+    found = Counter(feature for features in using for feature in features)
+    return {feature for feature, times in found.items() if 2 * times > len(using)}
+
+
+def _note(scan: IsaScan) -> tuple[str, ...]:
+    declared = scan.declared
+    return (f"declares to need {declared} (GNU_PROPERTY_X86_ISA_1_NEEDED)",) if declared else ()
+
+
+def _dispatcher(usage: Usage) -> Iterator[str]:
+    if not usage.asks:
+        yield "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model"
+        return
+    places = ", ".join(f"{address:#x}" for address in usage.asks[:_SHOWN])
+    more = f" and {len(usage.asks) - _SHOWN} more" if len(usage.asks) > _SHOWN else ""
+    yield f"asks the CPU, or acts on its answer, in the functions at {places}{more}"
+    if not usage.bounded:
+        yield "functions cannot be told apart: who calls them is unknown"
+
+
+def _places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
+    """Where each required feature is used most."""
+    unasked = [function for function in usage.functions if function.unasked and function.features]
+    for feature in features:
+        held = [(function.features.get(feature, 0), function.address) for function in unasked]
+        most, address = max(held, default=(0, 0))
+        if most:
+            yield f"{feature}: {sum(number for number, _ in held)} instructions, {most} of them at {address:#x}"

@@ -1,0 +1,369 @@
+"""Which of the libraries behind PIL's codecs a file is or contains, told from its file alone. Never loads it.
+
+A library of its own is told by the functions that it offers, not by its name; one that is linked into another
+file by the messages of its code, which a file that only uses the library does not have.
+
+Which zlib a file is or contains: zlib itself, zlib-ng under names of its own, or zlib-ng in zlib's place.
+
+A file that was compiled against zlib-ng's headers has zlib-ng's version among its strings, and may be bound to the
+host's zlib all the same: that string alone counts for nothing. What counts is that the file offers the functions, or
+holds the code's own messages.
+
+Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to 1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
+
+A library with its fingerprint: what it is, and by what a change of its file is noticed.
+
+Which libjpeg a file is or contains, by the messages and constants of its code.
+
+The table of messages comes along wherever a libjpeg is linked in, with the release that it stands for and its
+copyright; a file that only uses a libjpeg has none of it. The order of the rules matters: mozjpeg contains the marks of
+libjpeg-turbo, which contains those of the IJG's libjpeg.
+
+Sources: jversion.h, jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from
+0.0.90 to 3.2.0 and of mozjpeg from 1.0 to 4.1.5.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
+
+from fastinstall.core.files import sha256
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Library
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.embedded import Contents, Identity, freetype_version, read_code, read_contents, returned_number
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.lookup import find_definitions
+
+ZLIB_KIND = "zlib"
+_ENTRY, _ENTRY_OF_NG = "inflate", "zng_inflate"
+ZLIB_FUNCTIONS = (_ENTRY, _ENTRY_OF_NG)
+"""Which functions of a file to ask about."""
+
+_MESSAGES = (b"invalid distance too far back\0", b"incorrect header check\0")
+_NG_VERSION = re.compile(rb" zlib-ng (\d+\.\d+\.\d+[\w.]*)")
+_NG_AS_ZLIB = b".zlib-ng\0"
+_VERSIONS = (
+    re.compile(rb" inflate (\d+(?:\.\d+)+) Copyright"),
+    re.compile(rb" deflate (\d+(?:\.\d+)+) Copyright"),
+)
+
+
+def find_zlib(contents: Contents) -> Identity | None:
+    """Identify the zlib that a file is or contains; None for one that has none."""
+    shared = bool(contents.offered.intersection(ZLIB_FUNCTIONS))
+    if not shared and not all(message in contents.constants for message in _MESSAGES):
+        return None
+    implementation, version = _implementation(contents)
+    return Identity(kind=ZLIB_KIND, implementation=implementation, version=version, inside=not shared)
+
+
+def _implementation(contents: Contents) -> tuple[str, str]:
+    compatible = _ENTRY in contents.offered or _NG_AS_ZLIB in contents.constants
+    version = contents.text(_NG_VERSION)
+    if _ENTRY_OF_NG in contents.offered or (version and not compatible):
+        return "zlib-ng", version
+    if version or _NG_AS_ZLIB in contents.constants:
+        return "zlib-ng compat", version
+    version = next(filter(None, map(contents.text, _VERSIONS)), "")
+    return ("zlib", version) if version else ("", "")
+
+
+def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> Library:
+    """An identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
+
+    Args:
+        identity: what it is.
+        path: where the target has its file.
+        place: that file on this machine.
+        soname: what it was asked for by; empty for one that is linked into the file.
+
+    Raises:
+        ElfError: the file cannot be read as an ELF file.
+        OSError: it cannot be opened.
+    """
+    status = place.stat()
+    return Library(
+        soname=soname,
+        path=path,
+        implementation=identity.implementation,
+        version=identity.version,
+        simd=identity.simd,
+        sha256=sha256(place) if identity.kind == JPEG and not identity.inside else "",
+        abi=identity.abi,
+        size=status.st_size,
+        inode=status.st_ino,
+        build_id=read_dynamic(place).build_id or "",
+    )
+
+
+def describe_jpeg(soname: str, path: Path | None) -> Library:
+    """A library that something asks for, identified if it is a libjpeg; else by its name and place alone.
+
+    Args:
+        soname: the name asked for.
+        path: where it resolves to, or None if the loader would not find it.
+    """
+    plain = Library(soname=soname, path=path)
+    if path is None:
+        return plain
+    try:
+        found = identify(path, kinds=(JPEG,)) if find_definitions(path, ENTRY) else ()
+        return describe(found[0], path, place=path, soname=soname) if found else plain
+    except (OSError, ElfError):
+        return plain
+
+
+JPEG_KIND = "jpeg"
+ENTRY = "jpeg_read_header"
+_MOZJPEG_ENTRY = "jpeg_c_set_bool_param"
+_SIMD_ENTRY = "jsimd_can_rgb_ycc"
+JPEG_FUNCTIONS = (ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY)
+"""Which functions of a file to ask about."""
+
+_MESSAGE = b"JPEG parameter struct mismatch: library"
+_RELEASE_DATE = re.compile(rb"  \d{1,2}-[A-Z][a-z]{2}-\d{4}\0")
+_RELEASE_BEFORE_DATE = re.compile(rb"(?<![\w.])(\d{1,2}[a-z]?)$")
+
+_PROJECTS_YEAR = re.compile(rb"\(C\) 1991-(\d{4}) The libjpeg-turbo Project and many others\0")
+_COMMANDERS_YEAR = re.compile(rb"\(C\) 2009-(\d{4}) D\. R\. Commander\n")
+
+_MOZJPEG_VERSION = re.compile(rb"mozjpeg version (\d[\w.]*)")
+_MOZJPEG_MESSAGE = b"\0Bogus parameter value\0"
+_MOZILLA = b"Copyright (C) 2014 Mozilla Corporation"
+_MOZJPEG_OF_YEAR = {"2014": "3", "2016": "3", "2017": "3", "2020": "4"}
+_EARLY_MOZJPEG_YEAR = "2013"
+_EARLY_MOZJPEG_SIZES = {"62": 0x228, "70": 0x258, "80": 0x268}
+"""Of `struct jpeg_compress_struct` in mozjpeg 1.0, which has eight fields more than libjpeg-turbo's, by interface."""
+
+_TURBO_VERSION = re.compile(rb"libjpeg-turbo version (\d+(?:\.\d+)+)")
+_TURBO_VERSION_OF_PROJECT = re.compile(rb" version (\d+(?:\.\d+)+) \(build [^)\0]*libjpeg-turbo\)")
+_TURBO_MARKS = (b"LIBJPEGTURBO_", b"\0Sorry, arithmetic coding is not implemented\0")
+_TURBO_OF_COMMANDERS_YEAR = {"2012": "1.2", "2013": "1.3", "2014": "1.3"}
+_TURBO_OF_YEAR = {
+    "2014": "1.4",
+    "2015": "1.4",
+    "2016": "1.5",
+    "2017": "1.5",
+    "2018": "2.0",
+    "2019": "2.0",
+    "2020": "2.0",
+    "2021": "2.1",
+}
+"""The version stands in the code that compresses, from 1.5 on: else the copyright tells, of releases, not of betas."""
+
+_IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane")
+
+# Factors of the conversions from RGB and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
+_SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
+_SIMD_SWITCH = b"JSIMD_FORCE"
+
+
+def find_jpeg(contents: Contents) -> Identity | None:
+    """Identify the libjpeg that a file is or contains; None for one that has none."""
+    shared = ENTRY in contents.offered
+    if not shared and _MESSAGE not in contents.constants:
+        return None
+    releases = _releases(contents.constants)
+    if not shared and not releases:
+        return None
+    release = releases.pop() if len(releases) == 1 else ""
+    implementation, version = _jpeg_implementation(contents, release)
+    return Identity(
+        kind=JPEG_KIND,
+        implementation=implementation,
+        version=version,
+        simd=_has_simd(implementation, contents),
+        abi=_abi(release),
+        inside=not shared,
+    )
+
+
+def _jpeg_implementation(contents: Contents, release: str) -> tuple[str, str]:
+    year = contents.text(_PROJECTS_YEAR)
+    commanders_year = contents.text(_COMMANDERS_YEAR)
+    if _is_mozjpeg(contents):
+        told = contents.text(_MOZJPEG_VERSION) or _MOZJPEG_OF_YEAR.get(year, "")
+        return "mozjpeg", told or ("2" if _MOZILLA in contents.constants else "")
+    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, _abi(release)):
+        return "mozjpeg", "1.0"
+    if year or commanders_year or _is_turbo(contents):
+        told = contents.text(_TURBO_VERSION) or contents.text(_TURBO_VERSION_OF_PROJECT)
+        by_year = _TURBO_OF_YEAR.get(year) or _TURBO_OF_COMMANDERS_YEAR.get(commanders_year, "")
+        return "libjpeg-turbo", told or by_year
+    if release and _IJG_COPYRIGHT.search(contents.constants):
+        return "IJG libjpeg", release
+    return "", ""
+
+
+def _is_mozjpeg(contents: Contents) -> bool:
+    return (
+        _MOZJPEG_ENTRY in contents.offered
+        or _MOZJPEG_MESSAGE in contents.constants
+        or _MOZILLA in contents.constants
+        or bool(contents.text(_MOZJPEG_VERSION))
+    )
+
+
+def _is_early_mozjpeg(contents: Contents, abi: str) -> bool:
+    """Mozjpeg 1.0 has the messages of libjpeg-turbo 1.3; it compares its caller's structure with another size."""
+    if contents.machine != "x86_64" or abi not in _EARLY_MOZJPEG_SIZES:
+        return False
+    size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
+    comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64
+    return re.search(comparison, read_code(contents.path)) is not None
+
+
+def _is_turbo(contents: Contents) -> bool:
+    """Whether it is a libjpeg-turbo without the copyright that it has from 1.2 on."""
+    return (
+        _SIMD_ENTRY in contents.offered
+        or any(mark in contents.constants for mark in (*_TURBO_MARKS, *_SIMD_CONSTANTS))
+        or bool(contents.text(_TURBO_VERSION))
+    )
+
+
+def _has_simd(implementation: str, contents: Contents) -> bool | None:
+    """The IJG's has none; the constants are those of x86-64, and the switch is not in every build."""
+    if implementation == "IJG libjpeg":
+        return False
+    if not implementation:
+        return None
+    marks = (_SIMD_SWITCH, *_SIMD_CONSTANTS)
+    if any(mark in contents.constants for mark in marks):
+        return True
+    return False if contents.machine == "x86_64" else None
+
+
+def _releases(constants: bytes) -> set[str]:
+    """The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998"."""
+    before = (constants[max(0, date.start() - 4) : date.start()] for date in _RELEASE_DATE.finditer(constants))
+    return {found[1].decode("ascii") for found in map(_RELEASE_BEFORE_DATE.search, before) if found}
+
+
+def _abi(release: str) -> str:
+    """The interface by the release that it stands for: 6b is 62, 7 is 70, 8d is 80, 9e is 90."""
+    number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
+    if not number:
+        return ""
+    return "62" if number == "6" else f"{number}0"
+
+
+JPEG, ZLIB = JPEG_KIND, ZLIB_KIND
+
+
+_Tell = Callable[[Contents], str]
+
+
+def _untold(_contents: Contents) -> str:
+    return ""
+
+
+@immutable
+class _Marks:
+    """What a library is known by.
+
+    Attributes:
+        kind: of library.
+        implementation: its name.
+        entry: a function that it offers, and no other library.
+        message: a string of its code, and of no user's.
+        version: finds its version wherever it is.
+        own_version: finds its version in a library of its own alone.
+    """
+
+    kind: str
+    implementation: str
+    entry: str
+    message: bytes
+    version: _Tell = _untold
+    own_version: _Tell = _untold
+
+    def find(self, contents: Contents) -> Identity | None:
+        """Identify the library that a file is or contains; None for one that has none."""
+        shared = self.entry in contents.offered
+        if not shared and self.message not in contents.constants:
+            return None
+        version = self.version(contents) or (self.own_version(contents) if shared else "")
+        return Identity(kind=self.kind, implementation=self.implementation, version=version, inside=not shared)
+
+
+def _text(pattern: bytes) -> _Tell:
+    compiled = re.compile(pattern)
+    return lambda contents: contents.text(compiled)
+
+
+def _webp_version(contents: Contents) -> str:
+    number = returned_number(contents.path, "WebPGetDecoderVersion")
+    return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
+
+
+def _lcms2_version(contents: Contents) -> str:
+    number = returned_number(contents.path, "cmsGetEncodedCMMversion")
+    return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
+
+
+_OTHERS = (
+    _Marks(
+        kind="tiff",
+        implementation="libtiff",
+        entry="TIFFClientOpen",
+        message=b"Failed to read directory at offset %",
+        version=_text(rb"LIBTIFF, Version (\d+(?:\.\d+)+)"),
+    ),
+    _Marks(
+        kind="openjpeg",
+        implementation="OpenJPEG",
+        entry="opj_create_decompress",
+        message=b"Invalid value for numresolutions : %d, max value is set in openjpeg.h",
+        own_version=_text(rb"\0(2\.\d+\.\d+)\0"),
+    ),
+    _Marks(
+        kind="webp",
+        implementation="libwebp",
+        entry="WebPGetDecoderVersion",
+        message=b"Premature end-of-partition0 encountered.",
+        own_version=_webp_version,
+    ),
+    _Marks(
+        kind="freetype",
+        implementation="FreeType",
+        entry="FT_Init_FreeType",
+        message=b"truetype-engine\0",
+        own_version=lambda contents: freetype_version(contents.path),
+    ),
+    _Marks(
+        kind="lcms2",
+        implementation="Little CMS",
+        entry="cmsOpenProfileFromMem",
+        message=b"tone curve with zero segments and no table",
+        own_version=_lcms2_version,
+    ),
+)
+
+_Find = Callable[[Contents], Identity | None]
+_FINDERS: Mapping[str, tuple[tuple[str, ...], _Find]] = {
+    JPEG: (JPEG_FUNCTIONS, find_jpeg),
+    ZLIB: (ZLIB_FUNCTIONS, find_zlib),
+    **{marks.kind: ((marks.entry,), marks.find) for marks in _OTHERS},
+}
+
+KINDS = tuple(_FINDERS)
+"""Every kind of library that can be told."""
+
+
+def identify(path: Path, *, kinds: tuple[str, ...] = KINDS) -> tuple[Identity, ...]:
+    """Tell which libraries a file is or contains; none for a file that only uses them.
+
+    Args:
+        path: the file.
+        kinds: which kinds to look for.
+
+    Raises:
+        ElfError: the file cannot be read as an ELF file.
+        OSError: it cannot be opened.
+    """
+    finders = [_FINDERS[kind] for kind in kinds]
+    contents = read_contents(path, tuple(name for functions, _ in finders for name in functions))
+    found = (find(contents) for _, find in finders)
+    return tuple(identity for identity in found if identity is not None)

@@ -1,0 +1,1 @@
+"""The dynamic loaders of glibc and musl, simulated: what a process would map, and whose code a symbol gets."""

@@ -1,0 +1,265 @@
+"""The files of a simulated process, and how the loader takes to a file that it comes by in its search.
+
+Where a path of the target lies on this machine: below a directory that stands for "/", links followed as there.
+"""
+
+import errno
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic
+from fastinstall.elf.image import ElfError, ForeignElfError
+
+_MOST_LINKS = 40
+
+
+class Root:
+    """A directory that stands for "/": the filesystem of a container, say.
+
+    The directory itself is never resolved, so that `/proc/PID/root` leads into that process's filesystem.
+
+    Args:
+        directory: what stands for "/".
+        working_directory: from which relative paths go, absolute in that filesystem.
+    """
+
+    __slots__ = ("_links", "_prefix", "working_directory")
+
+    def __init__(self, directory: Path = Path("/"), working_directory: str = "/") -> None:
+        self._prefix = str(directory).rstrip("/")
+        self._links: dict[str, str | None] = {}
+        self.working_directory = working_directory
+
+    def place(self, path: str) -> str:
+        """The path on this machine of a path of the target; whether anything is there is not asked.
+
+        Raises:
+            OSError: links that lead in a circle, or `..` behind what is no directory.
+        """
+        absolute = self.absolute(path)
+        return self._prefix + self._followed(absolute) if self._prefix else absolute
+
+    def absolute(self, path: str) -> str:
+        """A path as it is, from "/" on."""
+        return path if path.startswith("/") else f"{self.working_directory.rstrip('/')}/{path}"
+
+    def real(self, path: str) -> str:
+        """The path without links, as the target sees it.
+
+        Raises:
+            OSError: as for `place`.
+        """
+        absolute = self.absolute(path)
+        return self._followed(absolute) if self._prefix else str(Path(absolute).resolve())
+
+    def _followed(self, path: str) -> str:
+        here, ahead, links = "", _parts(path), 0
+        while ahead:
+            part = ahead.pop()
+            if part == "..":
+                if not Path(f"{self._prefix}{here}/").is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), here)
+                here = here.rpartition("/")[0]
+                continue
+            target = self._link(f"{here}/{part}")
+            if target is None:
+                here = f"{here}/{part}"
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            here = "" if target.startswith("/") else here
+            ahead += _parts(target)
+        return here or "/"
+
+    def _link(self, path: str) -> str | None:
+        """Where a symbolic link leads; None for what is none."""
+        if path not in self._links:
+            try:
+                self._links[path] = str(Path(self._prefix + path).readlink())
+            except OSError:
+                self._links[path] = None
+        return self._links[path]
+
+
+def _parts(path: str) -> list[str]:
+    """The components of a path, the first one last."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+
+
+PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
+"""Reasons for which a file is mapped without a search path; see `LoadedFile`."""
+
+_SEARCHED_ON = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR})
+_CLASS, _IS_64_BIT = 4, 2
+
+Identity = tuple[int, int]
+
+
+class DamagedError(Exception):
+    """The search ends at a file that the loader would choke on.
+
+    Args:
+        path: the file, as the loader names it.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+@immutable
+class ReadFile:
+    """A file that the loader would take.
+
+    Attributes:
+        place: where it lies on this machine.
+        file: its dynamic section.
+        identity: device and inode.
+    """
+
+    place: Path
+    file: DynamicFile
+    identity: Identity
+
+
+@immutable
+class Found:
+    """The end of a search.
+
+    Attributes:
+        path: as the loader names it.
+        read: the file.
+        reason: why there: "DT_RUNPATH", "ld.so.cache".
+        source: the file whose search path it was, or None if it belongs to no file.
+    """
+
+    path: str
+    read: ReadFile
+    reason: str
+    source: "MappedFile | None" = None
+
+
+@immutable
+class Request:
+    """One DT_NEEDED entry of a file, answered.
+
+    Attributes:
+        name: what is asked for.
+        file: the file it gets, or None if the loader would fail.
+        problem: why there is none; empty where there is one.
+    """
+
+    name: str
+    file: "MappedFile | None"
+    problem: str = ""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class MappedFile:
+    """A file in a process; told from another by identity alone.
+
+    Attributes:
+        path: as the loader names it, in the target's filesystem.
+        place: where that lies on this machine.
+        origin: what $ORIGIN stands for in it.
+        file: its dynamic section.
+        requester: whose search path is inherited; None for the program and, with glibc, for what is opened.
+        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
+        identity: device and inode.
+        name: what it was asked for by first; its path for what is opened by path.
+        names: what it was asked for by; grows.
+        reason: why this file: see `LoadedFile`.
+        requests: its DT_NEEDED entries, answered; None as long as nobody asked.
+    """
+
+    path: str
+    place: Path
+    origin: str
+    file: DynamicFile
+    requester: "MappedFile | None"
+    needed_by: "MappedFile | None"
+    identity: Identity
+    name: str
+    names: set[str]
+    reason: str
+    requests: tuple[Request, ...] | None = None
+
+    def answers_to(self, name: str) -> bool:
+        """Whether it was asked for by the name, or calls itself so."""
+        return name in self.names or name == self.file.soname
+
+    @property
+    def needs(self) -> "list[MappedFile]":
+        """The files that its DT_NEEDED entries got, in order."""
+        return [request.file for request in self.requests or () if request.file is not None]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Files:
+    """Reads files below a root, each path once.
+
+    Attributes:
+        root: what stands for "/".
+        machine: that of the first file; files for another one are passed over.
+    """
+
+    root: Root
+    machine: str = ""
+    _read: dict[str, ReadFile | Exception | None] = field(default_factory=dict)
+    _directories: dict[str, bool] = field(default_factory=dict)
+
+    def has_directory(self, path: str) -> bool:
+        """Whether a directory is there; "" is the working directory."""
+        if path not in self._directories:
+            try:
+                self._directories[path] = Path(self.root.place(path)).is_dir()
+            except OSError:
+                self._directories[path] = False
+        return self._directories[path]
+
+    def read(self, path: str) -> ReadFile | None:
+        """The file at a path; None where there is none, or one for another machine: the search goes on.
+
+        Raises:
+            DamagedError: there is one that ends the search.
+            OSError: the path cannot be followed: nothing more is tried in that list of directories.
+        """
+        if path not in self._read:
+            self._read[path] = self._looked_at(path)
+        result = self._read[path]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _looked_at(self, path: str) -> ReadFile | Exception | None:
+        try:
+            return self._verified(Path(self.root.place(path)))
+        except OSError as error:
+            return None if error.errno in _SEARCHED_ON else error
+        except ElfError as error:
+            return DamagedError(path, error.problem)
+
+    def _verified(self, place: Path) -> ReadFile | None:
+        """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
+        try:
+            file = read_dynamic(place)
+        except ForeignElfError:
+            if _is_64_bit(place):
+                raise
+            return None
+        self.machine = self.machine or file.machine
+        if file.machine != self.machine:
+            return None
+        status = place.stat()
+        return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
+
+
+def _is_64_bit(place: Path) -> bool:
+    with foreign.opened(place) as stream:
+        return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

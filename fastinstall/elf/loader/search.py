@@ -1,0 +1,260 @@
+"""Where glibc's loader looks for a name, list by list and directory by directory, and what it takes there.
+
+The order: DT_RPATH of the requester and of those that asked for it, only where the requester has no
+DT_RUNPATH; the program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's
+cache; the default directories. Sources: ld.so(8); glibc's elf/dl-load.c.
+
+Subdirectories that the loader looks into before each directory of its search, for the CPU that it runs on.
+
+Sources: glibc's elf/dl-hwcaps.c, sysdeps/x86/cpu-features.c; ld.so(8), "Hardware capabilities".
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import compress, product
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.elf.loader.ld_so_cache import LoaderBuild, LoaderCache, read_build, read_loader_cache, standard_loader
+from fastinstall.elf.loader.link_map import breadth_first
+from fastinstall.elf.loader.opened_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
+
+_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
+
+Directories = tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class GlibcSearch:
+    """The search of one process.
+
+    Attributes:
+        files: reads what is looked at.
+        interpreter: the loader's path; empty: the usual one of the machine.
+        library_path: the variable LD_LIBRARY_PATH.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+        platform: what $PLATFORM stands for; empty: the machine.
+        capabilities: see `ProcessSettings`.
+        main: the program.
+    """
+
+    files: Files
+    interpreter: str = ""
+    library_path: str = ""
+    hwcaps: tuple[str, ...] = ()
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
+    main: MappedFile | None = None
+    cache: LoaderCache | None = None
+    _build: LoaderBuild | None = None
+    _subdirectories: Directories = ()
+    _lists: dict[tuple[MappedFile | None, str], Directories] = field(default_factory=dict)
+
+    has_versions = True
+    maps_interpreter = True
+
+    @property
+    def refuses_levels(self) -> bool:
+        """Whether files above the CPU's level are refused."""
+        return self.build.knows_levels
+
+    @property
+    def build(self) -> LoaderBuild:
+        """What the loader was compiled to do."""
+        if self._build is None:
+            machine = self.files.machine
+            self._build = read_build(self.files.root, self.interpreter or standard_loader(machine), machine)
+        return self._build
+
+    def known(self, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+        """The first file that was asked for by the name, or calls itself so: there is no search then."""
+        found = next((file for file in files if file.answers_to(name)), None)
+        if found is not None:
+            found.names.add(name)
+        return found
+
+    def same(self, found: Found, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+        """The file that was found, if it is mapped already; it answers to the name from now on.
+
+        What the kernel has mapped, the program and the loader, is not known again by its inode.
+
+        Raises:
+            DamagedError: it is the program, which cannot be mapped once more.
+        """
+        if self.main is not None and found.read.identity == self.main.identity:
+            raise DamagedError(found.path, "a program cannot be opened as a library")
+        others = (file for file in files if file.reason != INTERPRETER)
+        same = next((file for file in others if file.identity == found.read.identity), None)
+        if same is not None:
+            same.names.add(name)
+        return same
+
+    def names(self, name: str, found: Found) -> set[str]:
+        """What a file answers to when it is mapped."""
+        return {name, found.path}
+
+    def origin(self, path: str) -> str:
+        """What $ORIGIN stands for: the directory of the path that was used, from "/" on."""
+        return self.files.root.absolute(path).rpartition("/")[0] or "/"
+
+    def opener(self, caller: MappedFile | None) -> MappedFile | None:
+        """Whose search path serves a name that is opened at run time."""
+        return caller
+
+    def heir(self, _opener: MappedFile | None) -> MappedFile | None:
+        """Whose search path an opened file inherits: nobody's, not even that of who opened it."""
+        return None
+
+    def preloader(self) -> MappedFile | None:
+        """Whose search path serves what is preloaded."""
+        return self.main
+
+    def preloads(self, variable: str) -> Iterator[tuple[list[str], str]]:
+        """The names in LD_PRELOAD and in the system's file, by where they are from."""
+        yield _names(variable, " :"), PRELOADED
+        try:
+            content = foreign.read_text(Path(self.files.root.place(self.build.preload)), errors="surrogateescape")
+        except OSError:
+            return
+        yield _names(re.sub("#.*", "", content), " \t\n:"), self.build.preload
+
+    def settle(self, roots: tuple[MappedFile, ...], files: list[MappedFile]) -> list[MappedFile]:
+        """The global scope; the loader takes the place in the list that it has there."""
+        scope = list(breadth_first(roots))
+        interpreter = next((file for file in scope if file.reason == INTERPRETER), None)
+        if interpreter is not None:
+            files.remove(interpreter)
+            files.insert(files.index(scope[scope.index(interpreter) - 1]) + 1, interpreter)
+        return scope
+
+    def expand(self, text: str, user: MappedFile | None) -> str:
+        """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces."""
+        if "$" not in text or user is None:
+            return text
+        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": self.platform or user.file.machine}
+        return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
+
+    def search(self, name: str, requester: MappedFile | None) -> Found | None:
+        """Look up a name or a path, or return None if nothing fits.
+
+        Raises:
+            DamagedError: the search ends at a file that cannot be loaded.
+        """
+        if "/" in name:
+            return self._take(self.expand(name, requester), "path in DT_NEEDED", requester)
+        for reason, source, directories in self._lists_before_cache(requester):
+            if found := self._in(directories, name, reason, source):
+                return found
+        return self._of_system(name, requester)
+
+    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> Found | None:
+        try:
+            read = self.files.read(path)
+        except OSError:
+            return None
+        return Found(path=path, read=read, reason=reason, source=source) if read is not None else None
+
+    def _in(self, directories: Directories, name: str, reason: str, source: MappedFile | None = None) -> Found | None:
+        """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
+        for directory in directories:
+            for place in self._places(directory):
+                try:
+                    read = self.files.read(place + name)
+                except OSError:
+                    if place == directory:
+                        return None
+                    continue
+                if read is not None:
+                    return Found(path=place + name, read=read, reason=reason, source=source)
+        return None
+
+    def _places(self, directory: str) -> Iterator[str]:
+        if not self._subdirectories:
+            machine = self.files.machine
+            capabilities = self.capabilities if self.capabilities is not None else (machine,)
+            older = (self.platform or machine, *capabilities)
+            self._subdirectories = subdirectories(self.build, self.hwcaps, older)
+        if directory.startswith("/") and not self.files.has_directory(directory):
+            return
+        for subdirectory in self._subdirectories:
+            if not subdirectory or self.files.has_directory(directory + subdirectory):
+                yield directory + subdirectory
+
+    def _lists_before_cache(self, requester: MappedFile | None) -> Iterator[tuple[str, MappedFile | None, Directories]]:
+        if requester is None or requester.file.runpath is None:
+            for asking in self._chain(requester):
+                if asking.file.runpath is None:
+                    yield "DT_RPATH", asking, self._directories(asking, asking.file.rpath)
+        yield "LD_LIBRARY_PATH", None, self._directories(self.main, self.library_path.replace(";", ":"))
+        if requester is not None:
+            yield "DT_RUNPATH", requester, self._directories(requester, requester.file.runpath)
+
+    def _chain(self, requester: MappedFile | None) -> Iterator[MappedFile]:
+        """The requester, who asked for it, and so on; then the program, if it was not among them."""
+        asking = requester
+        while asking is not None:
+            yield asking
+            if asking is self.main:
+                return
+            asking = asking.requester
+        if self.main is not None:
+            yield self.main
+
+    def _directories(self, user: MappedFile | None, search: str | None) -> Directories:
+        """The directories of a search path, each with a slash at its end; an empty one is the working directory."""
+        if not search:
+            return ()
+        key = user, search
+        if key not in self._lists:
+            parts = ((part, self.expand(part, user)) for part in search.split(":"))
+            found = (text.rstrip("/") + "/" if text else "" for part, text in parts if text or not part)
+            self._lists[key] = tuple(dict.fromkeys(found))
+        return self._lists[key]
+
+    def _of_system(self, name: str, requester: MappedFile | None) -> Found | None:
+        defaults = self.build.directories
+        allowed = requester is None or requester.file.default_directories
+        cached = self._cached(name)
+        if cached is not None and (allowed or not cached.startswith(defaults)):
+            found = self._take(cached, "ld.so.cache")
+            if found is not None:
+                return found
+        return self._in(defaults, name, "default directory") if allowed else None
+
+    def _cached(self, name: str) -> str | None:
+        if self.cache is None:
+            self.cache = read_loader_cache(Path(self.files.root.place(self.build.cache)))
+        return self.cache.find(name, self.files.machine, self.hwcaps if self.build.knows_levels else ())
+
+
+def _names(text: str, separators: str) -> list[str]:
+    return [name for name in re.split(f"[{separators}]", text) if name]
+
+
+_LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
+
+
+def usable_hwcaps(level: str | None) -> tuple[str, ...]:
+    """The glibc-hwcaps subdirectories that a CPU of a level uses, best first: for "x86-64-v3" v3, then v2."""
+    return _LEVELS[_LEVELS.index(level) :] if level in _LEVELS else ()
+
+
+def subdirectories(build: LoaderBuild, hwcaps: tuple[str, ...], older: tuple[str, ...]) -> tuple[str, ...]:
+    """What is put behind a directory, in order, each with a slash at its end; the last is "".
+
+    Args:
+        build: the loader.
+        hwcaps: the subdirectories of glibc-hwcaps that the CPU can use, best first.
+        older: what loaders before glibc 2.37 search for: what $PLATFORM stands for, then the capabilities.
+    """
+    levels = (f"glibc-hwcaps/{level}/" for level in hwcaps if build.knows_levels)
+    selections = _selections(("tls", *older)) if build.knows_platforms else ()
+    return (*dict.fromkeys((*levels, *selections)), "")
+
+
+def _selections(parts: tuple[str, ...]) -> Iterator[str]:
+    """Every selection of the parts but the empty one, as a path."""
+    for selection in product((True, False), repeat=len(parts)):
+        if any(selection):
+            yield "".join(f"{part}/" for part in compress(parts, selection))

@@ -1,0 +1,238 @@
+"""What the dynamic loader would map for a program and for the libraries that it opens; nothing is loaded or run.
+
+A model of the loaders of glibc and musl for a fresh process, from files alone: the filesystem may be
+a container's, with a loader, a cache and links of its own. `start_process` begins a process, which
+opens libraries one after the other and tells what is mapped, why, and to what symbols are bound.
+What other packages have loaded before is not known here.
+
+The beginning of a process: the program, its loader, what is preloaded, and all that they need.
+
+Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c; musl's ldso/dynlink.c.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.loader.ld_so_cache import read_loader_cache
+from fastinstall.elf.loader.link_map import LinkMap
+from fastinstall.elf.loader.opened_files import (
+    INTERPRETER,
+    PROGRAM,
+    DamagedError,
+    Files,
+    Found,
+    MappedFile,
+    Request,
+    Root,
+)
+from fastinstall.elf.loader.search import GlibcSearch
+from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
+
+if TYPE_CHECKING:
+    from fastinstall.elf.loader.link_map import Search
+
+
+@immutable
+class ResolvedLibrary:
+    """What one DT_NEEDED entry resolves to.
+
+    Attributes:
+        soname: the name asked for.
+        path: the file, or None if the loader would fail.
+        needed_by: the file that asked first.
+        problem: why there is no path; empty where there is one.
+    """
+
+    soname: str
+    path: Path | None
+    needed_by: Path
+    problem: str = ""
+
+
+def resolve_libraries(
+    path: Path,
+    *,
+    main: Path | None = None,
+    library_path: tuple[Path, ...] = (),
+    hwcaps: tuple[str, ...] = (),
+    cache: Path | None = None,
+) -> tuple[ResolvedLibrary, ...]:
+    """Resolve everything that a library needs, directly or through others, in the loader's order.
+
+    Args:
+        path: the library that is opened at run time, an extension module.
+        main: the program that opens it; one that is no ELF file (a script) is left out.
+        library_path: the directories of LD_LIBRARY_PATH.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
+        cache: a loader's cache to go by; None: the one that is there.
+
+    Raises:
+        ElfError: `path` cannot be read as an ELF file.
+        OSError: `path` cannot be opened.
+    """
+    machine = read_dynamic(path).machine
+    process = begin(
+        ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps),
+        machine=machine,
+    )
+    search = process.link_map.search
+    if cache is not None and isinstance(search, GlibcSearch):
+        search.cache = read_loader_cache(cache)
+    opened = process.link_map.load(str(path.absolute()), search.opener(process.main)).file
+    if opened is None:
+        return ()
+    opened.requester = search.heir(process.main)
+    seen = {opened}
+    answers: dict[str, ResolvedLibrary] = {}
+    for requester, request in process.link_map.bring_in([opened]):
+        if request.file not in seen:
+            answers.setdefault(request.name, _answer(process, requester, request))
+        if request.file is not None:
+            seen.add(request.file)
+    return tuple(answers.values())
+
+
+def _answer(process: SimulatedProcess, requester: MappedFile, request: Request) -> ResolvedLibrary:
+    tidy = process.link_map.tidy
+    path = Path(tidy(request.file.path)) if request.file is not None else None
+    return ResolvedLibrary(
+        soname=request.name, path=path, needed_by=Path(tidy(requester.path)), problem=request.problem
+    )
+
+
+@immutable
+class ProcessSettings:
+    """What the files of a process depend on.
+
+    Attributes:
+        program: the executable, as the process sees it; its links are followed. None if it is not known.
+        library_path: the variable LD_LIBRARY_PATH, as written.
+        preload: the variable LD_PRELOAD, as written.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
+        root: the directory that stands for "/".
+        working_directory: from which relative paths go.
+        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
+            without those nothing is refused.
+        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
+        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
+            None: the machine.
+    """
+
+    program: Path | None
+    library_path: str = ""
+    preload: str = ""
+    hwcaps: tuple[str, ...] = ()
+    root: Path = Path("/")
+    working_directory: str = "/"
+    level: str | None = None
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
+
+
+def start_process(settings: ProcessSettings) -> SimulatedProcess:
+    """Begin a process.
+
+    Where there is no program that could be begun, the process says so in its `problem`, and opens
+    libraries all the same, by the rules of glibc.
+    """
+    process = begin(settings)
+    process.missing += process.checks.failures(process.files, process.link_map)
+    return process
+
+
+def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
+    """The same without the checks that follow when all files are mapped.
+
+    Args:
+        settings: what the files depend on.
+        machine: which it has to be for; empty: the program's.
+    """
+    files = Files(root=Root(settings.root, settings.working_directory), machine=machine)
+    program, problem = _program(files, settings.program)
+    search = _search(files, settings, program)
+    process = _process(search, settings, problem)
+    if program is not None:
+        main = _map_program(process, program)
+        _bring_in(process, (main, *_preloaded(process, settings)))
+    return process
+
+
+def _program(files: Files, program: Path | None) -> tuple[Found | None, str]:
+    """The program by its real path, as the kernel knows it; and why it cannot run."""
+    if program is None:
+        return None, "no program is known"
+    try:
+        path = files.root.real(str(program))
+        read = files.read(path)
+    except OSError as error:
+        return None, f"{program}: {error.strerror or error}"
+    except DamagedError as error:
+        return None, str(error)
+    if read is None:
+        there = Path(files.root.place(path)).exists()
+        return None, f"{program}: {'a program for another machine' if there else 'not found'}"
+    problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
+    return Found(path=path, read=read, reason=PROGRAM), problem
+
+
+def _search(files: Files, settings: ProcessSettings, program: Found | None) -> "Search":
+    interpreter = (program.read.file.interpreter if program is not None else None) or ""
+    if PurePosixPath(interpreter).name.startswith("ld-musl-"):
+        from fastinstall.elf.loader.musl import MuslSearch  # noqa: PLC0415 (rarely needed, and doctor is in a hurry)
+
+        return MuslSearch(files=files, interpreter=interpreter, library_path=settings.library_path)
+    return GlibcSearch(
+        files=files,
+        interpreter=interpreter,
+        library_path=settings.library_path,
+        hwcaps=settings.hwcaps,
+        platform=settings.platform,
+        capabilities=settings.capabilities,
+    )
+
+
+def _process(search: "Search", settings: ProcessSettings, problem: str) -> SimulatedProcess:
+    level = settings.level or next(iter(settings.hwcaps), None)
+    checks = Checks(versioned=search.has_versions, level=level if search.refuses_levels else None)
+    return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
+
+
+def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
+    """The program and its loader, which is there from the start."""
+    link_map = process.link_map
+    search, interpreter = link_map.search, program.read.file.interpreter
+    search.main = link_map.add(program, program.path, None, set())
+    if interpreter is None:
+        return search.main
+    try:
+        read = search.files.read(interpreter)
+    except (OSError, DamagedError):
+        read = None
+    if read is None:
+        process.problem = f"{program.path}: its loader {interpreter} cannot be read"
+    elif search.maps_interpreter:
+        link_map.add(Found(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter})
+    return search.main
+
+
+def _preloaded(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
+    """What is preloaded; the loader ignores what it cannot preload."""
+    link_map = process.link_map
+    for names, reason in link_map.search.preloads(settings.preload):
+        for name in names:
+            count = len(link_map.files)
+            file = link_map.load(name, link_map.search.preloader()).file
+            if file is not None and len(link_map.files) > count:
+                file.needed_by, file.reason = None, reason
+                yield file
+
+
+def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
+    link_map = process.link_map
+    for requester, request in link_map.bring_in(roots):
+        if request.file is None:
+            process.missing.append(link_map.missing(requester, request))
+    process.scope = link_map.search.settle(roots, link_map.files)

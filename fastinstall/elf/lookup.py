@@ -1,0 +1,363 @@
+"""What an ELF file defines under a name and what it wants of others, as the dynamic loader sees it.
+
+Which of several files a reference is bound to depends on their order in the process: `loader` tells that.
+Source: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`).
+
+The hash tables of dynamic symbols: which symbols may have a name, and how many there are.
+
+Sources: glibc's elf/dl-lookup.c (`do_lookup_x`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash Table".
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+from pathlib import Path
+from typing import Protocol
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import (
+    GNU_HASH,
+    HASH,
+    STRTAB,
+    SYMTAB,
+    VERSYM,
+    Version,
+    all_dynamic_strings,
+    defined_versions,
+    dynamic_entries,
+    dynamic_strings,
+    needed_versions,
+)
+from fastinstall.elf.image import INTERP, ElfError, ElfImage, Records, open_image
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_WORD = struct.Struct("<H")
+_ABSOLUTE = 0xFFF1
+_WEAK, _THREAD_LOCAL = 2, 6
+_BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
+_TYPES = frozenset({0, 1, 2, 5, _THREAD_LOCAL, 10})  # none, object, function, common, thread-local, GNU_IFUNC
+_SEEN_BY_OTHERS = frozenset({0, 3})  # default, protected; internal and hidden ones are local
+_INDEX, _HIDDEN, _BASE, _OLDEST = 0x7FFF, 0x8000, 1, 2
+
+
+@immutable
+class Definition:
+    """A definition that references of other files can be bound to.
+
+    Attributes:
+        name: of the symbol.
+        version: that it has ("LIBJPEG_8.0"); empty if none.
+        hidden: it is not the default of its name: only references to its very version are bound to it.
+        oldest: it has no version, or the first that its file defines: what a reference without a version gets.
+    """
+
+    name: str
+    version: str = ""
+    hidden: bool = False
+    oldest: bool = True
+
+
+@immutable
+class Reference:
+    """A symbol that a file wants of another.
+
+    Attributes:
+        name: of the symbol.
+        version: that is asked for; empty if none.
+        library: which of the needed libraries should have that version, as DT_NEEDED names it; empty if none.
+        weak: it may stay undefined.
+    """
+
+    name: str
+    version: str = ""
+    library: str = ""
+    weak: bool = False
+
+
+def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
+    """What a file defines for others under a name, one definition per version, in the loader's order.
+
+    Undefined symbols are no definitions, nor are those to which a program lends an address of its own:
+    what is called through it is another file's. What the loader passes over is left out: hidden and
+    internal symbols, local ones, and types other than code, data and thread-local data.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    return find_all_definitions(path, (name,))[name]
+
+
+def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
+    """The same for several names, with the file opened once.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        symbols = _Definitions(image)
+        return {name: tuple(symbols.find(name)) for name in names}
+
+
+def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
+    """Which of a file's definitions of a name the loader would bind a reference to; None if it goes on searching.
+
+    A reference with a version takes that version, else a definition without any. One without a
+    version takes the oldest, else the default if there is just one (`check_match`).
+    """
+    if reference.version:
+        return next((one for one in definitions if _has_version(one, reference.version)), None)
+    oldest = next((one for one in definitions if one.oldest), None)
+    defaults = [one for one in definitions if not one.hidden]
+    return oldest or (defaults[0] if len(defaults) == 1 else None)
+
+
+def references(path: Path) -> dict[str, Reference]:
+    """What a file wants of others (the undefined symbols of .dynsym), by name.
+
+    Of a name that is asked for in several versions, the last in the table is kept.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        values = dict(dynamic_entries(image))
+        return {reference.name: reference for reference in _references(image, values)}
+
+
+def _has_version(definition: Definition, version: str) -> bool:
+    return definition.version == version or not (definition.version or definition.hidden)
+
+
+class _Definitions:
+    """The definitions of an open file; its versions are read where one is wanted, and once."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._values = dict(dynamic_entries(image))
+        self._hash = symbol_hash(image, self._values) if self._values.keys() >= {SYMTAB, STRTAB} else None
+        self._versions: dict[int, str] | None = None
+
+    def find(self, name: str) -> Iterator[Definition]:
+        """Those of a name."""
+        wanted = name.encode("utf-8", "surrogateescape")
+        for index in self._hash.indices(wanted) if self._hash else ():
+            place = self._values[SYMTAB] + index * _SYMBOL.size
+            fields = _SYMBOL.unpack(self._image.read_at(place, _SYMBOL.size))
+            if _is_definition(*fields[1:5]) and self._is_named(fields[0], wanted):
+                yield self._versioned(name, index)
+
+    def _is_named(self, offset: int, wanted: bytes) -> bool:
+        return self._image.read_up_to(self._values[STRTAB] + offset, len(wanted) + 1) == wanted + b"\0"
+
+    def _versioned(self, name: str, symbol: int) -> Definition:
+        if VERSYM not in self._values:
+            return Definition(name=name)
+        (word,) = _WORD.unpack(self._image.read_at(self._values[VERSYM] + 2 * symbol, 2))
+        index = word & _INDEX
+        if self._versions is None and index > _BASE:
+            self._versions = {one.index: one.name for one in _versions(self._image, self._values)}
+        version = (self._versions or {}).get(index, "")
+        return Definition(name=name, version=version, hidden=bool(word & _HIDDEN), oldest=index <= _OLDEST)
+
+
+def _is_definition(information: int, other: int, section: int, value: int) -> bool:
+    kind = information & 15
+    return (
+        bool(section)
+        and (value != 0 or section == _ABSOLUTE or kind == _THREAD_LOCAL)
+        and kind in _TYPES
+        and information >> 4 in _BINDINGS
+        and other & 3 in _SEEN_BY_OTHERS
+    )
+
+
+def _versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
+    """A program's copy of another file's data has the version that it needs of that file."""
+    names = dynamic_strings(image, values)
+    yield from defined_versions(image, values, names)
+    yield from needed_versions(image, values, names)
+
+
+def _references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
+    if SYMTAB not in values:
+        return
+    count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
+    names = all_dynamic_strings(image, values)
+    versions = {version.index: version for version in _versions(image, values)}
+    indices = _version_indices(image, values, count)
+    symbols = _SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * _SYMBOL.size))
+    for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
+        if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
+            version = versions.get(index & _INDEX)
+            yield Reference(
+                name=names.text(name),
+                version=version.name if version else "",
+                library=version.library if version else "",
+                weak=information >> 4 == _WEAK,
+            )
+
+
+def _version_indices(image: ElfImage, values: Mapping[int, int], count: int) -> Iterable[int]:
+    if VERSYM not in values:
+        return repeat(0, count)
+    return memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")
+
+
+RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
+
+_GNU_HEADER = struct.Struct("<IIII")
+_FILTER = struct.Struct("<Q")
+_HASH_WORD = struct.Struct("<I")
+_PAIR = struct.Struct("<II")
+_RELOCATION_WORDS = 3
+_LONGEST_CHAIN = 1 << 16
+
+
+class SymbolHash(Protocol):
+    """A hash table of symbols."""
+
+    def indices(self, name: bytes) -> Iterator[int]:
+        """Indices of the symbols whose hash is that of a name: nearly always those of that name, or none.
+
+        Raises:
+            ElfError: the table is malformed.
+        """
+
+
+def symbol_hash(image: ElfImage, values: Mapping[int, int]) -> SymbolHash | None:
+    """The hash table of an open file, by the values of its dynamic section; DT_GNU_HASH where there are two.
+
+    Without one the loader finds nothing in a file, whatever its symbols are.
+
+    Raises:
+        ElfError: the table is malformed.
+    """
+    if GNU_HASH in values:
+        return _GnuHash(image, values[GNU_HASH])
+    return _SystemVHash(image, values[HASH]) if HASH in values else None
+
+
+def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:
+    """The number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
+
+    Raises:
+        ElfError: the table is malformed.
+    """
+    if GNU_HASH in values:
+        return max(_count_by_gnu_hash(image, values[GNU_HASH]), count_unhashed(image, values))
+    if HASH in values:
+        return _PAIR.unpack(image.read_at(values[HASH], 8))[1]  # type: ignore[no-any-return]
+    return _count_relocated(image, values)
+
+
+def count_unhashed(image: ElfImage, values: Mapping[int, int]) -> int:
+    """The number of symbols before the first that others can find: in a library, all that are undefined.
+
+    A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
+    """
+    if GNU_HASH not in values:
+        return count_symbols(image, values)
+    first = int(_GNU_HEADER.unpack(image.read_at(values[GNU_HASH], 16))[1])
+    return first if first > 1 else max(first, _count_relocated(image, values))
+
+
+class _GnuHash:
+    __slots__ = ("_buckets", "_filter", "_filters", "_first", "_image", "_places", "_shift")
+
+    def __init__(self, image: ElfImage, address: int) -> None:
+        self._image = image
+        self._buckets, self._first, self._filters, self._shift = _GNU_HEADER.unpack(image.read_at(address, 16))
+        self._filter = address + 16
+        self._places = self._filter + 8 * self._filters
+        if self._buckets and not self._filters:
+            raise ElfError(image.path, "malformed: a symbol hash table without a filter")
+
+    def indices(self, name: bytes) -> Iterator[int]:
+        code = _gnu_hash(name)
+        if not self._buckets or not self._may_have(code):
+            return
+        (index,) = _HASH_WORD.unpack(self._image.read_at(self._places + 4 * (code % self._buckets), 4))
+        records, chains = Records(self._image), self._places + 4 * (self._buckets - self._first)
+        for symbol in range(index, index + _LONGEST_CHAIN) if index else ():
+            (link,) = records.unpack(_HASH_WORD, chains + 4 * symbol)
+            if link | 1 == code | 1:
+                yield symbol
+            if link & 1:
+                return
+        if index:
+            raise _endless(self._image)
+
+    def _may_have(self, code: int) -> bool:
+        place = self._filter + 8 * (code // 64 & self._filters - 1)
+        (bits,) = _FILTER.unpack(self._image.read_at(place, 8))
+        return bool(bits >> code % 64 & bits >> (code >> self._shift) % 64 & 1)
+
+
+class _SystemVHash:
+    __slots__ = ("_address", "_buckets", "_count", "_image")
+
+    def __init__(self, image: ElfImage, address: int) -> None:
+        self._image = image
+        self._address = address
+        self._buckets, self._count = _PAIR.unpack(image.read_at(address, 8))
+
+    def indices(self, name: bytes) -> Iterator[int]:
+        if not self._buckets:
+            return
+        records = Records(self._image)
+        starts, chains = self._address + 8, self._address + 8 + 4 * self._buckets
+        (index,) = records.unpack(_HASH_WORD, starts + 4 * (_system_v_hash(name) % self._buckets))
+        for _ in range(min(self._count, _LONGEST_CHAIN)):
+            if not index:
+                return
+            yield index
+            (index,) = records.unpack(_HASH_WORD, chains + 4 * index)
+        if index:
+            raise _endless(self._image)
+
+
+def _endless(image: ElfImage) -> ElfError:
+    return ElfError(image.path, "malformed: a symbol hash table without an end")
+
+
+def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
+    """The end of the chain that begins last: DT_GNU_HASH has no count."""
+    buckets, first, filters, _ = _GNU_HEADER.unpack(image.read_at(address, 16))
+    table = address + 16 + 8 * filters
+    last = max(memoryview(image.read_at(table, 4 * buckets)).cast("I"), default=0)
+    if last < first:
+        return int(first)
+    records, chains = Records(image), table + 4 * buckets - 4 * first
+    for index in range(last, last + _LONGEST_CHAIN):
+        if records.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:
+            return int(index + 1)
+    raise _endless(image)
+
+
+def _count_relocated(image: ElfImage, values: Mapping[int, int]) -> int:
+    """One more than the highest index of a symbol in the relocations; 0 where they name none."""
+    highest = [0]
+    for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
+        words = values.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
+        if table in values and words:
+            content = memoryview(image.read_at(values[table], 8 * words)).cast("Q")
+            highest.append(max(content[1::_RELOCATION_WORDS]) >> 32)
+    return max(highest) + 1 if any(highest) else 0
+
+
+def _gnu_hash(name: bytes) -> int:
+    code = 5381
+    for byte in name:
+        code = code * 33 + byte & 0xFFFFFFFF
+    return code
+
+
+def _system_v_hash(name: bytes) -> int:
+    code = 0
+    for byte in name:
+        code = (code << 4) + byte & 0xFFFFFFFF
+        code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
+    return code

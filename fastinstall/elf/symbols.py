@@ -1,0 +1,232 @@
+"""The functions of an ELF file by name and by first bytes, and the switches it was compiled with.
+
+Not how symbols bind between libraries, nor which instructions the functions contain.
+
+The section headers of an ELF file: what the linker left for tools.
+
+The loader never looks at them, and they may have been stripped: nothing about loading is decided here.
+"""
+
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import SYMTAB, all_dynamic_strings, dynamic_entries
+from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
+from fastinstall.elf.lookup import count_symbols
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_FUNCTION = 2
+_FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
+_LONGEST_SET_UP = 32
+
+# push %rbp; mov %rsp,%rbp; saved registers; room on the stack; the first parameter stored into the
+# frame. The last is what tells -O0 from an optimised build with -fno-omit-frame-pointer.
+_UNOPTIMISED = re.compile(
+    rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
+    rb"(?:\x41[\x54-\x57]|\x53)*"
+    rb"(?:\x48\x83(?:\xec.|\xc4\x80)|\x48\x81\xec.{4})?"
+    rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
+    re.DOTALL,
+)
+
+
+def exported_symbols(path: Path) -> frozenset[str]:
+    """Names that the file defines for others (.dynsym).
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        return frozenset(_names(_dynamic_table(image)))
+
+
+def defined_symbols(path: Path) -> frozenset[str]:
+    """Names that the file defines, for others (.dynsym) and, where it is not stripped, for itself (.symtab).
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        return frozenset(_names(_dynamic_table(image))).union(_names(_static_table(image)))
+
+
+def defined_among(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Those of a few names that `defined_symbols` would give, at a tenth of its price.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    wanted = tuple(names)
+    with open_image(path) as image:
+        tables = (_dynamic_table(image), _static_table(image))
+        return frozenset(name for table in tables for name in _among(table, wanted))
+
+
+def unoptimised_share(path: Path) -> float | None:
+    """The share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
+
+    At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the
+    share is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer
+    (gcc 12.2). Functions without parameters do not count as unoptimised. Of more than 8,192 functions a
+    part is looked at, spread evenly.
+
+    Returns:
+        None where it cannot be told: another machine than x86-64, or too few functions.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        if image.machine != "x86_64":
+            return None
+        functions = _functions(_dynamic_table(image))
+        if len(functions) < _FEWEST_FUNCTIONS:
+            functions = _functions(_static_table(image))
+        if len(functions) < _FEWEST_FUNCTIONS:
+            return None
+        sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
+        starts = (image.read_at(address, min(size, _LONGEST_SET_UP)) for address, size in sample)
+        return sum(_UNOPTIMISED.match(start) is not None for start in starts) / len(sample)
+
+
+def compiler_switches(path: Path) -> tuple[str, ...]:
+    """The compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        return read_lines(image, ".GCC.command.line")
+
+
+@immutable
+class _Table:
+    """A symbol table: entries of 24 bytes, and the strings that they name."""
+
+    entries: bytes = b""
+    names: Strings
+
+    def defined(self) -> Iterator[tuple[int, int, int, int]]:
+        """Name's offset, type, address and size of each symbol with a section of its own."""
+        for name, information, _, section, address, size in _SYMBOL.iter_unpack(self.entries):
+            if section:
+                yield name, information & 15, address, size
+
+
+def _names(table: _Table) -> Iterator[str]:
+    return map(table.names.text, {name for name, _, _, _ in table.defined() if name})
+
+
+def _among(table: _Table, names: tuple[str, ...]) -> Iterator[str]:
+    offsets = table.names.offsets(names)
+    return (offsets[name] for name, _, _, _ in table.defined() if name in offsets)
+
+
+def _functions(table: _Table) -> dict[int, int]:
+    """Sizes of the functions by address; a function of two names counts once."""
+    return {address: size for _, kind, address, size in table.defined() if kind == _FUNCTION and size}
+
+
+def _dynamic_table(image: ElfImage) -> _Table:
+    values = dict(dynamic_entries(image))
+    if SYMTAB not in values:
+        return _Table(names=Strings(image, b""))
+    entries = image.read_at(values[SYMTAB], count_symbols(image, values) * _SYMBOL.size)
+    return _Table(entries=entries, names=all_dynamic_strings(image, values))
+
+
+def _static_table(image: ElfImage) -> _Table:
+    sections = read_sections(image)
+    for section in sections:
+        if section.kind == STATIC_SYMBOLS:
+            if section.link >= len(sections):
+                raise ElfError(image.path, f"malformed: no section {section.link} for the symbols' names")
+            strings = sections[section.link]
+            size = section.size - section.size % _SYMBOL.size
+            names = Strings(image, image.read(strings.offset, strings.size))
+            return _Table(entries=image.read(section.offset, size), names=names)
+    return _Table(names=Strings(image, b""))
+
+
+STATIC_SYMBOLS = 2
+COMPRESSED = 0x800
+LARGEST_TEXT = 1 << 22
+
+_NO_BITS = 8
+_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+
+
+@immutable
+class Section:
+    """One section header.
+
+    Attributes:
+        name: ".rodata", ".symtab".
+        kind: `sh_type`.
+        flags: `sh_flags`.
+        offset: of its bytes in the file.
+        size: of its bytes in the file; 0 where it has none there.
+        link: `sh_link`: for a symbol table, the index of its strings.
+    """
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_sections(image: ElfImage) -> tuple[Section, ...]:
+    """Read the section headers in order, empty if they were stripped.
+
+    Raises:
+        ElfError: they, or the names they refer to, are malformed or not in the file.
+    """
+    offset, one, count, names_index = image.section_headers
+    if not offset or not count:
+        return ()
+    if one != _SECTION_HEADER.size:
+        raise ElfError(image.path, f"malformed: section headers of {one} bytes")
+    headers = list(_SECTION_HEADER.iter_unpack(image.read(offset, one * count)))
+    if names_index >= count:
+        raise ElfError(image.path, f"malformed: no section {names_index} for the sections' names")
+    names = Strings(image, image.read(headers[names_index][4], headers[names_index][5]))
+    return tuple(
+        Section(
+            name=names.text(name),
+            kind=kind,
+            flags=flags,
+            offset=start,
+            size=0 if kind == _NO_BITS else size,
+            link=link,
+        )
+        for name, kind, flags, _, start, size, link, _, _, _ in headers
+    )
+
+
+def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
+    """The distinct strings of a section of text, in order; none where it is absent or compressed.
+
+    Args:
+        image: the open file.
+        name: of the section: ".comment".
+
+    Raises:
+        ElfError: the sections are malformed, or this one is implausibly large.
+    """
+    for section in read_sections(image):
+        if section.name == name and not section.flags & COMPRESSED:
+            if section.size > LARGEST_TEXT:
+                raise ElfError(image.path, f"implausibly large: {section.size} bytes in {name}")
+            lines = image.read(section.offset, section.size).split(b"\0")
+            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
+    return ()

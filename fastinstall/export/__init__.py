@@ -1,0 +1,1 @@
+"""A plan for elsewhere: a Dockerfile or a script."""

@@ -1,0 +1,385 @@
+"""A plan for elsewhere: decided from a wish and a minor version of Python, and from nothing else of this machine.
+
+A plan for elsewhere: what an image's file or a script needs to know, without the machine that it was made on.
+
+What can be carried to another machine: the wish without this machine, and why some wishes cannot.
+"""
+
+import importlib.metadata
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path, PurePath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from fastinstall import __version__
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.events import Started
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu_levels import LEVELS
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings
+from fastinstall.model.artefact import Artefact, Releases, labelled_levels, labelled_version
+from fastinstall.model.conda import Engine
+from fastinstall.model.facts import Interpreter, Stack
+from fastinstall.model.plan import Hazard
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import EnvironmentKind, LinkMode, ToolchainSource, Wish
+from fastinstall.observe.active_environment import Target, base_python, find, is_active_elsewhere
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.level_choice import asked_levels, in_order, refuse_unknown
+from fastinstall.plan.make import index_for, settings_of
+from fastinstall.plan.native_libraries import choose_statics
+from fastinstall.plan.risks import consent_hint, known_against, version_hazards, weighed
+from fastinstall.plan.versions import Choice, newest_fitting
+from fastinstall.wheelbuild.tool_dependencies import environment_of
+
+
+@immutable
+class Tool:
+    """The fastinstall that is to do it.
+
+    Attributes:
+        requirement: as pip takes it ("fastinstall==1.2.0").
+        pins: of what it needs, likewise, sorted.
+    """
+
+    requirement: str
+    pins: tuple[str, ...]
+
+
+@immutable
+class Wheelhouse:
+    """A directory with the stack's wheel, from which it is taken instead of being compiled.
+
+    Attributes:
+        directory: of `fastinstall build -o`, absolute.
+        wheel: the one that fits.
+        has_tool: whether fastinstall itself lies there too (`build --with-tool`).
+    """
+
+    directory: PurePath
+    wheel: Artefact
+    has_tool: bool
+
+
+@immutable
+class Export:
+    """What was decided.
+
+    Attributes:
+        python: minor version of the Python that it is for: "3.12".
+        prefix: of the environment, absolute, on the other machine.
+        wish: with version and levels named, and without what speaks of this machine.
+        flags: the words that ask for it.
+        distribution: name of the distribution that is made.
+        version: of it, with the local label ("13.0.0+simd.v2.v3").
+        sources: sdists and the official wheel that it is made from; empty where there is a wheelhouse.
+        packages: of the operating system (apt), that compiling takes.
+        wheelhouse: where the wheel lies; None: it is compiled.
+        tool: who does it.
+        command: that made this, to be shown.
+        warnings: what a person should know (advisories).
+    """
+
+    python: str
+    prefix: PurePath
+    wish: Wish
+    flags: tuple[str, ...] = ()
+    distribution: str
+    version: str
+    sources: tuple[Artefact, ...]
+    packages: tuple[str, ...]
+    wheelhouse: Wheelhouse | None
+    tool: Tool
+    command: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+PREFIX = PurePath("/opt/fast-env")
+"""Where the environment lies unless --new-env or --prefix says otherwise."""
+
+_PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
+_COMPILER = ("gcc", "libc6-dev")
+_OLDEST = (3, 11)
+_LATEST_PATCH = 99
+_LIBC = "2.36"
+
+
+class Form(StrEnum):
+    """What a plan is exported as."""
+
+    SH = "sh"
+    DOCKERFILE = "dockerfile"
+
+
+def portable(recipe: Recipe, wish: Wish) -> Wish:
+    """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
+    named = asked_levels(wish)
+    level = "auto" if len(named) != 1 else named[0]
+    levels = named if len(named) > 1 else () if named else _usual_levels(recipe)
+    return replace(wish, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
+
+
+def refuse_unportable(wish: Wish, form: Form) -> None:
+    """Raise where a wish is tied to this machine, or to what such a file does not make.
+
+    Raises:
+        RefusedError: names the flag.
+    """
+    if wish.link is not LinkMode.BUNDLE:
+        raise RefusedError(
+            f"--link {wish.link}: ties the wheel to the libraries of one machine, and cannot be exported",
+            hint="leave it out: the libraries then come with the wheel",
+        )
+    if wish.engine in (Engine.CONDA, Engine.RATTLER) or wish.channels or wish.toolchain is ToolchainSource.CONDA:
+        raise _no_conda("conda packages cannot be exported as a script or an image's file")
+    if wish.offline and wish.wheelhouse is None:
+        raise RefusedError(
+            "--offline without --wheelhouse: the other machine has nothing to take the stack from",
+            hint="fastinstall build -o DIR --with-tool; then --wheelhouse DIR",
+        )
+    if form is Form.DOCKERFILE and "native" in asked_levels(wish):
+        raise RefusedError(
+            "--level native: an image runs on other machines than the one that builds it",
+            hint="name levels: --levels x86-64-v2,x86-64-v3",
+        )
+
+
+def refuse_conda(prefix: PurePath) -> None:
+    """Refuse a conda environment as what is exported.
+
+    Raises:
+        RefusedError: always.
+    """
+    raise _no_conda(f"{prefix} is a conda environment, which cannot be exported as a script or an image's file")
+
+
+def refuse_python(minor: str, form: Form) -> None:
+    """Raise where the one Python of an image could not run fastinstall.
+
+    Raises:
+        RefusedError: it is older than 3.11.
+    """
+    if form is Form.DOCKERFILE and tuple(map(int, minor.split("."))) < _OLDEST:
+        raise RefusedError(
+            f"the image's Python would be {minor}, and fastinstall runs on 3.11 or later",
+            hint="--python python3.12; or build a wheel here, and let the image's pip install it: "
+            f"fastinstall build -o DIR --python python{minor}",
+        )
+
+
+def refuse_place(path: PurePath, form: Form) -> None:
+    """Raise where a path cannot stand in such a file.
+
+    Raises:
+        UsageError: it is relative, and nothing there says to what; or has characters that do not belong into it.
+    """
+    if not path.is_absolute():
+        raise UsageError(f"{path}: has to be absolute on the other machine", hint=f"for example {quote(PREFIX)}")
+    if not str(path).isprintable() or (form is Form.DOCKERFILE and not _PLAIN.fullmatch(str(path))):
+        raise UsageError(f"{quote(path)}: cannot stand in a {form}", hint=f"a plain path, for example {quote(PREFIX)}")
+
+
+def refuse_risks(hazards: Iterable[Hazard], wish: Wish) -> None:
+    """Raise where the other machine would refuse: nobody is there to accept a risk.
+
+    Raises:
+        RefusedError: names each.
+    """
+    risks = tuple(hazard for hazard in hazards if not hazard.allowed)
+    if risks:
+        raise RefusedError(
+            "; ".join(hazard.summary for hazard in risks),
+            hint=consent_hint(risks, wish.allow),
+            details=tuple(item for hazard in risks for item in hazard.items[:6]),
+        )
+
+
+def system_packages(recipe: Recipe, wish: Wish) -> tuple[str, ...]:
+    """Debian's packages that compiling the core takes; Python's headers come with Python."""
+    wanted = (
+        library
+        for name, library in recipe.libraries.items()
+        if library.core and not library.static and (library.in_wheels or library.required or name in wish.require)
+    )
+    return tuple(dict.fromkeys((*_COMPILER, *(package for library in wanted for package in library.apt))))
+
+
+def foreign_python(minor: str) -> Interpreter:
+    """CPython of a minor version as it is on the other machine: the latest patch, with headers and glibc."""
+    digits = minor.replace(".", "")
+    prefix = PurePath("/usr/local")
+    return Interpreter(
+        executable=PurePath(f"python{minor}"),
+        implementation="cpython",
+        version=f"{minor}.{_LATEST_PATCH}",
+        abi=f"cp{digits}",
+        platform="linux-x86_64",
+        libc="glibc",
+        libc_version=_LIBC,
+        free_threaded=False,
+        extension_suffix=f".cpython-{digits}-x86_64-linux-gnu.so",
+        prefix=prefix,
+        base_prefix=prefix,
+        site_packages=prefix / f"lib/python{minor}/site-packages",
+        include=prefix / f"include/python{minor}",
+        has_headers=True,
+    )
+
+
+def _usual_levels(recipe: Recipe) -> tuple[str, ...]:
+    names = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
+    return tuple(level.name for level in in_order(recipe, names))
+
+
+def _no_conda(message: str) -> RefusedError:
+    return RefusedError(
+        message,
+        hint="name a Python instead: --python python3.12; "
+        "or make conda packages: fastinstall build --format conda -o DIR",
+    )
+
+
+_MINOR = re.compile(r"(?:python)?(3\.\d+)")
+_NAME = "fastinstall"
+
+
+def export(session: Session, target: Target, wish: Wish, form: Form) -> Export:
+    """Decide what a script or an image's file is to do.
+
+    Args:
+        session: where variables and recipes come from.
+        target: `new` or `prefix` is where the environment will lie on the other machine. Its Python is the one of an
+            environment that is there or active here, or `python`: an interpreter, or only a name ("python3.12").
+        wish: what to build. With a wheelhouse, the wheel in it is taken, and no index is asked.
+        form: what it is for.
+
+    Raises:
+        RefusedError: it cannot be carried to another machine, or would be refused there.
+        FastinstallError: as planner and index say.
+    """
+    recipe = recipe_named(session, wish.recipe)
+    refuse_unknown(recipe, wish)
+    refuse_unportable(wish, form)
+    prefix = PurePath(target.new or target.prefix or PREFIX)
+    refuse_place(prefix, form)
+    if wish.wheelhouse is not None:
+        refuse_place(wish.wheelhouse, form)
+    minor = _minor_of(session, target)
+    refuse_python(minor, form)
+    releases = _releases(session, recipe, wish, minor)
+    interpreter = foreign_python(minor)
+    choice = newest_fitting(releases, recipe, interpreter, (), wish)
+    hazards = version_hazards(recipe, Stack(directory=None), choice.version, interpreter, elsewhere=True)
+    refuse_risks(weighed(hazards, wish.allow), wish)
+    carried = _carried(recipe, wish, choice)
+    return Export(
+        python=minor,
+        prefix=prefix,
+        wish=carried,
+        distribution=wish.dist_name,
+        version=choice.prebuilt.version if choice.prebuilt else _labelled(recipe, carried),
+        sources=_sources(recipe, releases, choice),
+        packages=() if choice.prebuilt or wish.with_system_deps else system_packages(recipe, wish),
+        wheelhouse=_wheelhouse(wish, choice),
+        tool=Tool(requirement=f"{_NAME}=={__version__}", pins=tool_pins(minor)),
+        warnings=known_against(recipe, choice.version),
+    )
+
+
+def tool_pins(minor: str) -> tuple[str, ...]:
+    """What fastinstall needs under a Python, at the versions that it runs with here; what is not here has no pin.
+
+    Args:
+        minor: of the Python that is to run it: "3.12".
+    """
+    found: dict[str, str] = {}
+    waiting = [Requirement(_NAME)]
+    environment = environment_of(minor)
+    while waiting:
+        wanted = waiting.pop()
+        name = canonicalize_name(wanted.name)
+        distribution = next(iter(importlib.metadata.distributions(name=name)), None)
+        if name in found or distribution is None:
+            continue
+        found[name] = f"{name}=={distribution.version}"
+        lines = map(Requirement, distribution.requires or ())
+        waiting += [line for line in lines if line.marker is None or line.marker.evaluate({**environment, "extra": ""})]
+    return tuple(sorted(found[name] for name in found.keys() - {_NAME}))
+
+
+def _minor_of(session: Session, target: Target) -> str:
+    """The minor version of the target's Python; one that is only named need not be here."""
+    if target.python is not None:
+        named = _MINOR.fullmatch(target.python.name)
+        return named[1] if named is not None else _minor(observe_interpreter(target.python))
+    there = target.prefix is not None and target.prefix.is_dir()
+    if not there and (target.new or target.prefix or not is_active_elsewhere(session)):
+        return _minor(observe_interpreter(base_python(session)))
+    environment = find(session, Target(prefix=target.prefix if there else None))
+    if environment.kind is EnvironmentKind.CONDA:
+        refuse_conda(environment.prefix)
+    return _minor(observe_interpreter(Path(environment.python)))
+
+
+def _minor(interpreter: Interpreter) -> str:
+    if interpreter.free_threaded:
+        raise RefusedError(
+            f"{interpreter.executable} has no global interpreter lock, and images of Python have one",
+            hint="name the Python that is meant: --python python3.13",
+        )
+    return ".".join(interpreter.version.split(".")[:2])
+
+
+def _releases(session: Session, recipe: Recipe, wish: Wish, minor: str) -> Releases:
+    """What there is; of a wheelhouse the wheels of ours alone, those of the levels that are asked for."""
+    python = foreign_python(minor)
+    if wish.wheelhouse is None:
+        session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} for Python {minor}"))
+        return index_for(session, wish, settings_of(session, base_python(session))).releases(recipe, python)
+    index = PackageIndex(settings=PipSettings(), wheelhouse=Path(wish.wheelhouse), offline=True)
+    found = index.releases_for((recipe,), python)[recipe.name]
+    asked = {level.name for level in in_order(recipe, asked_levels(wish))}
+    fitting = tuple(each for each in found.prebuilt if not asked or asked == {*labelled_levels(recipe, each.version)})
+    if not fitting:
+        levels = f" with {listing(sorted(asked))}" if asked else ""
+        raise RefusedError(
+            f"{wish.wheelhouse} has no wheel of {recipe.name} for Python {minor}{levels}",
+            hint=f"fastinstall build -o {quote(wish.wheelhouse)} --python python{minor}",
+        )
+    return replace(found, sources=(), prebuilt=fitting)
+
+
+def _carried(recipe: Recipe, wish: Wish, choice: Choice) -> Wish:
+    """The wish with what was decided, as words for the other machine."""
+    version = choice.version.partition("+")[0]
+    inside = labelled_levels(recipe, choice.prebuilt.version) if choice.prebuilt else ()
+    named = replace(wish, level="auto", levels=inside) if inside else wish
+    return replace(portable(recipe, named), version=version)
+
+
+def _labelled(recipe: Recipe, wish: Wish) -> str:
+    levels = in_order(recipe, asked_levels(wish))
+    return labelled_version(recipe, wish.version or "", [level.name for level in levels], wish.dist_name)
+
+
+def _sources(recipe: Recipe, releases: Releases, choice: Choice) -> tuple[Artefact, ...]:
+    if choice.prebuilt is not None:
+        return ()
+    statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
+    found = (choice.source, choice.kernels, choice.base, *statics, choice.chassis)
+    return tuple(each for each in found if each is not None)
+
+
+def _wheelhouse(wish: Wish, choice: Choice) -> Wheelhouse | None:
+    if wish.wheelhouse is None or choice.prebuilt is None:
+        return None
+    tool = Path(wish.wheelhouse) / "tool"
+    return Wheelhouse(directory=wish.wheelhouse, wheel=choice.prebuilt, has_tool=any(tool.glob(f"{_NAME}-*.whl")))

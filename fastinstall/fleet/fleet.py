@@ -1,0 +1,183 @@
+"""Many machines: what counts of each for a build, and which few wheels serve all of them."""
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Cpu
+from fastinstall.model.request import EnvironmentKind, Wish
+
+
+class Cause(StrEnum):
+    """Why a host is left out."""
+
+    UNREADABLE = "unreadable"
+    """Its document is none, is damaged, or was written by a later fastinstall."""
+    DUPLICATE = "duplicate"
+    """Several documents bear its name."""
+    STALE = "stale"
+    """Its document is older than was asked for."""
+    ARCHITECTURE = "architecture"
+    LIBC = "libc"
+    IMPLEMENTATION = "implementation"
+    PYTHON = "python"
+    """The recipe builds nothing for this version of Python."""
+    PROTECTED = "protected"
+    """Its environment is frozen, or the one that conda itself lives in."""
+    CPU = "cpu"
+    """It is below the least level that is built."""
+    REACH = "reach"
+    """Its C library is older than what the finished wheel needs."""
+
+
+@immutable
+class Machine:
+    """What decides which wheel a host can take; hosts that are alike share one.
+
+    Attributes:
+        implementation: of Python: "cpython", "pypy".
+        python: major and minor version: "3.11".
+        abi: the ABI tag of extension modules (PEP 425): "cp311".
+        architecture: that the interpreter was built for: "x86_64".
+        libc: "glibc" or "musl"; empty if unknown.
+        libc_version: "2.36"; empty if unknown.
+        cpu: the processor, without what does not matter here (cores, quota).
+    """
+
+    implementation: str
+    python: str
+    abi: str
+    architecture: str
+    libc: str
+    libc_version: str
+    cpu: Cpu
+
+
+@immutable
+class FleetHost:
+    """One host, by its document of `inspect --json`.
+
+    Attributes:
+        name: the key "host" of the document, else the file's name without its suffix.
+        file: where the document stands, and for one of several lines the line's number: "hosts.jsonl:7".
+        seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
+        machine: what decides which wheel it can take.
+        kind: of the environment that was inspected.
+        protected: why the environment is never changed; empty where it may be.
+    """
+
+    name: str
+    file: str
+    seen: float
+    machine: Machine
+    kind: EnvironmentKind
+    protected: str = ""
+
+
+@immutable
+class LeftOut:
+    """A host that nothing is built for.
+
+    Attributes:
+        host: its name.
+        cause: in one word.
+        reason: in a sentence.
+        hint: what to do about it.
+        file: its document, with the line where it is one of several; empty where there are several.
+    """
+
+    host: str
+    cause: Cause
+    reason: str
+    hint: str
+    file: str = ""
+
+
+@immutable
+class HostGroup:
+    """Hosts that are alike.
+
+    Attributes:
+        python: "3.11".
+        abi: "cp311".
+        architecture: "x86_64".
+        libc: "glibc".
+        libc_version: "2.36".
+        level: the highest x86-64 level that their CPUs have.
+        runs: the level of the copy that their loader takes.
+        artefact: the `id` of the artefact that they take.
+        hosts: their names, sorted.
+    """
+
+    python: str
+    abi: str
+    architecture: str
+    libc: str
+    libc_version: str
+    level: str
+    runs: str
+    artefact: str
+    hosts: tuple[str, ...]
+
+
+@immutable
+class FleetArtefact:
+    """One wheel that is to be built, or was.
+
+    Attributes:
+        id: "cp311-v2.v3": its ABI and its levels.
+        python: "3.11".
+        implementation: "cpython".
+        abi: "cp311".
+        architecture: "x86_64".
+        libc: "glibc".
+        minimum_glibc: the oldest C library that it has to run on.
+        levels: the CPU levels in it, the baseline first.
+        directory: of the wheelhouse where it lies, relative to the top: "." or the name of a level. A wheel for one
+            level lies apart where another, which any of the hosts can take, lies at the top.
+        reason: why these levels.
+        hosts: who takes it, sorted.
+        builder: the interpreter on this machine that it is built with; None where there is none.
+        wheel: its path in the wheelhouse, once it is there.
+        sha256: of the wheel, hexadecimal; empty where there is none.
+        problem: why it is not there; empty where nothing is in its way.
+        hint: what to do about the problem.
+    """
+
+    id: str
+    python: str
+    implementation: str
+    abi: str
+    architecture: str
+    libc: str
+    minimum_glibc: str
+    levels: tuple[str, ...]
+    directory: str
+    reason: str
+    hosts: tuple[str, ...]
+    builder: PurePath | None = None
+    wheel: str | None = None
+    sha256: str = ""
+    problem: str = ""
+    hint: str = ""
+
+
+@immutable
+class Fleet:
+    """Which few artefacts serve many hosts. The same documents and wishes give the same value.
+
+    Attributes:
+        summary: one line.
+        wish: what is built; its levels only where they were asked for.
+        groups: hosts that are alike, the largest group first.
+        artefacts: by Python, what lies at the top of the wheelhouse first.
+        left_out: hosts that nothing is built for, by name.
+        notes: what is worth knowing.
+    """
+
+    summary: str
+    wish: Wish
+    groups: tuple[HostGroup, ...]
+    artefacts: tuple[FleetArtefact, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,252 @@
+"""fastinstall itself and all that it needs, put beside a stack's wheels, for machines that have no package index.
+
+Not an installer: a machine unpacks the wheels that fit it side by side, and runs `python -m fastinstall` from there.
+
+fastinstall's own wheel: built from the checkout that runs, or put together again from the files that were installed.
+
+What runs decides, not where it once came from (PEP 610): an editable installation runs its checkout, any other one its
+own files, whether an index, a directory or a wheel of this very function brought them.
+"""
+
+import base64
+import hashlib
+import importlib.metadata
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from fastinstall import __version__
+from fastinstall.core import files, values
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.messages import quote
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import pip_environment
+from fastinstall.index.selection import parse_filename
+from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
+from fastinstall.model.artefact import ToolWheels
+from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.tool_dependencies import Fetching, Needs, fetch_needs, platforms_of
+from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
+
+PLACE = "tool"
+"""The directory in a wheelhouse."""
+
+_SUMS = "SHA256SUMS"
+_OLDEST = (3, 11)
+_CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
+_OF_ONE_MINOR = re.compile(r"cp3(\d+)")
+
+
+def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False) -> ToolWheels:
+    """Put fastinstall and all that it needs into `wheelhouse`/tool, with their sums.
+
+    It serves every Python that fastinstall supports, those that the directory serves already, and `pythons`. What is
+    there and right stays; what a former run put there and is needed no more goes; other files are left alone.
+
+    Args:
+        session: where variables and the cache come from.
+        wheelhouse: the directory, made where it is missing.
+        pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
+        offline: whether no index may be asked; then all of it has to be in the cache.
+
+    Raises:
+        FailedError: something cannot be fetched, built or written; then nothing there has changed.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    directory = wheelhouse / PLACE
+    there = read_sums(directory / _SUMS)
+    session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
+    cache = session.own_cache()
+    wheel = own_wheel(cache, session.variables, offline=offline)
+    wanted = _minors((*_supported(wheel), *_served(there), *pythons))
+    fetching = Fetching(
+        wheel=wheel,
+        pythons=wanted,
+        platforms=platforms_of(platform.machine()),
+        cache=cache,
+        variables=session.variables,
+        offline=offline,
+        emit=session.emit,
+    )
+    source, needs = fetch_needs(fetching)
+    for minor, reason in needs.left_out.items():
+        session.emit(Noted(message=f"fastinstall is not brought for Python {minor}: {reason}", warning=True))
+    return _put(session, directory, there, _Brought(wheel=wheel, source=source, needs=needs, pythons=wanted))
+
+
+@immutable
+class _Brought:
+    wheel: Path
+    source: Path
+    needs: Needs
+    pythons: tuple[str, ...]
+
+
+def _put(session: Session, directory: Path, there: Mapping[str, str], brought: _Brought) -> ToolWheels:
+    paths = {name: brought.source / name for name in brought.needs.files} | {brought.wheel.name: brought.wheel}
+    sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
+    try:
+        for name, path in paths.items():
+            _keep(session, path, directory / name, sums[name], there.get(name))
+        files.write_text(directory / _SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+        for name in there.keys() - sums.keys():
+            files.discard(directory / name)
+    except OSError as error:
+        reason = error.strerror or error
+        hint = f"ls -ld {quote(directory)}; df -h {quote(directory.parent)}"
+        raise FailedError(f"{error.filename or directory}: cannot be written: {reason}", hint=hint) from error
+    parsed = parse_filename(brought.wheel.name)
+    return ToolWheels(
+        directory=directory,
+        wheel=brought.wheel.name,
+        version=str(parsed.version) if parsed is not None else "",
+        pythons=tuple(minor for minor in brought.pythons if minor not in brought.needs.left_out),
+        files=sums,
+        left_out=brought.needs.left_out,
+    )
+
+
+def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:
+    """Copy a wheel to where it is not, or not as it should be."""
+    found = files.sha256(target) if target.is_file() else None
+    if found == sha256:
+        return
+    if found is not None and recorded is not None and found != recorded.lower():
+        session.emit(Noted(message=f"{target}: damaged: it is not what {_SUMS} says; it is replaced", warning=True))
+    files.write_bytes(target, source.read_bytes(), durable=False)
+
+
+def _supported(wheel: Path) -> tuple[str, ...]:
+    """The minor versions that fastinstall's wheel names, and the one that runs this."""
+    named = _CLASSIFIER.findall(read_sound_metadata(wheel))
+    return (*named, f"{sys.version_info.major}.{sys.version_info.minor}")
+
+
+def _served(names: Iterable[str]) -> tuple[str, ...]:
+    """The minor versions that wheels of one minor version are for."""
+    parsed = (parse_filename(name) for name in names if name.endswith(".whl"))
+    tags = (tag for each in parsed if each is not None for tag in each.tags if tag.interpreter == tag.abi)
+    return tuple(f"3.{match[1]}" for tag in tags if (match := _OF_ONE_MINOR.fullmatch(tag.interpreter)))
+
+
+def _minors(pythons: Iterable[str]) -> tuple[str, ...]:
+    """Return the versions that can run fastinstall, each once, lowest first."""
+    found = {(int(match[1]), int(match[2])) for each in pythons if (match := re.match(r"(\d+)\.(\d+)", each))}
+    return tuple(f"{major}.{minor}" for major, minor in sorted(found) if (major, minor) >= _OLDEST)
+
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_PIP = (sys.executable, "-P", "-m", "pip")
+_SECONDS = 300.0
+_OF_A_CHECKOUT = ("fastinstall", "recipes", "hooks", "pyproject.toml", "README.md", "LICENSE")
+_OF_AN_INSTALLATION = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "RECORD.jws", "RECORD.p7s")
+"""Of `.dist-info`: what an installer has put there; RECORD is written anew."""
+
+
+def own_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = False) -> Path:
+    """The wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
+
+    Args:
+        cache: our cache directory.
+        variables: the environment; pip's settings in it say where the build backend comes from.
+        offline: whether no index may be asked; then a checkout's wheel has to be in the cache.
+
+    Raises:
+        FailedError: it cannot be built, or its installed files are not what was installed.
+    """
+    checkout = _checkout()
+    contents = _contents_of(checkout) if checkout is not None else _installed_contents()
+    place = cache / "tool" / "own" / values.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
+    found = next(place.glob("fastinstall-*.whl"), None) if place.is_dir() else None
+    if found is not None:
+        return found
+    with files.temporary_directory("tool", within=cache / "tmp") as space:
+        fresh = space / "wheel"
+        fresh.mkdir()
+        if checkout is not None:
+            _build(checkout, fresh, variables, offline=offline)
+        else:
+            _pack(contents, space / "tree", fresh)
+        files.publish(fresh, place, space / "aside")
+    return next(place.glob("fastinstall-*.whl"))
+
+
+def _checkout() -> Path | None:
+    """Return the checkout that contains this module, or None if it was installed."""
+    above = _PACKAGE.parent
+    return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
+
+
+def _contents_of(checkout: Path) -> dict[str, Path]:
+    """What goes into the wheel, by names relative to the checkout."""
+    found = (path for name in _OF_A_CHECKOUT for path in _files_of(checkout / name))
+    return {path.relative_to(checkout).as_posix(): path for path in sorted(found)}
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    else:
+        yield from (each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+
+
+def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, offline: bool) -> None:
+    if offline:
+        raise FailedError(
+            f"the wheel of {checkout} is not in the cache, and to build it its build backend has to be fetched",
+            hint="the same command without --offline, once; what it fetches is kept",
+        )
+    words = ("wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", str(directory), str(checkout))
+    try:
+        run((*_PIP, *words), environment=pip_environment(variables), timeout=_SECONDS)
+    except CommandError as error:
+        hint = f"{quote(sys.executable)} -m pip wheel --no-deps {quote(checkout)}"
+        raise FailedError(f"{checkout}: its wheel cannot be built", hint=hint, details=error.details) from error
+
+
+def _installed_contents() -> dict[str, Path]:
+    """The installed files by their names in a wheel, as RECORD lists them.
+
+    Raises:
+        FailedError: there is no RECORD, or a file is not as it was installed.
+    """
+    found = importlib.metadata.distributions(name="fastinstall", path=[str(_PACKAGE.parent)])
+    listed = next((dist.files for dist in found if dist.files), None)
+    if listed is None:
+        raise FailedError(f"{_PACKAGE}: it has no RECORD, so its wheel cannot be put together", hint=_reinstall())
+    contents = {each.as_posix(): _PACKAGE.parent / each for each in listed if _is_of_wheel(each)}
+    sums = {each.as_posix(): each.hash for each in listed}
+    for name, path in contents.items():
+        expected = sums[name]
+        if not path.is_file() or (expected is not None and _recorded(path, expected.mode) != expected.value):
+            raise FailedError(f"{path}: is not as it was installed", hint=_reinstall())
+    return contents
+
+
+def _is_of_wheel(path: PurePosixPath) -> bool:
+    """Whether a file came out of the wheel: not a script or bytecode made of it, nor a note of the installer."""
+    is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
+    return ".." not in path.parts and not path.is_absolute() and path.suffix != ".pyc" and not is_note
+
+
+def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
+    for name, path in contents.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tree / name)
+    tags = tags_of(tree)
+    stem = next(tree.glob("fastinstall-*.dist-info")).name.removesuffix(".dist-info")
+    pack_wheel(tree, directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl")
+
+
+def _recorded(path: Path, algorithm: str) -> str:
+    digest = hashlib.new(algorithm, path.read_bytes()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def _reinstall() -> str:
+    return f"{quote(sys.executable)} -m pip install --force-reinstall --no-deps fastinstall=={__version__}"

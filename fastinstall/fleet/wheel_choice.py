@@ -1,0 +1,442 @@
+"""Which few wheels serve many hosts, which host takes which, and who is left out. Pure.
+
+Which CPU levels the hosts of a fleet need, and how few wheels carry them.
+
+One wheel carries several levels where the loader chooses among them (glibc 2.33, see `choose`). An older loader takes
+the baseline of such a wheel, which is right and slower. So hosts with one get a wheel for their level alone, in a
+directory of its own: at the top of a wheelhouse lies nothing that any host of that Python could not run, because a tool
+that looks at file names (pip, uv) sees no CPU.
+
+Which hosts a finished wheel runs on, by its platform tags; the others are left out.
+
+Source of the rule: PEP 600, "manylinux_X_Y": the wheel runs with glibc X.Y and every later one.
+
+Why a host is left out of a fleet: nothing can be built for it, or nobody knows what it is.
+
+What a fleet plan says in sentences.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import contains
+from fastinstall.elf.cpu_levels import LEVELS, knows_levels, offered_by, rank
+from fastinstall.fleet.fleet import Cause, Fleet, FleetArtefact, FleetHost, HostGroup, LeftOut, Machine
+from fastinstall.index.upgrades import OTHER_RECIPE
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import EnvironmentKind, LinkMode, Wish
+from fastinstall.plan.level_choice import asked_levels, best_level, in_order, lacking
+
+TOP = "."
+
+
+@immutable
+class Share:
+    """What one wheel serves of the machines with one Python.
+
+    Attributes:
+        machines: that take it; all have the same Python, ABI, architecture and kind of C library.
+        levels: in the wheel, the baseline first.
+        directory: where it lies in a wheelhouse.
+        reason: why these levels.
+    """
+
+    machines: tuple[Machine, ...]
+    levels: tuple[str, ...]
+    directory: str
+    reason: str
+
+
+def shares(machines: Iterable[Machine], recipe: Recipe, wish: Wish) -> tuple[Share, ...]:
+    """The wheels that serve machines at their best, as few as that takes; by Python, the top of the wheelhouse first.
+
+    Args:
+        machines: each of which something can be built for (`fleet_refusals`).
+        recipe: knows the levels.
+        wish: names levels, which then are in every wheel, or leaves the choice to us.
+    """
+    by_python: dict[tuple[str, ...], list[Machine]] = {}
+    for machine in machines:
+        by_python.setdefault(_python(machine), []).append(machine)
+    return tuple(share for key in sorted(by_python) for share in _shares(by_python[key], recipe, wish))
+
+
+def loaded_level(machine: Machine, share: Share, recipe: Recipe, wish: Wish) -> str:
+    """Which of a wheel's levels a machine runs."""
+    if len(share.levels) == 1 or not _chooses(machine, wish):
+        return share.levels[0]
+    return [level.name for level in in_order(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
+
+
+def _shares(machines: list[Machine], recipe: Recipe, wish: Wish) -> Iterator[Share]:
+    asked = tuple(level.name for level in in_order(recipe, asked_levels(wish)))
+    if asked:
+        yield Share(machines=tuple(machines), levels=asked, directory=TOP, reason=f"{listing(asked)}, as asked")
+        return
+    best = {machine: best_level(recipe, machine.cpu).name for machine in machines}
+    common = _common(best, recipe, wish)
+    apart: dict[str, list[Machine]] = {}
+    for machine in machines:
+        if best[machine] != common[0] and not (best[machine] in common and _chooses(machine, wish)):
+            apart.setdefault(best[machine], []).append(machine)
+    elsewhere = {machine for found in apart.values() for machine in found}
+    top = tuple(machine for machine in machines if machine not in elsewhere)
+    yield Share(machines=top, levels=common, directory=TOP, reason=_reason(common))
+    for name in sorted(apart):
+        yield Share(machines=tuple(apart[name]), levels=(name,), directory=name, reason=_reason_apart(name, wish))
+
+
+def _common(best: dict[Machine, str], recipe: Recipe, wish: Wish) -> tuple[str, ...]:
+    """The levels of the wheel at the top: the least of all machines, and the best of those whose loader chooses."""
+    ordered = [level.name for level in in_order(recipe, set(best.values()))]
+    chosen = {name for machine, name in best.items() if name in LEVELS and _chooses(machine, wish)}
+    together = chosen if ordered[0] in LEVELS else set()
+    return tuple(level.name for level in in_order(recipe, {ordered[0], *together}))
+
+
+def _chooses(machine: Machine, wish: Wish) -> bool:
+    """Whether the loader there takes the best of several levels in one wheel."""
+    return wish.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
+
+
+def _python(machine: Machine) -> tuple[str, ...]:
+    major, _, minor = machine.python.partition(".")
+    return machine.implementation, f"{major:>3}.{minor:>3}", machine.abi, machine.architecture, machine.libc
+
+
+def _reason(levels: tuple[str, ...]) -> str:
+    if len(levels) == 1:
+        return f"{levels[0]} is what every host has that takes it"
+    return f"{listing(levels)} in one wheel: the loader takes the best that each CPU has"
+
+
+def _reason_apart(level: str, wish: Wish) -> str:
+    if wish.link is LinkMode.BUNDLE:
+        return f"{level} alone: the loader there (glibc before 2.33) cannot choose among several"
+    return f"{level} alone: a wheel that is linked to libraries outside of it carries one level"
+
+
+Names = Mapping[Machine, list[str]]
+"""The hosts of each machine, by their names."""
+
+
+@immutable
+class Limits:
+    """Which documents count.
+
+    Attributes:
+        now: in seconds since the epoch.
+        max_age: days that a document may be old; None for any age.
+    """
+
+    now: float
+    max_age: float | None = None
+
+
+def plan_fleet(
+    hosts: Iterable[FleetHost], unread: Iterable[LeftOut], recipe: Recipe, wish: Wish, limits: Limits
+) -> Fleet:
+    """Decide what is built for whom.
+
+    Args:
+        hosts: by their documents, in any order.
+        unread: hosts whose documents could not be read.
+        recipe: what is built.
+        wish: named levels hold for all hosts; else each gets the best that it has.
+        limits: which documents count.
+    """
+    known = tuple(hosts)
+    names, refused = _sorted_out(known, recipe, wish, limits)
+    found = shares(names, recipe, wish)
+    artefacts = tuple(_artefact(share, names) for share in found)
+    groups = _groups(zip(found, artefacts, strict=True), names, recipe, wish)
+    left_out = tuple(sorted((*refused, *unread), key=lambda each: (each.host, each.reason)))
+    served = {name for each in names.values() for name in each}
+    systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in known)
+    notes = (*system_note(systems), *behind_note(groups, artefacts), *apart_note(artefacts))
+    return Fleet(
+        summary=summary_of(artefacts, left_out),
+        wish=wish,
+        groups=groups,
+        artefacts=artefacts,
+        left_out=left_out,
+        notes=notes,
+    )
+
+
+def _sorted_out(
+    hosts: tuple[FleetHost, ...], recipe: Recipe, wish: Wish, limits: Limits
+) -> tuple[dict[Machine, list[str]], list[LeftOut]]:
+    """The hosts that something is built for, by machine, and the others."""
+    twice = duplicates(hosts)
+    refused, names = list(twice.values()), dict[Machine, list[str]]()
+    verdicts: dict[Machine, Verdict | None] = {}
+    for host in hosts:
+        if host.name in twice:
+            continue
+        machine = host.machine
+        if machine not in verdicts:
+            verdicts[machine] = machine_verdict(machine, recipe, wish)
+        verdict = host_verdict(host, limits.now, limits.max_age) or verdicts[machine]
+        if verdict is None:
+            names.setdefault(machine, []).append(host.name)
+        else:
+            cause, reason, hint = verdict
+            refused.append(LeftOut(host=host.name, cause=cause, reason=reason, hint=hint, file=host.file))
+    return names, refused
+
+
+def _artefact(share: Share, names: Names) -> FleetArtefact:
+    machine = share.machines[0]
+    return FleetArtefact(
+        id=f"{machine.abi}-{'.'.join(level.removeprefix('x86-64-') for level in share.levels)}",
+        python=machine.python,
+        implementation=machine.implementation,
+        abi=machine.abi,
+        architecture=machine.architecture,
+        libc=machine.libc,
+        minimum_glibc=_oldest(each.libc_version for each in share.machines),
+        levels=share.levels,
+        directory=share.directory,
+        reason=share.reason,
+        hosts=_sorted_names(share.machines, names),
+    )
+
+
+def _groups(
+    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, wish: Wish
+) -> tuple[HostGroup, ...]:
+    alike: dict[tuple[str, ...], list[Machine]] = {}
+    for share, artefact in found:
+        for machine in share.machines:
+            level = offered_by(machine.cpu) or ""
+            key = (artefact.id, machine.libc_version, level, loaded_level(machine, share, recipe, wish))
+            alike.setdefault(key, []).append(machine)
+    groups = (_group(key, machines, names) for key, machines in alike.items())
+    return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.artefact, group.libc_version, group.level)))
+
+
+def _group(key: tuple[str, ...], machines: list[Machine], names: Names) -> HostGroup:
+    artefact, libc_version, level, runs = key
+    machine = machines[0]
+    return HostGroup(
+        python=machine.python,
+        abi=machine.abi,
+        architecture=machine.architecture,
+        libc=machine.libc,
+        libc_version=libc_version,
+        level=level,
+        runs=runs,
+        artefact=artefact,
+        hosts=_sorted_names(machines, names),
+    )
+
+
+def _sorted_names(machines: Iterable[Machine], names: Names) -> tuple[str, ...]:
+    return tuple(sorted(name for machine in machines for name in names[machine]))
+
+
+def _oldest(versions: Iterable[str]) -> str:
+    """The lowest of version numbers; empty where none is known."""
+    return min((version for version in versions if numbers(version)), key=numbers, default="")
+
+
+_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
+
+
+def needed_glibc(platforms: tuple[str, ...]) -> str:
+    """The oldest glibc that a wheel with these platform tags runs with; empty where they promise nothing."""
+    told = [(int(found[1]), int(found[2])) for found in map(_MANYLINUX.fullmatch, platforms) if found]
+    return "{}.{}".format(*min(told)) if told else ""
+
+
+def within_reach(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
+    """The fleet without the hosts whose C library is older than what their wheel needs.
+
+    Args:
+        fleet: with its wheels.
+        needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty where nothing is known.
+    """
+    beyond = tuple(group for group in fleet.groups if not _reaches(group, needed.get(group.artefact, "")))
+    if not beyond:
+        return fleet
+    out = {name: _left_out(name, group, needed[group.artefact]) for group in beyond for name in group.hosts}
+    artefacts = tuple(_without(artefact, out) for artefact in fleet.artefacts)
+    left_out = tuple(sorted((*fleet.left_out, *out.values()), key=lambda each: (each.host, each.reason)))
+    return replace(
+        fleet,
+        summary=summary_of(artefacts, left_out),
+        groups=tuple(group for group in fleet.groups if group not in beyond),
+        artefacts=artefacts,
+        left_out=left_out,
+    )
+
+
+def _reaches(group: HostGroup, needed: str) -> bool:
+    return not needed or not group.libc_version or numbers(group.libc_version) >= numbers(needed)
+
+
+def _without(artefact: FleetArtefact, out: Mapping[str, LeftOut]) -> FleetArtefact:
+    return replace(artefact, hosts=tuple(name for name in artefact.hosts if name not in out))
+
+
+def _left_out(name: str, group: HostGroup, needed: str) -> LeftOut:
+    return LeftOut(
+        host=name,
+        cause=Cause.REACH,
+        reason=f"it has glibc {group.libc_version}, and the wheel needs {needed} or later",
+        hint="build on a machine with the older glibc, for these hosts alone: fastinstall build --hosts DIR -o DIR",
+    )
+
+
+_MACHINE = "x86_64"
+_STOCK = "keep stock Pillow there: python -m pip install pillow"
+DAY = 86400.0
+_SHOWN = 3
+
+Verdict = tuple[Cause, str, str]
+"""Why, in a word and in a sentence, and what to do about it."""
+
+
+def machine_verdict(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
+    """Explain why nothing is built for a machine, or return None if something is.
+
+    The architecture comes first, because a level says nothing on another.
+    """
+    for judge in (_architecture, _implementation, _libc):
+        found = judge(machine)
+        if found is not None:
+            return found
+    return _refuse_python(machine, recipe) or _cpu(machine, recipe, wish)
+
+
+def host_verdict(host: FleetHost, now: float, max_age: float | None) -> Verdict | None:
+    """Why a host is left out whatever its machine could take.
+
+    Args:
+        host: by its document.
+        now: in seconds since the epoch.
+        max_age: days that a document may be old; None for any age.
+    """
+    days = (now - host.seen) / DAY
+    if max_age is not None and days > max_age:
+        told = f"its facts are {days:.0f} days old, and {max_age:g} were allowed"
+        return Cause.STALE, told, "write them again on that host: fastinstall inspect --json > HOST.json"
+    if host.protected:
+        hint = "clone the environment or make one of your own there, and write its facts: fastinstall inspect --json"
+        return Cause.PROTECTED, host.protected, hint
+    return None
+
+
+def duplicates(hosts: Iterable[FleetHost]) -> dict[str, LeftOut]:
+    """The hosts whose name several documents bear, by name: nobody knows which of them speaks of it."""
+    files: dict[str, list[str]] = {}
+    for host in hosts:
+        files.setdefault(host.name, []).append(host.file)
+    return {name: _duplicate(name, sorted(found)) for name, found in files.items() if len(found) > 1}
+
+
+def _duplicate(name: str, files: list[str]) -> LeftOut:
+    told = listing([*files[:_SHOWN], f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else files)
+    hint = f"keep the one that speaks of {name}, or give each a name of its own"
+    return LeftOut(host=name, cause=Cause.DUPLICATE, reason=f"{len(files)} documents bear its name: {told}", hint=hint)
+
+
+def _architecture(machine: Machine) -> Verdict | None:
+    found = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
+    if found is None:
+        return None
+    hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
+    return Cause.ARCHITECTURE, f"it is {found or 'of unknown architecture'}, and wheels are built for x86-64 only", hint
+
+
+def _implementation(machine: Machine) -> Verdict | None:
+    if machine.implementation == "cpython":
+        return None
+    return Cause.IMPLEMENTATION, f"its Python is {machine.implementation}: the core is built for CPython only", _STOCK
+
+
+def _libc(machine: Machine) -> Verdict | None:
+    if machine.libc == "glibc":
+        return None
+    hint = "build on a machine of that kind: fastinstall build -o DIR"
+    return Cause.LIBC, f"its C library is {machine.libc or 'unknown'}: what is built here runs with glibc", hint
+
+
+def _refuse_python(machine: Machine, recipe: Recipe) -> Verdict | None:
+    pythons = recipe.source.pythons
+    if not pythons or contains(pythons, machine.python):
+        return None
+    hint = f"give it a later Python, or {OTHER_RECIPE}"
+    return Cause.PYTHON, f"{recipe.name} is for Python {pythons}, and it has {machine.python}", hint
+
+
+def _cpu(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
+    asked = asked_levels(wish)
+    if not asked:
+        try:
+            best_level(recipe, machine.cpu)
+        except RefusedError as error:
+            return Cause.CPU, error.message, _STOCK
+        return None
+    least = in_order(recipe, asked)[0]
+    missing = lacking(least, machine.cpu)
+    if not missing:
+        return None
+    told = f"{machine.cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the least that was asked for"
+    return Cause.CPU, told, f"ask for a lower level too, or leave the choice to us: --level auto; or {_STOCK}"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: "1 host", "2 hosts", "10,000 hosts"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, for comparing: (2, 36) of "2.36"; empty where it has none."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def summary_of(artefacts: Sequence[FleetArtefact], left_out: Sequence[LeftOut]) -> str:
+    """How few wheels serve how many hosts, and how many are left out."""
+    served = sum(len(artefact.hosts) for artefact in artefacts)
+    wheels = counted(len(artefacts), "wheel")
+    told = f"{wheels} {'serves' if len(artefacts) == 1 else 'serve'} {counted(served, 'host')}"
+    return f"{told}; {len(left_out):,} left out" if left_out else told
+
+
+def system_note(number: int) -> Iterator[str]:
+    """Where setup does not go into what was inspected."""
+    if number:
+        verb = "names" if number == 1 else "name"
+        yield (
+            f"{counted(number, 'host')} {verb} the system's own Python, which is never changed: "
+            "setup there makes an environment of it (--new-env DIR)"
+        )
+
+
+def behind_note(groups: Sequence[HostGroup], artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
+    """Where a loader that cannot choose takes the least level of a wheel, and the CPU has a better one of it."""
+    levels = {artefact.id: artefact.levels for artefact in artefacts}
+    behind = Counter[tuple[str, str]]()
+    for group in groups:
+        has = [level for level in levels[group.artefact] if rank(level) <= rank(group.level)]
+        if has and has[-1] != group.runs:
+            behind[group.runs, has[-1]] += len(group.hosts)
+    for (runs, better), number in sorted(behind.items()):
+        told = f"{counted(number, 'host')} will run {runs}, though the CPU has {better}"
+        yield f"{told}: glibc before 2.33 takes the least level of a wheel"
+
+
+def apart_note(artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
+    """What the directories inside a wheelhouse are."""
+    apart = list(dict.fromkeys(artefact.directory for artefact in artefacts if artefact.directory != "."))
+    if apart:
+        what = "is a wheelhouse of its own" if len(apart) == 1 else "are wheelhouses of their own"
+        where = listing(f"{name}/" for name in apart)
+        yield f"{where} {what}: pip and uv see no CPU, and would take such a wheel on any host"

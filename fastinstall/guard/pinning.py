@@ -1,0 +1,310 @@
+"""The pins of an environment: conda's line, or a virtual environment's files, put in and taken out by a transaction.
+
+The pin of the project that an environment belongs to: found, made, told, and taken back.
+
+The environment notes which project that is, in a file that goes with the transaction: where that is undone, the
+project's pin is taken back too.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Noted
+from fastinstall.core.messages import fix_command, quote
+from fastinstall.guard.pip_trap import (
+    Means,
+    PipPin,
+    configuration,
+    pip_pin_removal,
+    put_pip_pin,
+    refuse_trap,
+    refuse_unwritable,
+)
+from fastinstall.journal.layout import PROJECT
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda_packages import is_ours, pin_line
+from fastinstall.model.facts import Facts
+from fastinstall.model.history import Cut, unpinning_command
+from fastinstall.model.pins import PinKind, PinState, Project
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.active_environment import is_made_by_uv
+from fastinstall.observe.installed_pins import NAME, PIN, PINNED, pin_in, pinned_text, unpinned_text
+from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
+from fastinstall.observe.pip_settings import links_of, observe_pip_settings, unheeded
+from fastinstall.observe.session import Session
+from fastinstall.pins.recognition import noted_project, pin_state, project_of
+from fastinstall.wheelbuild.wheel_cache import find_wheel
+
+_STAGED = "pinned"
+
+AddPin = Callable[[Transaction], None]
+"""Puts a pin there."""
+
+
+def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
+    """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
+
+    Args:
+        session: the outside world.
+        facts: of the environment; `refuse_unpinnable` has let them pass.
+        receipt: of its stack.
+        project: that the environment belongs to, if there is one.
+
+    Returns:
+        None where the pin is there, for this very build and whole.
+
+    Raises:
+        RefusedError: a foreign setting is in the way, the wheel is not at hand, or pip would go back on what
+            requires Pillow.
+    """
+    prefix = Path(facts.environment.prefix)
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        return None if pin_of(prefix) else partial(add_pin, prefix, facts)
+    if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):
+        return None
+    refuse_unwritable(prefix)
+    pin = PipPin(
+        prefix=prefix,
+        requirement=requirement_of(receipt.distribution, receipt.version),
+        wheel=_wheel(session, prefix, receipt),
+        links=links_beside_pin(session, prefix, project),
+    )
+    space, offline = session.own_cache() / "tmp", receipt.wish.offline
+    refuse_trap(pin, facts, Means(variables=session.variables, space=space, emit=session.emit, offline=offline))
+    return partial(put_pip_pin, pin)
+
+
+def links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
+    """Places of wheels that a pin repeats; where pip installs nothing, its settings are passed over, and that is said.
+
+    Raises:
+        RefusedError: a foreign setting is in the way.
+    """
+    if project is None and not is_made_by_uv(prefix):
+        return links_of(prefix, session.variables)
+    links = links_of(prefix, session.variables, used_by_pip=False)
+    for sentence in unheeded(prefix, observe_pip_settings(prefix, session.variables)):
+        session.emit(Noted(message=sentence))
+    return links
+
+
+def pin_of(prefix: Path) -> str:
+    """Our line in conda's pins, or what there is of ours for pip; empty where there is neither."""
+    lines = block_in(configuration(prefix))
+    return pin_in(_text(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
+
+
+def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
+    """Add our pin to conda's, unless it is there.
+
+    Args:
+        prefix: the environment.
+        facts: of it; `refuse_unpinnable` has let them pass.
+        transaction: whose undo takes the line out again, and nothing that others add later.
+    """
+    packages = facts.conda.packages if facts.conda is not None else ()
+    stack = next((package for package in packages if is_ours(package) and package.name == NAME), None)
+    existing = _text(prefix)
+    added = pinned_text(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
+    if added:
+        transaction.add(PINNED, added)
+
+
+def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
+    """List the moves that remove our pins, if any.
+
+    Args:
+        store: of the environment.
+        stage: of the transaction; what is left of files of others is put there.
+    """
+    return (*_conda_removal(store, stage), *pip_pin_removal(store, stage))
+
+
+def _conda_removal(store: Store, stage: Path) -> Sequence[Move]:
+    existing = _text(store.prefix)
+    if not pin_in(existing):
+        return ()
+    left = unpinned_text(existing)
+    if not left:
+        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"),)
+    files.write_text(stage / _STAGED, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
+    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"),)
+
+
+def _text(prefix: Path) -> str:
+    file = prefix / PINNED
+    return foreign.text_if_there(file)
+
+
+def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
+    """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
+    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
+    if cached is None and house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
+        return house
+    if cached is None:
+        raise RefusedError(
+            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
+            "a constraint that finds none has pip go back on whatever requires Pillow",
+            hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+        )
+    return cached
+
+
+def unpinned_project(
+    session: Session, environment: Environment, named: Path | None, receipt: Receipt
+) -> Project | None:
+    """The project that an environment belongs to, where it is not pinned to its stack as it should be.
+
+    Args:
+        session: the outside world.
+        environment: where the stack is in place.
+        named: the project's directory; None for the one that the environment lies in.
+        receipt: of the stack.
+
+    Raises:
+        RefusedError: somebody else began a change of its pin, and did not finish it.
+    """
+    project = _project(environment, named)
+    if project is None:
+        return None
+    _refuse_begun_by_others(session, environment, project)
+    pin = _pin(session, project)
+    noted = noted_project(Path(environment.prefix))
+    held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
+    return project if not held or noted != Path(project.directory) else None
+
+
+def pinned_project(session: Session, environment: Environment, named: Path | None = None) -> Project | None:
+    """The project that an environment belongs to, where it has a pin of ours; arguments likewise.
+
+    None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
+    """
+    project = _project(environment, named)
+    if project is None or (named is None and _is_begun_by_others(session, project)):
+        return None
+    return project if _pin(session, project) is not None else None
+
+
+def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
+    """Raise where the tool that makes a project's lock is not to be found; before anything slow begins.
+
+    Raises:
+        RefusedError: it is not.
+    """
+    from fastinstall.pins.resolver import lock_tool, variable_of  # noqa: PLC0415 (only with --pin)
+    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
+
+    tool = tool_named(project.manager)
+    if tool is not None and tool.locking is not None and lock_tool(tool, prefix, session.variables) is None:
+        raise RefusedError(
+            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
+            hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
+        )
+
+
+def pin_its_project(
+    session: Session, environment: Environment, receipt: Receipt, project: Project, transaction: Transaction
+) -> None:
+    """Pin the stack in a project, and note in the environment which one that is.
+
+    Args:
+        session: the outside world.
+        environment: where the stack is in place.
+        receipt: of its setup.
+        project: of `unpinned_project`.
+        transaction: of the environment; to be committed next, so that a failure here undoes it.
+
+    Raises:
+        RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
+    """
+    from fastinstall.pins.pin_project import pin_project  # noqa: PLC0415 (only where there is one)
+    from fastinstall.pins.tool import Payload  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
+
+    prefix = Path(environment.prefix)
+    if noted_project(prefix) != Path(project.directory):
+        _forget(prefix, transaction)
+        transaction.add(PROJECT, f"{project.directory}\n")
+    tool = tool_named(project.manager)
+    by_channel = tool is not None and tool.payload is Payload.CHANNEL
+    wheel = Path(receipt.wheel) if by_channel else _find_project_wheel(session, environment, receipt)
+    pin_project(session, environment, project, receipt, wheel)
+    session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
+
+
+def unpin_its_project(session: Session, store: Store, project: Project, transaction: Transaction) -> None:
+    """Take a project's pin back, and the note of it; the transaction is to be committed next."""
+    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
+
+    _forget(store.prefix, transaction)
+    unpin_project(session, project)
+
+
+def unpin_alone(session: Session, environment: Environment, named: Path | None) -> bool:
+    """Take back the pin of a project that was named, where its environment has none of our setups (a fresh clone).
+
+    Returns:
+        Whether there was one.
+    """
+    project = pinned_project(session, environment, named) if named is not None else None
+    if project is None:
+        return False
+    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
+
+    return unpin_project(session, project)
+
+
+def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
+    """The pin of a project that was named, unless it is among those that are known."""
+    if named is None:
+        return ()
+    project = project_of(named, named)
+    pin = pin_state(Path(project.directory)) if project is not None else None  # looks, and mends nothing
+    return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
+
+
+def _project(environment: Environment, named: Path | None) -> Project | None:
+    return project_of(Path(environment.prefix), named)
+
+
+def _pin(session: Session, project: Project) -> PinState | None:
+    from fastinstall.pins.pin_project import project_pin  # noqa: PLC0415 (only where there is one)
+
+    return project_pin(session, project)
+
+
+def _is_begun_by_others(session: Session, project: Project) -> bool:
+    from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (only where there is one)
+
+    interruption = interruption_of(Path(project.directory), session.begun_pins)
+    return interruption is not None and interruption.cut is Cut.FOREIGN_PIN
+
+
+def _refuse_begun_by_others(session: Session, environment: Environment, project: Project) -> None:
+    if _is_begun_by_others(session, project):
+        command = unpinning_command(project.directory, environment.prefix)
+        raise RefusedError(
+            f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
+            hint=f"if you know where it comes from, take it out: {command}",
+        )
+
+
+def _forget(prefix: Path, transaction: Transaction) -> None:
+    if noted_project(prefix) is not None:
+        transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
+
+
+def _find_project_wheel(session: Session, environment: Environment, receipt: Receipt) -> Path:
+    wheel = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if wheel is None:
+        raise RefusedError(
+            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel beside it",
+            hint=f"make it again: {fix_command(environment.prefix)}",
+        )
+    return wheel

@@ -1,0 +1,432 @@
+"""Try a pin before it is written: ask pip what it would do with it, and without.
+
+The trap of resolvers: held to one Pillow, they go back on whatever requires another, in silence.
+
+Measured on 2026-11-21: with a constraint, and without the wheel that meets it, imageio went back to 2.0.0.
+
+The part of a plan that holds pip and uv to the stack in a virtual environment.
+
+The pin of a virtual environment: put into it, and taken out of it, by a transaction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.events import Emit, Noted, Started
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import parsed
+from fastinstall.index.execution import Workshop, step_of
+from fastinstall.index.pip import Outlook, PipConditions, outlook
+from fastinstall.journal.store import Store
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.facts import Distribution, Facts
+from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.plan import Plan, Situation, Skipped
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.request import EnvironmentKind, Wish
+from fastinstall.model.steps import Build, PinForPip
+from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
+from fastinstall.observe.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINTS,
+    DIRECTORY,
+    ENVIRONMENT,
+    WHEELS,
+    constraints_text,
+    environment_text,
+    insertion,
+    location,
+    pinned_settings,
+    requirement_of,
+    settings,
+    without_block,
+)
+
+
+@immutable
+class Setback:
+    """A distribution that pip would take back.
+
+    Attributes:
+        name: of the distribution.
+        held: the version that pip takes with the pin.
+        other: the later one, that is installed or would come without the pin.
+        installed: whether that one is installed.
+    """
+
+    name: str
+    held: str
+    other: str
+    installed: bool
+
+
+def dependants_of(facts: Facts) -> tuple[str, ...]:
+    """Names of the distributions that require Pillow."""
+    return tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
+
+
+def setbacks(
+    there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
+) -> tuple[Setback, ...]:
+    """What would be older with the pin than it is, or than it could be.
+
+    Args:
+        there: what is installed.
+        free: what pip would install without the pin, normalised name to version.
+        held: the same with it.
+        names: of the distributions that matter.
+    """
+    installed = {each.name: each.version for each in there}
+    return tuple(found for name in names for found in _setback(name, installed.get(name, ""), free, held))
+
+
+def objection(found: Sequence[Setback], impossible: str, requirement: str) -> str:
+    """Explain in a sentence what speaks against a pin, or return "" if nothing does.
+
+    Args:
+        found: what would go back.
+        impossible: pip's words, where it finds nothing at all with the pin.
+        requirement: of the pin.
+    """
+    if impossible:
+        return f"held to {requirement}, pip can install nothing: {impossible}"
+    told = [f"{each.name} {each.held} instead of {each.other}" for each in found]
+    return f"held to {requirement}, pip takes {listing(told)}" if told else ""
+
+
+def refusal(spoken: str, found: Sequence[Setback], prefix: PurePath) -> RefusedError:
+    """A pin is not made.
+
+    Args:
+        spoken: of `objection`.
+        found: what would go back; each is named with both versions.
+        prefix: of the environment.
+    """
+    return RefusedError(
+        f"{prefix}: not pinned, nothing was changed: {spoken}",
+        hint="go without --pin, or see whether a later build of Pillow fits: "
+        f"fastinstall setup --upgrade --prefix {quote(prefix)}",
+        details=tuple(
+            f"{each.name}: {each.other} {'is installed' if each.installed else 'is what comes without the pin'}"
+            for each in found
+        ),
+    )
+
+
+def _setback(name: str, installed: str, free: Mapping[str, str], held: Mapping[str, str]) -> Iterator[Setback]:
+    comes, could = held.get(name, installed), free.get(name, installed)
+    if _older(comes, installed):
+        yield Setback(name=name, held=comes, other=installed, installed=True)
+    elif _older(comes, could):
+        yield Setback(name=name, held=comes, other=could, installed=False)
+
+
+def _older(one: str, other: str) -> bool:
+    try:
+        return parsed(one) < parsed(other)
+    except ValueError:
+        return False
+
+
+_HOLDS = "pip in this environment, and uv in a shell that has read environment.sh, keep to this build"
+
+
+@immutable
+class PipPart:
+    """What a plan has more where pip is held; all of it empty elsewhere.
+
+    Attributes:
+        steps: that put the pin there.
+        skipped: why it is not needed.
+    """
+
+    steps: tuple[PinForPip, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def pip_part(situation: Situation, build: Build) -> PipPart:
+    """What a plan has more, for what is built.
+
+    Raises:
+        RefusedError: a pin is there, and what is built bears a name that it cannot hold.
+    """
+    if not wants_pip_pin(situation.facts, situation.wish):
+        return PipPart()
+    prefix = situation.facts.environment.prefix
+    if build.distribution != NAME:
+        raise RefusedError(
+            f"{prefix} is pinned to a build named {NAME}, and a pin on {build.distribution} would hold nothing",
+            hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
+        )
+    requirement = requirement_of(build.distribution, build.version)
+    there = pip_pin(situation.facts)
+    if keeps_pip_pin(situation) and there is not None:
+        return PipPart(skipped=(Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),))
+    return PipPart(steps=(_step(situation, requirement, there),))
+
+
+def wants_pip_pin(facts: Facts, wish: Wish) -> bool:
+    """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
+    return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or pip_pin(facts) is not None)
+
+
+def keeps_pip_pin(situation: Situation) -> bool:
+    """Whether the pin that is there stays as it is: the very build that it is for is put back."""
+    there = pip_pin(situation.facts)
+    return situation.restoring and there is not None and not there.problems
+
+
+def pip_pin(facts: Facts) -> PinState | None:
+    """The pin for pip that is there."""
+    return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
+
+
+def _step(situation: Situation, requirement: str, there: PinState | None) -> PinForPip:
+    prefix, links = situation.facts.environment.prefix, situation.links
+    why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
+    repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
+    return PinForPip(
+        file=CONFIGURATION,
+        directory=DIRECTORY,
+        requirement=requirement,
+        text=insertion(b"", prefix, links).text,
+        links=links,
+        reason=f"{why}: {_HOLDS}; {HOLDS_BACK}{repeated}",
+    )
+
+
+_STAGED = "fastinstall-pin"
+_REST = "pip.conf"
+
+
+@immutable
+class PipPin:
+    """A pin that is to be.
+
+    Attributes:
+        prefix: of the environment.
+        requirement: what it holds to.
+        wheel: of our cache, of that very build; it is copied.
+        links: further places of wheels, as of `rules.pip_pins.settings`.
+    """
+
+    prefix: Path
+    requirement: str
+    wheel: Path
+    links: tuple[str, ...] = ()
+
+
+def refuse_unwritable(prefix: Path) -> None:
+    """Raise where pip's configuration of an environment is not a file of its own.
+
+    Raises:
+        RefusedError: it is a link: what is written there would be written elsewhere.
+    """
+    file = prefix / CONFIGURATION
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
+        word = quote(file)
+        raise RefusedError(
+            f"{file} is {where}, and a pin needs lines there",
+            hint=f"make it a file of the environment's own: cp --remove-destination $(realpath {word}) {word}",
+        )
+
+
+def put_pip_pin(pin: PipPin, transaction: Transaction) -> None:
+    """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
+
+    Args:
+        pin: what it is.
+        transaction: whose undo takes out the lines alone, and nothing that others write beside them.
+
+    Raises:
+        RefusedError: pip cannot read its configuration, or the lines would change it.
+        OSError: as the kernel says; the caller undoes.
+    """
+    _stage(pin, transaction.stage / _STAGED)
+    kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
+    transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
+    content = configuration(pin.prefix)
+    if pinned_settings(content) == settings(pin.prefix, pin.links):
+        return
+    rest = without_block(content)
+    made = insertion(rest, pin.prefix, pin.links)
+    if rest == content:
+        transaction.add(CONFIGURATION, made.text, place=made.place)
+        return
+    renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
+    transaction.perform((_exchanged(pin.prefix, transaction.stage, renewed),))
+
+
+def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
+    """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
+
+    Args:
+        store: of the environment.
+        stage: of the transaction; what is left of pip's configuration is put there.
+    """
+    content = configuration(store.prefix)
+    left = without_block(content)
+    moves = []
+    if left != content:
+        out = Move(kind=MoveKind.OUT, live=CONFIGURATION, kept=f"aside/{_REST}")
+        moves.append(out if not left else _exchanged(store.prefix, stage, left))
+    if (store.prefix / DIRECTORY).exists():
+        moves.append(Move(kind=MoveKind.OUT, live=DIRECTORY, kept=f"aside/{_STAGED}"))
+    return moves
+
+
+def configuration(prefix: Path) -> bytes:
+    """Read an environment's pip configuration, or return "" if it has none."""
+    return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
+
+
+def _stage(pin: PipPin, directory: Path) -> None:
+    (directory / "wheels").mkdir(parents=True)
+    wheel = directory / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
+    files.copy(pin.wheel, wheel)
+    wheel.chmod(0o644)
+    texts = {
+        CONSTRAINTS: constraints_text(pin.requirement, pin.wheel.name),
+        ENVIRONMENT: environment_text(pin.prefix, pin.links),
+    }
+    for path, text in texts.items():
+        files.write_text(directory / path.removeprefix(f"{DIRECTORY}/"), text)
+
+
+def _exchanged(prefix: Path, stage: Path, content: bytes) -> Move:
+    mode = (prefix / CONFIGURATION).stat().st_mode & 0o7777
+    files.write_bytes(stage / _REST, content, mode=mode)
+    return Move(kind=MoveKind.EXCHANGE, live=CONFIGURATION, kept=f"stage/{_REST}")
+
+
+_THE_WHEEL_ALONE = ("--no-index", "--no-deps", "--force-reinstall")
+
+
+@immutable
+class Means:
+    """What a trial needs.
+
+    Attributes:
+        variables: of the shell.
+        space: a directory for temporary files.
+        emit: listens.
+        offline: no index may be asked.
+    """
+
+    variables: Mapping[str, str]
+    space: Path
+    emit: Emit
+    offline: bool = False
+
+
+def tried_pin(plan: Plan, wheel: Path, before: Facts, workshop: Workshop) -> PipPin | None:
+    """The pin of a plan, where it has one and pip does well with it; nothing is changed.
+
+    Args:
+        plan: a setup.
+        wheel: that was built for it.
+        before: facts of the environment.
+        workshop: tools and places.
+
+    Raises:
+        RefusedError: as `refuse_trap` and `refuse_unwritable` say.
+    """
+    step = step_of(plan, PinForPip)
+    if step is None:
+        return None
+    prefix = Path(plan.environment.prefix)
+    refuse_unwritable(prefix)
+    pin = PipPin(prefix=prefix, requirement=step.requirement, wheel=wheel, links=step.links)
+    space, offline = workshop.cache / "tmp", plan.wish.offline
+    means = Means(variables=workshop.variables, space=space, emit=workshop.emit, offline=offline)
+    refuse_trap(pin, before, means)
+    return pin
+
+
+def refuse_trap(pin: PipPin, facts: Facts, means: Means) -> None:
+    """Raise where pip, held by a pin, would go back on what requires Pillow; nothing is changed.
+
+    Args:
+        pin: that is to be.
+        facts: of the environment.
+        means: of the trial.
+
+    Raises:
+        RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
+    """
+    names = dependants_of(facts)
+    if not names:
+        return
+    with files.temporary_directory("pin", within=means.space) as space:
+        trial = _trial(pin, facts, means, space)
+        why = "offline" if means.offline else _try_with_the_index(trial, names)
+        if why:
+            unknown = f"whether it takes {listing(names)} back is not known"
+            message = f"the pin could not be tried against the index ({why}): {unknown}"
+            means.emit(Noted(message=message, warning=True))
+            _try_with_the_wheel(trial)
+
+
+@immutable
+class _Trial:
+    """A pin, where it is tried, and under which two conditions."""
+
+    pin: PipPin
+    facts: Facts
+    means: Means
+    free: PipConditions
+    held: PipConditions
+
+    def ask(self, conditions: PipConditions, *words: str) -> Outlook:
+        return outlook(self.facts.interpreter, words, conditions, self.means.variables)
+
+
+def _trial(pin: PipPin, facts: Facts, means: Means, space: Path) -> _Trial:
+    file, none = space / "constraints.txt", space / "none.txt"
+    file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
+    none.touch()
+    return _Trial(
+        pin=pin,
+        facts=facts,
+        means=means,
+        free=PipConditions(constraints=location(none), links=pin.links),
+        held=PipConditions(constraints=location(file), links=(*pin.links, location(pin.wheel.parent))),
+    )
+
+
+def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
+    """Why it could not be tried, or "" if it was tried and passed."""
+    message = f"trying the pin: what would pip do about {listing(names)}?"
+    trial.means.emit(Started(stage="pin", message=message))
+    try:
+        free, held = (trial.ask(conditions, "--upgrade", *names) for conditions in (trial.free, trial.held))
+    except UndeterminedError as error:
+        return error.message
+    if free.impossible:
+        return free.impossible
+    found = setbacks(trial.facts.distributions, free.installs, held.installs, names)
+    _object(trial, held.impossible, found if not held.impossible else ())
+    return ""
+
+
+def _try_with_the_wheel(trial: _Trial) -> None:
+    """Whether pip finds what the pin asks for, beside no index."""
+    name = trial.pin.requirement.partition("==")[0]
+    try:
+        found = trial.ask(trial.held, *_THE_WHEEL_ALONE, name)
+    except UndeterminedError:
+        return  # a pip of before dry runs; it was told above that nothing could be tried
+    _object(trial, found.impossible)
+
+
+def _object(trial: _Trial, impossible: str, found: tuple[Setback, ...] = ()) -> None:
+    """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on."""
+    spoken = objection(found, impossible, trial.pin.requirement)
+    if spoken and pip_pin(trial.facts) is None:
+        raise refusal(spoken, found, trial.pin.prefix)
+    if spoken:
+        trial.means.emit(Noted(message=f"{spoken}; it was pinned before, and stays so", warning=True))

@@ -1,0 +1,288 @@
+"""Our store of downloaded files: each in a directory named by its hash, there whole or not at all.
+
+What is known of a fetched file's publisher, kept beside the file in our store of downloads (PEP 740).
+
+Verifies who published a file by Sigstore's signatures (PEP 740), without a network.
+
+The index says which publisher it trusts for a distribution; what is verified is that this publisher has signed the very
+file, by its hash and its name, and that the signature stands in Sigstore's transparency log. The trust root is the one
+that comes with the distribution `sigstore`. Needs the extra `fastinstall[attestations]`.
+"""
+
+import importlib.util
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from fastinstall.core import files, foreign, values
+from fastinstall.core.errors import DocumentError, FailedError, RefusedError
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import Artefact
+
+if TYPE_CHECKING:
+    from pypi_attestations import Provenance
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def stored(cache: Path, artefact: Artefact) -> Path | None:
+    """The file in the store, if it is there and has the artefact's hash."""
+    if not artefact.sha256:
+        return None
+    path = _place(cache, artefact, artefact.sha256)
+    return path if path.is_file() and files.sha256(path) == artefact.sha256 else None
+
+
+def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Path:
+    """Put a file into the store once its hash is found right.
+
+    Args:
+        cache: our cache directory.
+        artefact: what the file is said to be.
+        write: writes the content to the path that it is given.
+
+    Raises:
+        FailedError: the hash is another, or the cache cannot be written.
+        RefusedError: the artefact's name or hash is none.
+    """
+    _require_plain(artefact)
+    with writable(cache), files.temporary_directory("download", within=cache / "downloads") as directory:
+        fresh = directory / artefact.filename
+        write(fresh)
+        digest = files.sha256(fresh)
+        if digest != (artefact.sha256 or digest):
+            raise _mismatch(artefact, digest)
+        return _keep(fresh, _place(cache, artefact, digest))
+
+
+def copy(source: Path) -> Callable[[Path], None]:
+    """A `write` for `store` that copies a file of this machine; never a link to it."""
+
+    def write(target: Path) -> None:
+        if not source.is_file():
+            raise FailedError(f"{source}: no such file", hint="make the wheelhouse again, or leave --offline out")
+        shutil.copyfile(source, target)
+
+    return write
+
+
+def stored_files(cache: Path) -> tuple[Path, ...]:
+    """All files in the store that have the hash that their place says, by name."""
+    found = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
+    return tuple(sorted((path for path in found if files.sha256(path) == path.parent.name), key=lambda path: path.name))
+
+
+def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
+    return cache / "downloads" / digest[:2] / digest / artefact.filename
+
+
+def _keep(fresh: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with foreign.opened(fresh) as stream:
+        os.fsync(stream.fileno())
+    os.replace(fresh, target)
+    files.sync_directory(target.parent)
+    return target
+
+
+def _require_plain(artefact: Artefact) -> None:
+    plain = PurePath(artefact.filename).name == artefact.filename and artefact.filename not in ("", ".", "..")
+    if not plain or (artefact.sha256 and not _SHA256.fullmatch(artefact.sha256)):
+        raise RefusedError(f"{artefact.filename!r} with sha256 {artefact.sha256!r} is not the name of a file to fetch")
+
+
+@contextmanager
+def writable(cache: Path) -> Iterator[None]:
+    """A stretch of work in our cache directory, whose troubles are told as such."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        hint = "make room there, or choose another place: FASTINSTALL_CACHE_DIR=DIR fastinstall ..."
+        raise FailedError(f"{cache}: the download cannot be kept: {reason}", hint=hint) from error
+
+
+def _mismatch(artefact: Artefact, digest: str) -> FailedError:
+    return FailedError(
+        f"{artefact.filename}: the hash is wrong: expected sha256 {artefact.sha256}, found {digest}",
+        hint="nothing was kept: try again; if it stays so, the index or something on the way alters the file",
+        details=(f"from {artefact.url}",),
+    )
+
+
+_NOTE = ".attestation.json"
+
+
+class Verdict(StrEnum):
+    """What came of looking for a file's attestations."""
+
+    VERIFIED = "verified"
+    NOT_PUBLISHED = "not-published"
+    UNVERIFIABLE = "unverifiable"
+
+
+@immutable
+class Attestation:
+    """Who published a file, as far as it is known. One that is invalid is a `FailedError`, not a value.
+
+    Attributes:
+        verdict: in one word.
+        publishers: who signed it, in the index's words: "GitHub python-pillow/Pillow wheels.yml".
+        reason: why it could not be verified; empty if it was, or if nothing is published.
+    """
+
+    verdict: Verdict
+    publishers: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
+    """Verify a file of our store by the attestations that the index publishes, and keep what came of it.
+
+    Args:
+        path: of the file in our store.
+        artefact: what it is, with the place of its attestations.
+        download: writes what a URL gives to a path.
+
+    Raises:
+        FailedError: an attestation is invalid; then the file is in the store no more.
+        OSError: the store cannot be written.
+    """
+    known = recorded(path)
+    if not artefact.provenance or (known is not None and known.verdict is Verdict.VERIFIED):
+        return known or Attestation(verdict=Verdict.NOT_PUBLISHED)
+    try:
+        found = _looked_for(path, artefact, download)
+    except FailedError:
+        files.discard(path)
+        files.discard(_note(path))
+        raise
+    files.write_text(_note(path), values.dump(values.encode(found)))
+    return found
+
+
+def attestation_of(cache: Path, artefact: Artefact) -> Attestation:
+    """What is known of a file that was fetched into our cache directory, without looking anew."""
+    path = stored(cache, artefact)
+    known = recorded(path) if path is not None else None
+    if known is not None:
+        return known
+    if artefact.provenance:
+        return _unverifiable("it was not looked for when the file was fetched")
+    return Attestation(verdict=Verdict.NOT_PUBLISHED)
+
+
+def describe(attestation: Attestation) -> str:
+    """It in words, to stand after the name of the file."""
+    match attestation.verdict:
+        case Verdict.VERIFIED:
+            return f"attested by {', '.join(attestation.publishers)}"
+        case Verdict.UNVERIFIABLE:
+            return f"an attestation is published, and was not verified: {attestation.reason}"
+        case Verdict.NOT_PUBLISHED:
+            return "no attestation is published"
+
+
+def _looked_for(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
+    if not can_verify():
+        return _unverifiable(f"that needs an extra: {EXTRA}")
+    document = _fetched(artefact.provenance, download)
+    if isinstance(document, Attestation):
+        return document
+    try:
+        return Attestation(verdict=Verdict.VERIFIED, publishers=verify(path, document))
+    except OSError as error:
+        return _unverifiable(f"Sigstore's trust root cannot be read: {error}")
+
+
+def _fetched(url: str, download: Callable[[str, Path], None]) -> bytes | Attestation:
+    """The document. Whoever can withhold it can also hide that it exists, so its absence is no failure."""
+    with files.temporary_directory("attestation") as directory:
+        document = directory / "provenance.json"
+        try:
+            download(url, document)
+        except (FailedError, RefusedError) as error:
+            return _unverifiable(error.message)
+        return foreign.read_bytes(document)
+
+
+def recorded(path: Path) -> Attestation | None:
+    """Read the attestation stored beside a file, or return None if there is none."""
+    note = _note(path)
+    try:
+        return values.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
+    except (OSError, ValueError, DocumentError):
+        return None
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(path.name + _NOTE)
+
+
+def _unverifiable(reason: str) -> Attestation:
+    return Attestation(verdict=Verdict.UNVERIFIABLE, reason=reason)
+
+
+EXTRA = "python -m pip install 'fastinstall[attestations]'"
+
+logging.getLogger("sigstore").addHandler(logging.NullHandler())  # it would warn of being offline, which is intended
+
+
+def can_verify() -> bool:
+    """Whether the extra is installed."""
+    return importlib.util.find_spec("pypi_attestations") is not None
+
+
+def verify(file: Path, document: bytes) -> tuple[str, ...]:
+    """Verify every attestation of a provenance document against a file, and name the publishers.
+
+    Args:
+        file: named as the index names it.
+        document: the JSON object that the index publishes for it.
+
+    Returns:
+        Who signed, in the index's words: "GitHub python-pillow/Pillow wheels.yml".
+
+    Raises:
+        FailedError: the document is malformed or empty, or one of its attestations is not for this file, not by the
+            publisher that the document names, or not rightly signed.
+        OSError: the file or the trust root cannot be read.
+    """
+    from pypi_attestations import Distribution, Provenance  # noqa: PLC0415 (an extra, and slow to import)
+
+    try:
+        provenance = Provenance.model_validate_json(document)
+        distribution = Distribution.from_file(file)
+        for bundle in provenance.attestation_bundles:
+            for attestation in bundle.attestations:
+                attestation.verify(bundle.publisher, distribution, offline=True)
+    except OSError:
+        raise
+    except Exception as error:  # whatever a forged document provokes, it is not trusted
+        raise _invalid(file, _first_line(error)) from error
+    return _publishers(file, provenance)
+
+
+def _publishers(file: Path, provenance: "Provenance") -> tuple[str, ...]:
+    signed = [bundle.publisher for bundle in provenance.attestation_bundles if bundle.attestations]
+    if not signed:
+        raise _invalid(file, "the document holds none")
+    return tuple(" ".join(publisher.model_dump(exclude_none=True).values()) for publisher in signed)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def _invalid(file: Path, reason: str) -> FailedError:
+    return FailedError(
+        f"{file.name}: its attestation is invalid: {reason}",
+        hint="nothing was kept: the file or its attestation was altered; ask another index, or its publisher",
+    )

@@ -1,0 +1,133 @@
+"""What the actions work with: tools, places and listeners, gathered in one value.
+
+Steps of a plan, by their kind.
+
+The protocol of both engines.
+
+An engine solves, fetches and links. It takes nothing back: what it does to a live environment is recorded and undone by
+whoever calls it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit
+from fastinstall.core.values import immutable, kind_of
+from fastinstall.elf.description import Cpu
+from fastinstall.index.offers import PackageIndex
+from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.plan import Plan
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.steps import Step
+
+S = TypeVar("S", bound=Step)
+
+
+def step_of(plan: Plan, kind: type[S]) -> S | None:
+    """Return the plan's step of this kind, or None if it has none."""
+    return next((step for step in plan.steps if isinstance(step, kind)), None)
+
+
+def required_step(plan: Plan, kind: type[S]) -> S:
+    """The step of that kind.
+
+    Raises:
+        FailedError: the plan has none.
+    """
+    step = step_of(plan, kind)
+    if step is None:
+        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make it again: fastinstall plan")
+    return step
+
+
+class CondaEngine(Protocol):
+    """Installs conda packages."""
+
+    @property
+    def name(self) -> Engine:
+        """Which one it is."""
+
+    @property
+    def description(self) -> str:
+        """For people: "conda 24.7.1, classic solver"."""
+
+    def preview(self, request: CondaRequest) -> CondaChange:
+        """Solve, and change nothing.
+
+        What is installed stays as it is wherever the solver can, and pins are respected. Packages of `request.ours`
+        need not exist.
+
+        Raises:
+            FailedError: no solution, a channel that cannot be reached, records that cannot be read.
+            RefusedError: the environment is frozen, locked or not writable.
+        """
+
+    def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
+        """Link packages with `file:` URLs into an empty directory, as if it were `prefix`.
+
+        No solver is asked, no dependency is brought, and no list of environments learns of the directory. The records
+        name the channels and URLs that are given, and what solvers should take as the user's request.
+
+        Raises:
+            FailedError: a package is damaged, or something is left that names the directory.
+        """
+
+    def change(self, prefix: Path, change: CondaChange) -> None:
+        """Do exactly this to a live environment; no solver is asked.
+
+        What is only in `unlinked` goes without its dependants, what is in `linked` comes; the same package in both is
+        installed again. A name that is not installed is no error.
+
+        Raises:
+            FailedError: it did not come to what was asked; the environment may be changed half.
+            RefusedError: the environment is frozen, locked or not writable; nothing is changed.
+        """
+
+    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+        """Fetch a package into the engine's cache, and tell what linking it brings.
+
+        Args:
+            package: with its URL.
+            python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
+
+        Returns:
+            Paths relative to a prefix, bytecode that may be compiled included.
+
+        Raises:
+            FailedError: it cannot be had.
+        """
+
+    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
+        """Make a private environment that does not exist yet; no list of environments learns of it.
+
+        Raises:
+            FailedError: no solution, or a channel cannot be reached; nothing is left.
+        """
+
+
+@immutable
+class Workshop:
+    """The means of a setup.
+
+    Attributes:
+        recipe: what is built.
+        index: where files come from.
+        cache: root of our cache.
+        variables: environment variables for subprocesses.
+        emit: listens to events.
+        now: when this run began, UTC.
+        cpu: of this machine.
+        engine: installs conda packages, or None if the plan has none.
+    """
+
+    recipe: Recipe
+    index: PackageIndex
+    cache: Path
+    variables: Mapping[str, str]
+    emit: Emit
+    now: datetime
+    cpu: Cpu
+    engine: CondaEngine | None = None

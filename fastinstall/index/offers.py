@@ -1,0 +1,231 @@
+"""What can be had for a recipe, and the files themselves: from the package index, a wheelhouse, our cache.
+
+Not a resolver: which of the offered versions is built is the planner's choice.
+
+What the addresses of wheels and packages mean on this machine.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit, Noted, Progressed, ignore
+from fastinstall.core.secrets import HIDDEN, without_credentials
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import PipSettings
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
+
+_MOST_BROUGHT = 4
+"""Of wheels of ours that indexes offer and that fit the target; older ones come by a wheelhouse."""
+
+_FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
+
+
+@immutable
+class PackageIndex:
+    """Where files come from.
+
+    Attributes:
+        settings: pip's, so that a company's mirror is honoured; or what finds them out, called only when
+            the network is asked.
+        wheelhouse: a directory of sdists and wheels; its files go before those of an index.
+        offline: ask no index; then the wheelhouse and `cache` must do.
+        timeout: seconds to wait for each answer of a server; None for what pip's settings say.
+        cache: our cache directory, whose downloads are on offer when offline.
+    """
+
+    settings: PipSettings | Callable[[], PipSettings]
+    wheelhouse: Path | None = None
+    offline: bool = False
+    timeout: float | None = None
+    cache: Path | None = None
+
+    def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
+        """What there is to build from, and what is official, for a recipe and a target.
+
+        Raises:
+            DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
+            FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there
+                is nothing to build from.
+            RefusedError: an index is neither encrypted nor trusted.
+        """
+        found = self.releases_for((recipe,), interpreter)[recipe.name]
+        if not found.sources and not found.prebuilt:
+            raise self._nothing(recipe, self._passed_over(recipe, interpreter))
+        return found
+
+    def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
+        """What there is for each of several recipes, by their names; every distribution is looked up once.
+
+        Raises:
+            DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
+            FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
+            RefusedError: an index is neither encrypted nor trusted.
+        """
+        from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+
+        tags = selection.supported_tags(interpreter)
+        wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
+        local = tuple(self._local(wanted))
+        remote = () if self.offline else self._indexed(recipes, wanted)
+        official = tuple(artefact for artefact in remote if not _is_local(artefact))
+        built = (*local, *self._brought(recipes, remote))
+        return {
+            recipe.name: selection.select((*_built_by(recipe, built), *official), recipe, tags, origin=self._origin())
+            for recipe in recipes
+        }
+
+    def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
+        """Bring a file into our cache, unless it is there; its hash is verified either way.
+
+        Where the index publishes attestations of the file (PEP 740), they are verified too.
+
+        Raises:
+            FailedError: it cannot be had, its hash is wrong, an attestation is invalid, or the cache cannot
+                be written.
+            RefusedError: its server is neither encrypted nor trusted.
+        """
+        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
+
+        path = downloads.stored(cache, artefact) or self._bring(artefact, cache, emit)
+        if artefact.provenance and not self.offline:
+            with downloads.writable(cache):
+                self._attest(path, artefact, emit)
+        return path
+
+    def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
+        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
+
+        nearby = self._nearby(artefact)
+        if nearby is not None:
+            return downloads.store(cache, artefact, downloads.copy(nearby))
+        if self.offline:
+            place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
+            raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
+        return downloads.store(cache, artefact, partial(self._download, emit, self._address(artefact)))
+
+    def _address(self, artefact: Artefact) -> str:
+        """Where a file is; an address that was saved without the token in it is looked up again."""
+        if HIDDEN not in artefact.url:
+            return artefact.url
+        from fastinstall.index import client  # noqa: PLC0415 (like `_indexed`)
+
+        settings = self._settings()
+        timeout = self.timeout or settings.timeout
+        found = client.ask(settings, (artefact.name,), artefact.filename.__eq__, timeout=timeout)
+        return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
+
+    def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
+        from fastinstall.index import downloads  # noqa: PLC0415 (only where one is published)
+
+        before = downloads.recorded(path)
+        found = downloads.attest(path, artefact, partial(self._download, ignore))
+        if found != before:
+            emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
+
+    def _local(self, wanted: partial[bool]) -> Iterable[Artefact]:
+        from fastinstall.index.downloads import stored_files  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
+
+        if self.wheelhouse is not None:
+            yield from read_wheelhouse(self.wheelhouse, wanted)
+        if self.offline and self.cache is not None:
+            kept = (path for path in stored_files(self.cache) if wanted(path.name))
+            yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
+
+    def _indexed(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
+        from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
+
+        named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
+        names = tuple(dict.fromkeys(named))
+        settings = self._settings()
+        return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+
+    def _brought(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
+        """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
+        from fastinstall.index.selection import newest_labelled  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
+
+        if self.cache is None:
+            return
+        labels = frozenset(recipe.source.label for recipe in recipes)
+        for artefact in newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
+            yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
+
+    def _nearby(self, artefact: Artefact) -> Path | None:
+        from fastinstall.core.files import sha256  # noqa: PLC0415 (like `releases_for`)
+
+        if artefact.url.startswith("file:"):
+            return local_path(artefact.url)
+        path = self.wheelhouse / artefact.filename if self.wheelhouse else None
+        return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
+
+    def _download(self, emit: Emit, url: str, path: Path) -> None:
+        from fastinstall.index.client import Web  # noqa: PLC0415 (the HTTP client, only when it is needed)
+
+        def report(done: int, total: int) -> None:
+            emit(Progressed(stage="download", done=done, total=total))
+
+        settings = self._settings()
+        with closing(Web(settings, self.timeout or settings.timeout)) as web:
+            web.download(url, path, report)
+
+    def _settings(self) -> PipSettings:
+        return self.settings if isinstance(self.settings, PipSettings) else self.settings()
+
+    def _urls(self) -> tuple[str, ...]:
+        settings = self._settings()
+        return (settings.index_url, *settings.extra_index_urls, *settings.find_links)
+
+    def _origin(self) -> str:
+        places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
+        places += [] if self.offline else ["the package index"]
+        places += ["the download cache"] if self.offline and self.cache else []
+        return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
+
+    def _passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
+        """Wheels of the wheelhouse that another recipe has built."""
+        from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
+
+        tags = selection.supported_tags(interpreter)
+        for artefact in self._local(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
+            built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
+            if built_by not in ("", recipe.name):
+                yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"
+
+    def _nothing(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
+        names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
+        asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in self._urls() if url)
+        return FailedError(
+            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
+            hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
+            details=(*asked, *passed_over),
+        )
+
+
+def _built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
+    """All files but the wheels of ours that another recipe has built: their labels may be the same."""
+    from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
+
+    for artefact in artefacts:
+        if not _is_local(artefact) or recipe_of(local_path(artefact.url)) in ("", recipe.name):
+            yield artefact
+
+
+def _is_local(artefact: Artefact) -> bool:
+    """Whether its version is a local one (PEP 440), which no official file has."""
+    return "+" in artefact.version
+
+
+def local_path(location: str) -> Path | None:
+    """The path that a `file://` URL or a plain path means; None for anything remote."""
+    if location.startswith("file:"):
+        return Path(unquote(urlsplit(location).path))
+    return None if "://" in location else Path(location).expanduser()

@@ -1,0 +1,206 @@
+"""Which files of an index or a directory fit a recipe and a target: by their names alone."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag, cpython_tags
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import Version
+
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
+
+_MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
+_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
+_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
+_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
+
+
+@immutable
+class FileName:
+    """What the name of an sdist or a wheel says.
+
+    Attributes:
+        name: of the distribution, normalised.
+        version: of the distribution.
+        tags: of a wheel; empty for an sdist.
+    """
+
+    name: str
+    version: Version
+    tags: frozenset[Tag]
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether it is a wheel, and not an sdist."""
+        return bool(self.tags)
+
+
+@immutable
+class Names:
+    """Names of distributions, normalised.
+
+    Attributes:
+        sources: whose sdists are used.
+        wheels: whose wheels are used.
+    """
+
+    sources: frozenset[str]
+    wheels: frozenset[str]
+
+
+def parse_filename(filename: str) -> FileName | None:
+    """Read the name of an sdist or a wheel; None for anything else."""
+    try:
+        if filename.endswith(".whl"):
+            name, version, _build, tags = parse_wheel_filename(filename)
+            return FileName(name=name, version=version, tags=tags)
+        name, version = parse_sdist_filename(filename)
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        return None
+    return FileName(name=name, version=version, tags=frozenset())
+
+
+def supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
+    """The wheel tags that a target can install, with their rank (0 is the best).
+
+    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
+    """
+    python = _release(interpreter.version)
+    architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
+    platforms = (*_platforms(interpreter, architecture), f"linux_{architecture}")
+    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
+    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
+
+
+def fits(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
+    """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
+    if filename.endswith(".whl") and not _could_be_for(filename, tags):
+        return False
+    parsed = parse_filename(filename)
+    if parsed is None:
+        return False
+    if not parsed.is_wheel:
+        return parsed.name in names.sources
+    return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
+
+
+def _could_be_for(filename: str, tags: dict[Tag, int]) -> bool:
+    """A glance that spares most of an index's thousands of names from being parsed."""
+    best = next(iter(tags), None)
+    machine = _MACHINE.search(best.platform) if best is not None else None
+    return machine is not None and machine[1] in filename and "linux" in filename
+
+
+def names_of(recipes: Iterable[Recipe]) -> Names:
+    """The names of all distributions whose files some recipes can use."""
+    known = tuple(recipes)
+    wheels = [name for each in known for name in (each.source.pypi, each.source.chassis, *each.replaces)]
+    sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
+    return Names(sources=frozenset(map(canonicalize_name, sources)), wheels=frozenset(map(canonicalize_name, wheels)))
+
+
+def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
+    """The names of further distributions whose sdists go into a build, each once."""
+    merged = (recipe.kernels.pypi, recipe.kernels.follows) if recipe.kernels else ()
+    linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
+    return tuple(dict.fromkeys((*merged, *linked)))
+
+
+def newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
+    """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
+    labelled = (
+        (artefact, name)
+        for artefact, name in _unique(offered)
+        if name.is_wheel and (name.version.local or "").split(".")[0] in labels
+    )
+    return _newest_first(labelled)[:most]
+
+
+def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
+    """Choose from what is offered; the first of two files with one name is taken.
+
+    Pre-releases are left out. A wheel with a local version is never an official one; it is ours
+    when its label begins with the recipe's.
+    """
+    files = _unique(offered)
+    stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
+    official = [pair for pair in stable if pair[1].version.local is None]
+    ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
+    chassis, kernels = canonicalize_name(recipe.source.chassis), recipe.kernels
+    return Releases(
+        sources=_sdists(official, recipe.source.pypi),
+        wheels=_best_of_each_version((pair for pair in official if pair[1].name == chassis), _portable(tags)),
+        kernels=_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
+        bases=_sdists(official, kernels.follows) if kernels else (),
+        statics=_statics(official, recipe),
+        prebuilt=_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
+        origin=origin,
+    )
+
+
+_Pair = tuple[Artefact, FileName]
+
+
+def _unique(offered: Iterable[Artefact]) -> list[_Pair]:
+    first: dict[str, Artefact] = {}
+    for artefact in offered:
+        first.setdefault(artefact.filename, artefact)
+    parsed = ((artefact, parse_filename(artefact.filename)) for artefact in first.values())
+    return [(artefact, name) for artefact, name in parsed if name is not None]
+
+
+def _sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
+    """The sdists of a distribution, newest first; a specifier says which versions will do."""
+    wanted, known = canonicalize_name(name), SpecifierSet(versions)
+    return _newest_first(
+        pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known
+    )
+
+
+def _statics(pairs: Sequence[_Pair], recipe: Recipe) -> dict[str, tuple[Artefact, ...]]:
+    linked = {name: library.static for name, library in recipe.libraries.items() if library.static}
+    return {name: _sdists(pairs, static.pypi, static.versions) for name, static in linked.items()}
+
+
+def _newest_first(pairs: Iterable[_Pair]) -> tuple[Artefact, ...]:
+    return tuple(artefact for artefact, _ in sorted(pairs, key=lambda pair: pair[1].version, reverse=True))
+
+
+def _best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -> tuple[Artefact, ...]:
+    best: dict[Version, tuple[int, _Pair]] = {}
+    for pair in pairs:
+        rank = min((tags[tag] for tag in pair[1].tags if tag in tags), default=None)
+        if rank is not None and rank < best.get(pair[1].version, (len(tags) + 1, pair))[0]:
+            best[pair[1].version] = (rank, pair)
+    return _newest_first(pair for _, pair in best.values())
+
+
+def _portable(tags: dict[Tag, int]) -> dict[Tag, int]:
+    return {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}
+
+
+def _platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
+    family = _FAMILIES.get(interpreter.libc)
+    newest = _release(interpreter.libc_version)
+    if family is None or newest[0] != _LEAST[family][0]:
+        return
+    major, least = _LEAST[family]
+    for minor in range(newest[1], least - 1, -1):
+        yield f"{family}_{major}_{minor}_{architecture}"
+        if family == "manylinux" and (major, minor) in _LEGACY:
+            yield f"{_LEGACY[major, minor]}_{architecture}"
+
+
+def _release(version: str) -> tuple[int, int]:
+    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

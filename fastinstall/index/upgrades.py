@@ -1,0 +1,209 @@
+"""What may be advised about Pillow's version: nothing that an installed distribution forbids. Pure.
+
+Every hint and remedy that has Pillow's version changed asks here how much is allowed, which version would help against
+advisories, and who keeps it out.
+
+What stands between a version and a target: its Python, an installed distribution, or a failed proof.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version, contains, parsed
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Dependant, Interpreter
+from fastinstall.model.recipe import Advisory
+
+_LEAST_PYTHONS = (("13.0.0", "3.11"),)
+"""From which Pillow on which Python is required (Requires-Python in its metadata, 2026-11-22)."""
+_BOUNDING = frozenset({"<", "<=", "==", "!=", "~=", "==="})
+_FIXED_IN = re.compile(r"<(?!=)\s*(\d+(?:\.\d+)*)")
+
+
+@immutable
+class Outlook:
+    """What a later Pillow does about advisories.
+
+    Attributes:
+        fixed: the earliest version that the fewest of them concern; empty where no later one is known to help.
+        allowed: the same among those that the target's Python and its distributions take.
+        keepers: who keeps `fixed` out ("gradio 5.49.1 requires pillow<13").
+        python: the earliest Python that gets `fixed` ("3.11"); empty where the target's does.
+    """
+
+    fixed: str = ""
+    allowed: str = ""
+    keepers: tuple[str, ...] = ()
+    python: str = ""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a later version would help, and none that does is allowed."""
+        return bool(self.fixed) and not self.allowed
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Who or what keeps the fixes out, and what gets them."""
+        what = f"Pillow {self.fixed}"
+        kept = f"{listing(self.keepers)}, which keeps {what} out; a later release of it may not"
+        return (*((kept,) if self.keepers else ()), *((f"Python {self.python} gets {what}",) if self.python else ()))
+
+
+def outlook(
+    affecting: Iterable[Advisory], version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
+) -> Outlook:
+    """See which later version fewer advisories concern, and whether it may come.
+
+    Args:
+        affecting: the advisories that concern the version in question; those of libraries tell nothing here.
+        version: of Pillow, or of a fork that follows it.
+        interpreter: the target's Python.
+        dependants: installed distributions that require Pillow.
+    """
+    own = tuple(advisory for advisory in affecting if not advisory.component)
+    helping = _helping(own, base_version(version)) if own else ()
+    if not helping:
+        return Outlook()
+    fixed = helping[0]
+    able = (each for each in helping if not _needed_python(each, interpreter))
+    return Outlook(
+        fixed=fixed,
+        allowed=next((each for each in able if not forbidding(each, interpreter, dependants)), ""),
+        keepers=tuple(obstacle.reason for obstacle in forbidding(fixed, interpreter, dependants)),
+        python=_needed_python(fixed, interpreter),
+    )
+
+
+def instead_of_risk(view: Outlook, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
+    """What to do instead of accepting a vulnerable version; empty where nothing is known.
+
+    Args:
+        view: of the advisories that are the risk.
+        recipe: that was asked for.
+        usual: the recipe that takes the newest Pillow.
+        elsewhere: whether another machine is planned for, whose Python is a flag.
+    """
+    if view.allowed:
+        return f"take today's Pillow: --recipe {usual}" if recipe != usual else ""
+    another = f"--python python{view.python}" if elsewhere else environment_command(view.python)
+    return "; ".join(view.sentences) + (f": {another}" if view.python else "")
+
+
+def environment_command(python: str) -> str:
+    """The command that makes an environment with this Python."""
+    return f"fastinstall setup --new-env ./fast-env --python python{python}"
+
+
+def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> str:
+    """What an installer is asked for, so that no dependant is left without what it requires: "pillow<13".
+
+    Args:
+        name: of the distribution.
+        dependants: installed distributions that require it; a lower bound of theirs is met by the newest anyway.
+        least: a version to ask for at least; empty for any.
+    """
+    clauses = {clause for each in dependants for clause in _bounding(each.requirement)}
+    return name + ",".join(([f">={least}"] if least and clauses else []) + sorted(clauses))
+
+
+def _bounding(text: str) -> Iterator[str]:
+    """The clauses of a requirement that keep later versions out."""
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
+
+    try:
+        specifier = Requirement(text).specifier
+    except InvalidRequirement:
+        return
+    yield from (str(clause) for clause in specifier if clause.operator in _BOUNDING)
+
+
+def _helping(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
+    """Later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
+    bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
+    left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
+    better = (bound for bound in bounds if left[bound] < len(affecting) and parsed(bound) > parsed(version))
+    return tuple(sorted(better, key=lambda bound: (left[bound], parsed(bound))))
+
+
+def _needed_python(version: str, interpreter: Interpreter) -> str:
+    """The Python that a version needs, where the target's is an earlier one."""
+    needed = [python for least, python in _LEAST_PYTHONS if parsed(version) >= parsed(least)]
+    return next((python for python in reversed(needed) if not contains(f">={python}", interpreter.version)), "")
+
+
+OTHER_PYTHON = "use an environment with another Python: fastinstall setup --new-env ./fast-env --python python3"
+OTHER_RECIPE = "try another recipe: fastinstall recipes list"
+NO_SDIST = f"see whether the index has it, or give --wheelhouse DIR with it in it; or {OTHER_RECIPE}"
+
+
+@immutable
+class Obstacle:
+    """Why a version cannot go into a target.
+
+    Attributes:
+        reason: for people.
+        dependant: the installed distribution that forbids it, or None if something else does.
+        remedy: what to do where no version fits and no distribution is to blame.
+    """
+
+    reason: str
+    dependant: str | None = None
+    remedy: str = OTHER_PYTHON
+
+
+def obstacles(
+    artefact: Artefact, version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
+) -> tuple[Obstacle, ...]:
+    """Everything that forbids a version; empty if nothing does.
+
+    Args:
+        artefact: its `requires_python` counts, classifiers do not.
+        version: under which it would be installed, without a local label.
+        interpreter: the target's Python.
+        dependants: installed distributions that require what is replaced.
+    """
+    if not _admits(artefact.requires_python, interpreter.version):
+        needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
+        return (Obstacle(reason=needs),)
+    return forbidding(version, interpreter, dependants)
+
+
+def forbidding(version: str, interpreter: Interpreter, dependants: Sequence[Dependant]) -> tuple[Obstacle, ...]:
+    """The installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
+    return tuple(
+        Obstacle(dependant=each.name, reason=each.sentence)
+        for each in dependants
+        if _forbids(each.requirement, version, interpreter)
+    )
+
+
+def _admits(specifier: str, version: str) -> bool:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
+
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except InvalidSpecifier:  # as pip has it: what cannot be read does not constrain
+        return True
+
+
+def _forbids(requirement: str, version: str, interpreter: Interpreter) -> bool:
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
+
+    try:
+        parsed = Requirement(requirement)
+    except InvalidRequirement:
+        return False
+    if parsed.marker is not None and not parsed.marker.evaluate(_marker_environment(interpreter)):
+        return False
+    return not parsed.specifier.contains(version, prereleases=True)
+
+
+def _marker_environment(interpreter: Interpreter) -> dict[str, str]:
+    return {
+        "extra": "",
+        "implementation_name": interpreter.implementation,
+        "python_full_version": interpreter.version,
+        "python_version": ".".join(interpreter.version.split(".")[:2]),
+    }

@@ -1,0 +1,343 @@
+"""A directory of sdists and wheels as a source: each file that would be used is found sound first.
+
+Where a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a wheel without one
+is checked against the sums inside it.
+
+Whether a wheel may be used: its structure and members; and to be installed, its RECORD, and that it is PIL alone.
+
+Whether a wheel brings what its RECORD lists, and of a Pillow nothing else than PIL.
+
+Source: the binary distribution format of packaging.python.org (PEP 427), "The .dist-info directory".
+"""
+
+import base64
+import csv
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.archive_members import ArchiveError, Objection
+from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.files import sha256
+from fastinstall.core.parsing import json_data
+from fastinstall.core.tar_archives import read_tar_member
+from fastinstall.core.zip_archives import SoundZip, sound_zip
+from fastinstall.index.selection import FileName, parse_filename
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.recipe import LIBRARIES
+
+_SUMS = "SHA256SUMS"
+_LINE = re.compile(r"^(?P<sha256>[0-9a-fA-F]{64}) [ *](?:\./)?(?P<name>.+)$")
+_PROVENANCE = r"[^/]+\.dist-info/fastinstall\.json"
+
+
+def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
+    """The wanted files of a directory, found sound.
+
+    Args:
+        directory: where they lie; not its subdirectories.
+        wanted: says by its name whether a file matters; the others are not opened.
+
+    Raises:
+        DocumentError: a line of `SHA256SUMS` cannot be read.
+        FailedError: there is no such directory, or a wanted file is damaged.
+    """
+    if not directory.is_dir():
+        raise FailedError(
+            f"{directory}: no such directory", hint="fill one on a machine with a network: fastinstall build -o DIR"
+        )
+    sums = read_sums(directory / _SUMS)
+    files = sorted(path for path in directory.iterdir() if wanted(path.name))
+    return tuple(describe_file(path.absolute(), sums.get(path.name)) for path in files)
+
+
+def describe_file(path: Path, expected: str | None = None) -> Artefact:
+    """An sdist or a wheel on this machine as an artefact.
+
+    Args:
+        path: of the file, absolute.
+        expected: the sha256 that `SHA256SUMS` or its place in our cache gives for it, if there is one; then a wheel is
+            not held against the sums inside it.
+
+    Raises:
+        FailedError: the file is damaged.
+        ValueError: its name is that of neither an sdist nor a wheel.
+    """
+    parsed = parse_filename(path.name)
+    if parsed is None:
+        raise ValueError(f"{path.name}: neither an sdist nor a wheel by its name")
+    try:
+        digest = sha256(path)
+    except OSError as error:
+        raise FailedError(f"{path}: cannot be read: {error.strerror}", hint=f"copy {path.name} there again") from error
+    if expected is not None and digest != expected.lower():
+        raise FailedError(
+            f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",
+            hint=f"copy {path.name} there again",
+        )
+    return Artefact(
+        name=parsed.name,
+        version=str(parsed.version),
+        filename=path.name,
+        url=path.as_uri(),
+        sha256=digest,
+        requires_python=_inspect(path, parsed, summed=expected is not None),
+        size=path.stat().st_size,
+    )
+
+
+def recipe_of(path: Path | None) -> str:
+    """The recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty where none does."""
+    if path is None or path.suffix != ".whl":
+        return ""
+    try:
+        with sound_zip(path) as archive:
+            told = [name for name in archive.files if re.fullmatch(_PROVENANCE, name)]
+            made = json_data(archive.read(told[0])) if told else {}
+    except (OSError, FailedError, ValueError):
+        return ""
+    return str(made.get("recipe", "")) if isinstance(made, dict) else ""
+
+
+def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
+    """What it requires of Python, once all of it was found sound: by its own sum, or by those inside it."""
+    try:
+        metadata = read_sound_metadata(path, thorough=not summed) if parsed.is_wheel else _read_information(path)
+        _refuse_another_version(path, parsed, metadata)
+        return _header(metadata, "requires-python")
+    except OSError as error:
+        raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error
+
+
+def _read_information(sdist: Path) -> str:
+    """An sdist's PKG-INFO; empty where it has none."""
+    if sdist.suffix != ".zip":
+        return read_tar_member(sdist, _is_information).decode("utf-8", "replace")
+    with sound_zip(sdist) as archive:
+        found = next(filter(_is_information, archive.files), None)
+        return archive.read(found).decode("utf-8", "replace") if found else ""
+
+
+def _is_information(name: str) -> bool:
+    return re.fullmatch(r"[^/]+/PKG-INFO", name) is not None
+
+
+def _refuse_another_version(path: Path, parsed: FileName, metadata: str) -> None:
+    """What is known against a version is looked up by the file's name, so that has to be what is in it."""
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (only where there is such a file)
+
+    said = _header(metadata, "version")
+    try:
+        same = not said or Version(said) == parsed.version
+    except InvalidVersion:
+        same = False
+    if not same:
+        raise FailedError(
+            f"{path}: its name says {parsed.version}, and what is in it {said}", hint=f"take {path.name} out of there"
+        )
+
+
+def _header(metadata: str, wanted: str) -> str:
+    for line in metadata.splitlines():
+        if not line:
+            break
+        key, _, value = line.partition(":")
+        if key.lower() == wanted:
+            return value.strip()
+    return ""
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """What a `SHA256SUMS` says, by file name; nothing where there is none.
+
+    Raises:
+        DocumentError: it, or a line of it, cannot be read.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        text = foreign.read_text(path, errors="surrogateescape")
+    except OSError as error:
+        raise DocumentError(path, "", f"cannot be read: {error.strerror or error}") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = _LINE.match(line)
+        if match is None and line.strip():
+            raise DocumentError(path, f"line {number}", "expected a sha256 and a file name, as sha256sum writes them")
+        if match is not None:
+            found[match["name"]] = match["sha256"]
+    return found
+
+
+_PACKAGE = "PIL"
+_FOUND_SOUND: set[str] = set()
+"""SHA-256 of each wheel that was found to be PIL alone."""
+
+
+def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
+    """The METADATA of a wheel whose structure, members and checksums are sound; empty where it has none.
+
+    Args:
+        wheel: the file.
+        thorough: inflate all of it, which tells whether it is whole; unneeded where a sum of the file has told.
+
+    Raises:
+        ArchiveError: it is damaged or hostile; names the member.
+        OSError: it cannot be read.
+    """
+    with sound_zip(wheel) as archive:
+        for name in archive.files if thorough else ():
+            for _ in archive.content(name):
+                pass
+        file = f"{metadata_of(archive.files)}/METADATA"
+        return archive.read(file).decode("utf-8", "replace") if file in archive.files else ""
+
+
+def require_stack_alone(wheel: Path) -> None:
+    """Refuse a wheel that brings anything into an environment beside PIL and its libraries.
+
+    The same bytes are found sound once in a process: inflating and hashing all of them takes 150 ms.
+
+    Raises:
+        ArchiveError: it does, or it is damaged or hostile; names the member.
+        OSError: it cannot be read.
+    """
+    digest = sha256(wheel)
+    if digest not in _FOUND_SOUND:
+        _require_stack_alone(wheel)
+        _FOUND_SOUND.add(digest)
+
+
+def _require_stack_alone(wheel: Path) -> None:
+    with sound_zip(wheel) as archive:
+        metadata = _require_record(wheel, archive)
+        _refuse(wheel, foreign_members(archive.files, metadata, _PACKAGE))
+        points = f"{metadata}/entry_points.txt"
+        if points in archive.files:
+            text = archive.read(points).decode("utf-8", "replace")
+            objection = scripts_objection(text, metadata)
+            _refuse(wheel, () if objection is None else (objection,))
+
+
+def _require_record(wheel: Path, archive: SoundZip) -> str:
+    """Hold all content against RECORD; the name of the metadata's directory."""
+    metadata = metadata_of(archive.files)
+    record = f"{metadata}/RECORD"
+    if not metadata or record not in archive.files:
+        raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
+    listed, objection = listed_digests(archive.read(record).decode("utf-8", "replace"))
+    if objection is None:
+        digests = _digests(archive, algorithms(listed))
+        objection = objection_to_record(listed, digests, metadata)
+    _refuse(wheel, () if objection is None else (objection,))
+    return metadata
+
+
+def _digests(archive: SoundZip, algorithms: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Of each file, by the algorithm that RECORD asks for; reading them verifies their checksums."""
+    found: dict[str, dict[str, str]] = {}
+    for name in archive.files:
+        algorithm = algorithms.get(name, "sha256")
+        hashed = hashlib.new(algorithm)
+        for piece in archive.content(name):
+            hashed.update(piece)
+        found[name] = {algorithm: base64.urlsafe_b64encode(hashed.digest()).rstrip(b"=").decode()}
+    return found
+
+
+def _refuse(wheel: Path, objections: Iterable[Objection]) -> None:
+    for objection in objections:
+        raise ArchiveError(wheel, objection)
+
+
+_UNLISTED = ("RECORD.jws", "RECORD.p7s")
+_ALGORITHMS = ("sha256", "sha384", "sha512")
+_SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
+_METADATA = re.compile(r"[^/]+\.dist-info")
+_COLUMNS = 3
+
+
+def metadata_of(names: Iterable[str]) -> str:
+    """Return the only `.dist-info` directory, or "" if there is not exactly one."""
+    found = {name.partition("/")[0] for name in names}
+    metadata = [name for name in found if _METADATA.fullmatch(name)]
+    return metadata[0] if len(metadata) == 1 else ""
+
+
+def listed_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objection | None]:
+    """What RECORD says.
+
+    Args:
+        record: its text.
+
+    Returns:
+        Algorithm and digest by name (both empty where none is given), and what is wrong with it.
+    """
+    rows = [row for row in csv.reader(record.splitlines()) if row]
+    odd = next((row for row in rows if len(row) != _COLUMNS), None)
+    if odd is not None:
+        return {}, Objection(member="RECORD", reason=f"has a row that is none: {','.join(odd)[:80]!r}")
+    twice = next((name for name, count in Counter(row[0] for row in rows).items() if count > 1), None)
+    if twice is not None:
+        return {}, Objection(member=twice, reason="is listed twice in RECORD")
+    return {name: (digest.partition("=")[0], digest.partition("=")[2]) for name, digest, _ in rows}, None
+
+
+def objection_to_record(
+    listed: Mapping[str, tuple[str, str]], digests: Mapping[str, Mapping[str, str]], metadata: str
+) -> Objection | None:
+    """The first way in which RECORD and content disagree, or None.
+
+    Args:
+        listed: what RECORD says, as `listed_digests` reads it.
+        digests: of each file that is there, by algorithm, as RECORD writes them.
+        metadata: the name of the `.dist-info` directory.
+    """
+    own = {f"{metadata}/{name}" for name in ("RECORD", *_UNLISTED)}
+    for name in digests:
+        algorithm, digest = listed.get(name, ("", ""))
+        if name in own:
+            continue
+        if name not in listed:
+            return Objection(member=name, reason="is not listed in RECORD")
+        if algorithm not in _ALGORITHMS:
+            return Objection(member=name, reason=f"has no digest in RECORD that counts ({algorithm or 'none'})")
+        if digests[name].get(algorithm) != digest:
+            return Objection(member=name, reason="has another content than RECORD says")
+    gone = next((name for name in listed if name not in digests), None)
+    return Objection(member=gone, reason="is listed in RECORD and is not there") if gone is not None else None
+
+
+def algorithms(listed: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """With which algorithm the digest of each file is given, where it is one that counts."""
+    return {name: algorithm for name, (algorithm, _) in listed.items() if algorithm in _ALGORITHMS}
+
+
+def foreign_members(names: Iterable[str], metadata: str, package: str) -> Iterator[Objection]:
+    """Members that a wheel of this import package has no business to bring.
+
+    What comes in is moved into site-packages by its top-level names; a module, a `.pth` file or a script that
+    stands beside PIL would run for every program there.
+
+    Args:
+        names: of all files.
+        metadata: the name of the `.dist-info` directory.
+        package: the import package, "PIL".
+    """
+    own = {package, metadata}
+    for name in names:
+        top = name.partition("/")[0]
+        if "/" not in name or (top not in own and top.lower() not in LIBRARIES):
+            yield Objection(member=name, reason=f"is no part of {package}, and would lie beside it in site-packages")
+        elif "__pycache__" in name.split("/") or name.endswith(".pyc"):
+            yield Objection(member=name, reason="is bytecode, which would run in place of the source that is read")
+
+
+def scripts_objection(entry_points: str, metadata: str) -> Objection | None:
+    """Whether `entry_points.txt` asks for programs in `bin`, which no Pillow has."""
+    if not _SCRIPTS.search(entry_points):
+        return None
+    return Objection(member=f"{metadata}/entry_points.txt", reason="asks for programs in the environment's bin")

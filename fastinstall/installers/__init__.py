@@ -1,1 +1,0 @@
-"""Drivers of other programs and of the package index: pip, apt and dnf, indexes, wheelhouses."""

@@ -1,0 +1,245 @@
+"""Undo what another program did in a stretch, from whatever state it is found in.
+
+Progress is what lies where: a copy that has come back has changed places with what the program had put there, and once
+all is back the area of the copies goes to the stage, so undoing can be cut off and begun again any number of times.
+"""
+
+import errno
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.values import immutable
+from fastinstall.journal.entries import Copied, Engaged, Engaging
+from fastinstall.journal.external_changes import ALWAYS, is_as_before, is_file
+from fastinstall.journal.fingerprints import (
+    HISTORY,
+    Known,
+    ancestors,
+    bytecode,
+    carry,
+    digest,
+    directories_below,
+    files_below,
+    is_bytecode,
+    is_ours,
+    later,
+    remake,
+    remove_empty,
+)
+from fastinstall.journal.log import Log
+from fastinstall.journal.moves import Mover
+
+
+@immutable
+class Engagement:
+    """A stretch and where it lies.
+
+    Attributes:
+        engaging: its announcement.
+        engaged: the entry that ends it, or None if the process died first.
+        prefix: of the environment.
+        work: of the transaction.
+    """
+
+    engaging: Engaging
+    engaged: Engaged | None
+    prefix: Path
+    work: Path
+
+    @property
+    def area(self) -> Path:
+        """Where the copies lie, until all is undone."""
+        return self.work / self.engaging.area
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is undone already; where there is nothing to bring back, a copy may lack the area, too."""
+        return not self.area.is_dir() and (bool(self.engaging.copies) or self.undone.is_dir())
+
+    @property
+    def undone(self) -> Path:
+        """Where the area goes then."""
+        return self.work / "stage" / f"{self.area.name}.undone"
+
+
+def engagement(log: Log, engaging: Engaging, prefix: Path, work: Path) -> Engagement:
+    """A stretch as a journal tells it."""
+    return Engagement(engaging=engaging, engaged=log.outcome(engaging), prefix=prefix, work=work)
+
+
+def foreign(item: Engagement, known: Known) -> Iterator[str]:
+    """What stands where something has to return or to go, and is neither of before nor of the program.
+
+    Where the process died in the stretch nobody knows what the program had put there; then files count as its.
+    """
+    if item.is_over:
+        return
+    for path in dict.fromkeys((*(copied.path for _, copied in _touched(item)), *_came(item))):
+        live = item.prefix / path
+        if os.path.lexists(live) and not is_bytecode(path) and not _is_known(item, path, known):
+            yield path
+
+
+def lost(item: Engagement) -> Iterator[str]:
+    """What cannot come back: somebody has removed it, and our copy too."""
+    if not item.is_over:
+        yield from (
+            copied.path
+            for copy, copied in _touched(item)
+            if not os.path.lexists(copy) and not os.path.lexists(item.prefix / copied.path)
+        )
+
+
+def returning(item: Engagement, stands: Callable[[str], bool]) -> dict[str, Path]:
+    """What has to come back, with its copy.
+
+    Args:
+        item: the stretch.
+        stands: whether something stands at a path by then.
+    """
+    untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
+    copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.engaging.copies))
+    return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not stands(path))}
+
+
+def brought(item: Engagement) -> tuple[str, ...]:
+    """What a stretch that came to its end brought, and what was not there before."""
+    before = {copied.path for copied in item.engaging.copies}
+    return tuple(path for path in (item.engaged.manifest if item.engaged is not None else ()) if path not in before)
+
+
+def undo(item: Engagement, mover: Mover) -> None:
+    """Take away what came, and bring back what was there.
+
+    Raises:
+        OSError: as the kernel says; nothing of before has been overwritten.
+    """
+    if item.is_over:
+        return
+    files.make_directories(item.area / "gone")
+    needed = _needed(item)
+    remake(item.prefix, (each for each in item.engaging.directories if each.path in needed))
+    places = _vacant(item)
+    for path in _came(item):
+        _take_away(item.prefix / path, next(places), mover)
+    for copy, copied in _touched(item):
+        if os.path.lexists(copy) and not _is_back(item, copy, copied):
+            _keep_later_revisions(item, copy, copied)
+            _bring_back(copy, item.prefix / copied.path, next(places), mover)
+    remove_empty(item.prefix, (*item.engaging.created, *_made_in_grounds(item)))
+    for path in (*item.engaging.created, *(each.path for each in item.engaging.directories)):
+        if (item.prefix / path).is_dir():
+            files.sync_directory(item.prefix / path)
+    mover.move(item.area, item.undone)
+    files.sync_directory(item.area.parent)
+
+
+def _touched(item: Engagement) -> Iterator[tuple[Path, Copied]]:
+    """What has to come back, each with its copy.
+
+    What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
+    record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
+    """
+    untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
+    for number, copied in enumerate(item.engaging.copies):
+        path = copied.path
+        if path not in untouched or (path not in ALWAYS and not os.path.lexists(item.prefix / path)):
+            yield item.area / "copies" / str(number), copied
+
+
+def _is_known(item: Engagement, path: str, known: Known) -> bool:
+    live = item.prefix / path
+    return is_file(live) and (item.engaged is None or is_ours(live, path, known))
+
+
+def _came(item: Engagement) -> tuple[str, ...]:
+    """What was not there before, and is there by the program's doing or by Python's."""
+    engaging, engaged = item.engaging, item.engaged
+    before = {copied.path for copied in engaging.copies}
+    if engaged is not None:
+        brought: tuple[str, ...] = tuple(engaged.manifest)
+    else:
+        grounds = (path for ground in engaging.grounds for path in files_below(item.prefix, ground))
+        brought = (*engaging.appearing, *grounds)
+    sources = (*brought, *(copied.path for _, copied in _touched(item)))
+    compiled = (path for source in sources for path in bytecode(item.prefix, source))
+    came = dict.fromkeys((*brought, *compiled))
+    return tuple(path for path in came if path not in before and is_file(item.prefix / path))
+
+
+def _needed(item: Engagement) -> frozenset[str]:
+    """The directories that have to be there: all of them where nobody knows which the program took away."""
+    if item.engaged is None:
+        return frozenset(directory.path for directory in item.engaging.directories)
+    returning = ancestors(copied.path for _, copied in _touched(item))
+    return frozenset((*item.engaged.removed, *returning))
+
+
+def _take_away(live: Path, gone: Path, mover: Mover) -> None:
+    try:
+        mover.move(live, gone)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        live.unlink()
+
+
+def _is_back(item: Engagement, copy: Path, copied: Copied) -> bool:
+    if is_as_before(copied, item.prefix):
+        return True
+    if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
+        return digest(copy) != copied.digest
+    if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
+        return False
+    return later(item.prefix / HISTORY, _after(item.engaged)) is None  # else it is conda's, of this copy
+
+
+def _keep_later_revisions(item: Engagement, copy: Path, copied: Copied) -> None:
+    """What has been noted in the history since is not the program's."""
+    live = item.prefix / HISTORY
+    if copied.path == HISTORY and item.engaged is not None:
+        carry(later(live, _after(item.engaged)) or b"", copy, like=live)
+
+
+def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
+    try:
+        if not os.path.lexists(live):
+            mover.move(copy, live)
+        elif not mover.exchange(copy, live):
+            mover.move(live, gone)
+            mover.move(copy, live)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _replace(copy, live)
+
+
+def _after(engaged: Engaged) -> tuple[str, ...]:
+    """The history as the program left it."""
+    return tuple(filter(None, (engaged.manifest.get(HISTORY),)))
+
+
+def _replace(copy: Path, live: Path) -> None:
+    """Across filesystems: a second copy beside its place, and over what the program had put there."""
+    beside = live.with_name(f".{live.name}.fastinstall")
+    files.discard(beside)
+    files.copy(copy, beside)
+    files.sync_tree(beside)
+    beside.replace(live)
+
+
+def _vacant(item: Engagement) -> Iterator[Path]:
+    """Free places for what goes."""
+    gone = item.area / "gone"
+    taken = max((int(path.name) for path in gone.iterdir()), default=-1)
+    return (gone / str(number) for number in itertools.count(taken + 1))
+
+
+def _made_in_grounds(item: Engagement) -> Iterator[str]:
+    """Directories that the program made where all is its own."""
+    there = {directory.path for directory in item.engaging.directories}
+    paths = (path for ground in item.engaging.grounds for path in directories_below(item.prefix, ground))
+    return (path for path in paths if path not in there)

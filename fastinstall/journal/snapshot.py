@@ -1,0 +1,308 @@
+"""What doctor asks of our directory inside an environment: what is unfinished there, or cannot be read.
+
+Journals are read by the names of their events alone, and none of the values of `entries` is made:
+doctor only asks whether there is something to undo. Whoever undoes it reads them whole.
+
+The note that an environment is being made: while it lies there, what stands beside it came by that making.
+
+It is the first thing in the directory and the last thing to go, so that a run which died is taken up by the next one.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fastinstall import __version__
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, LaterDocumentError
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.journal.layout import (
+    CREATION,
+    JOURNAL,
+    LOOSE,
+    RECEIPT,
+    ROOT,
+    SHARE,
+    TRANSACTIONS,
+    freed_by,
+    read_receipt,
+    title_of,
+    whole_lines,
+)
+from fastinstall.model.history import Cut, Interruption, Past, Unreadable
+from fastinstall.model.request import DIST_NAMES
+from fastinstall.model.stored_documents import refuse_other_schema
+
+EVENTS = frozenset(
+    {
+        *("begun", "moving", "moved", "engaging", "engaged", "spreading", "spread", "adding"),
+        *("committing", "committed", "yielding", "undoing"),
+    }
+)
+"""The events of journals that this version knows; `entries` has a value for each."""
+
+_BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
+_SCHEMA = "fastinstall.journal/1"
+
+
+def past_of(prefix: Path, *, sized: bool) -> Past:
+    """What is on record of an environment's transactions. Raises nothing: what cannot be read is named.
+
+    Args:
+        prefix: of the environment.
+        sized: also count what they hold on the disk.
+    """
+    glances = sorted(_glances(prefix), key=lambda each: each.sequence, reverse=True)
+    holding = tuple(each for each in glances if each.is_readable and each.holds)
+    making = creation_interruption(prefix)
+    cut = (*_unfinished(glances), *loose_interruptions(prefix), *((making,) if making is not None else ()))
+    return Past(
+        interruptions=cut if cut and not is_at_work(prefix) else (),
+        unreadable=(*_damaged(glances), *_unreadable_receipt(prefix)),
+        setups=tuple(each.id for each in holding),
+        held_bytes=freed_by(path for each in holding for path in {each.file.parent, each.work}) if sized else None,
+    )
+
+
+def unfinished_transaction(past: Past) -> str | None:
+    """The newest transaction that neither committed nor was undone to its end, by its identifier."""
+    cuts = (each.id for each in past.interruptions if each.cut in (Cut.SETUP, Cut.ROLLBACK))
+    return next(cuts, None)
+
+
+def is_at_work(prefix: Path) -> bool:
+    """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
+    from fastinstall.core.lock import holder  # noqa: PLC0415 (only where something seems to be interrupted)
+
+    try:
+        status = prefix.stat()
+        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return holder(locks, device=status.st_dev, inode=status.st_ino) is not None
+
+
+def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:
+    """A document that cannot be read, as a value."""
+    later = isinstance(error, LaterDocumentError)
+    return Unreadable(
+        file=file,
+        problem=error.message,
+        transaction=transaction,
+        writer=error.version if isinstance(error, LaterDocumentError) else "",
+        is_later=later,
+    )
+
+
+@immutable
+class _Glance:
+    """A journal, looked at; `error` says why it cannot be read."""
+
+    file: Path
+    id: str
+    work: Path
+    at: str = ""
+    sequence: int = 0
+    events: frozenset[str] = frozenset()
+    error: DocumentError | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        return self.error is None
+
+    @property
+    def holds(self) -> bool:
+        return _COMMITTED in self.events and _UNDOING not in self.events
+
+
+def _glances(prefix: Path) -> Iterator[_Glance]:
+    directory = prefix / TRANSACTIONS
+    if directory.is_dir():
+        yield from (_glance(each / JOURNAL) for each in directory.iterdir() if each.is_dir())
+
+
+def _glance(file: Path) -> _Glance:
+    name = file.parent.name
+    try:
+        events = _events(file)
+        begun = events[0] if events else {}
+        if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
+            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
+    except DocumentError as error:
+        return _Glance(file=file, id=name, work=file.parent, error=error)
+    return _Glance(
+        file=file,
+        id=str(begun.get("id", name)),
+        work=_work(file, str(begun.get("work", ""))),
+        at=str(begun.get("at", "")),
+        sequence=begun["sequence"],
+        events=frozenset(event["event"] for event in events),
+    )
+
+
+def _work(file: Path, work: str) -> Path:
+    """Where its stage and aside lie: in its own directory, or beside site-packages."""
+    prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
+    return prefix / work if work else file.parent
+
+
+def _events(file: Path) -> list[dict[str, Any]]:
+    """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
+    try:
+        lines = whole_lines(foreign.read_text(file, errors="surrogateescape"))
+    except OSError as error:
+        raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
+    events = [_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
+    refuse_later(events, file)
+    return events
+
+
+def sequence_in(file: Path) -> int | None:
+    """Read a transaction's number from the first line of its journal, or return None if the line has none."""
+    try:
+        line = foreign.read_text(file, errors="surrogateescape").partition("\n")[0]
+        sequence = _event(line, f"{file}:1").get("sequence")
+    except (OSError, DocumentError):
+        return None
+    return sequence if isinstance(sequence, int) else None
+
+
+def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
+    """Raise where a journal says what this version does not know.
+
+    Args:
+        events: its lines, as JSON; the first one names its schema, and the version that writes it.
+        file: for messages.
+
+    Raises:
+        LaterDocumentError: its schema bears a higher number, or an event is not known.
+    """
+    version = ""
+    for number, event in enumerate(events, start=1):
+        if number == 1:
+            version = str(event.get("tool_version", ""))
+            schema = event.get("schema", _SCHEMA)  # the first ones did not say it
+            refuse_other_schema("journal", schema, file=f"{file}:1", version=version)
+        if event["event"] not in EVENTS:
+            raise LaterDocumentError(f"{file}:{number}", "event", f"{event['event']!r} is not known", version=version)
+
+
+def _event(line: str, where: str) -> dict[str, Any]:
+    try:
+        data = json_data(line)
+    except ValueError as error:
+        raise DocumentError(where, "", f"not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("event"), str):
+        raise DocumentError(where, "event", "expected the name of an event")
+    return data
+
+
+def _unfinished(glances: Iterable[_Glance]) -> Iterator[Interruption]:
+    for each in glances:
+        if each.is_readable and not each.holds:
+            cut = Cut.ROLLBACK if _COMMITTED in each.events else Cut.SETUP
+            verb = title_of(each.file.parent).verb
+            yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
+
+
+def loose_interruptions(prefix: Path) -> Iterator[Interruption]:
+    """What is left of transactions whose directories were being made or removed."""
+    for file in loose_journals(prefix):
+        glance = _glance(file)
+        cut = Cut.END if {_COMMITTED, _UNDOING} & glance.events else Cut.BEGINNING
+        found = re.fullmatch(LOOSE, file.name)
+        yield Interruption(cut=cut, verb="", at=glance.at, file=file, id=found[1] if found else glance.id)
+
+
+def loose_journals(prefix: Path) -> Iterator[Path]:
+    """Journals whose directories are not all there; see `footing`."""
+    for path in (".", SHARE, ROOT):
+        directory = prefix / path
+        if directory.is_dir():
+            yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))
+
+
+def _damaged(glances: Iterable[_Glance]) -> Iterator[Unreadable]:
+    """An empty directory holds nothing, and is nobody's way back."""
+    for each in glances:
+        if each.error is not None and any(each.file.parent.iterdir()):
+            yield unreadable(each.error, each.file, each.id)
+
+
+def _unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
+    try:
+        read_receipt(prefix)
+    except DocumentError as error:
+        yield unreadable(error, prefix / RECEIPT)
+
+
+_CREATION_SCHEMA = "fastinstall.creation/1"
+_ENTRIES = frozenset({"bin", "include", "lib", "lib64", "pyvenv.cfg", "share", ".gitignore", CREATION})
+_PACKAGES = frozenset({"pip", "setuptools", "wheel", *(name.replace("-", "_") for name in DIST_NAMES)})
+
+
+def note(prefix: Path, at: str) -> None:
+    """Begin: write down that what comes into an empty directory comes from us.
+
+    Args:
+        prefix: the directory.
+        at: when, ISO 8601, UTC.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    document = {"schema": _CREATION_SCHEMA, "at": at, "tool_version": __version__}
+    files.write_text(prefix / CREATION, f"{json.dumps(document)}\n")
+
+
+def finish(prefix: Path) -> None:
+    """The environment is made, or taken as it is."""
+    files.discard(prefix / CREATION)
+    files.sync_directory(prefix)
+
+
+def clear(prefix: Path) -> None:
+    """Take away all that came, the note last; the directory itself stays.
+
+    Raises:
+        OSError: as the kernel says; called again, it goes on.
+    """
+    for entry in tuple(prefix.iterdir()) if prefix.is_dir() else ():
+        if entry.name != CREATION:
+            files.discard(entry)
+    files.discard(prefix / CREATION)
+
+
+def creation_interruption(prefix: Path) -> Interruption | None:
+    """The making of an environment that a run did not bring to its end; the caller knows that it is dead."""
+    file = prefix / CREATION
+    if not file.is_file():
+        return None
+    cut = Cut.END if (prefix / RECEIPT).is_file() else Cut.CREATION
+    return Interruption(cut=cut, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
+
+
+def strangers(prefix: Path) -> tuple[str, ...]:
+    """What is there, and comes from no such making: somebody works in the environment by now."""
+    return tuple(sorted({*_other_entries(prefix), *_other_packages(prefix)}))
+
+
+def _other_entries(prefix: Path) -> Iterator[str]:
+    yield from (entry.name for entry in prefix.iterdir() if entry.name not in _ENTRIES)
+
+
+def _other_packages(prefix: Path) -> Iterator[str]:
+    for metadata in prefix.glob("lib/python*/site-packages/*.dist-info"):
+        if metadata.name.partition("-")[0].lower() not in _PACKAGES:
+            yield metadata.relative_to(prefix).as_posix()
+
+
+def _read(prefix: Path) -> dict[str, object]:
+    try:
+        data = json_data(foreign.read_bytes(prefix / CREATION))
+    except (OSError, ValueError):  # it died while it wrote: nothing else had come by then
+        return {}
+    return data if isinstance(data, dict) else {}

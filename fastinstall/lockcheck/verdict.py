@@ -1,0 +1,450 @@
+"""What requirement and lock files say of PIL, and what becomes of the stack by it.
+
+Judges what files say of PIL: would an installation from them bring stock Pillow back?
+
+A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One
+version alone is one, because a build of ours has a label behind it, and an index has none with that label.
+
+What to change in a file that would bring stock Pillow back.
+
+Whether an entry is for the machines that a stack can be on: Linux on x86-64.
+
+What file names and versions tell: whose build it is.
+
+Sources: the wheel's file name convention, local version labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
+
+Which files can be judged, told by their names.
+
+`FILES` is also the expression in .pre-commit-hooks.yaml, so that pre-commit passes exactly what can be judged.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from pathlib import PurePath
+
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.model.finding import Remedy, Status
+
+
+class LockKind(StrEnum):
+    """The format of a file from which a tool installs."""
+
+    REQUIREMENTS = "requirements"
+    UV = "uv"
+    POETRY = "poetry"
+    PDM = "pdm"
+    PYLOCK = "pylock"
+    PIPFILE = "pipfile"
+    PIXI = "pixi"
+    CONDA_LOCK = "conda-lock"
+    ENVIRONMENT = "environment"
+    EXPLICIT = "explicit"
+
+
+@immutable
+class LockEntry:
+    """One place of a file that names what provides PIL.
+
+    Attributes:
+        name: the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
+        says: the place, shortened to what matters ("pillow==13.0.0").
+        line: where that stands, from 1.
+        first: the line where the entry begins; a comment there, or on the line before, speaks of it.
+        last: the line where it ends.
+        version: the one version that it allows; empty where it allows several.
+        source: file, path or URL that it is taken from; empty where an index is asked.
+        build: conda's build string, or a pattern of it; empty where it names none.
+        is_conda: a conda package, and no distribution of Python's.
+        hashes: "sha256:..." of the files that it allows; empty where it allows all.
+        marker: when it is installed at all (PEP 508); empty for always.
+    """
+
+    name: str
+    says: str
+    line: int
+    first: int
+    last: int
+    version: str = ""
+    source: str = ""
+    build: str = ""
+    is_conda: bool = False
+    hashes: tuple[str, ...] = ()
+    marker: str = ""
+
+
+@immutable
+class LockFinding:
+    """What an installation from a file would do to the stack.
+
+    Attributes:
+        file: as it was named, or included.
+        line: from 1.
+        says: what stands there, shortened.
+        status: `error` where stock Pillow would come, `hint` where that is not certain.
+        message: one sentence.
+        remedy: what to change.
+    """
+
+    file: PurePath
+    line: int
+    says: str
+    status: Status
+    message: str
+    remedy: Remedy
+
+
+@immutable
+class LockedFile:
+    """A file that was judged.
+
+    Attributes:
+        file: as it was named.
+        kind: its format.
+    """
+
+    file: PurePath
+    kind: LockKind
+
+
+@immutable
+class LockReport:
+    """The verdict on files.
+
+    Attributes:
+        status: the gravest of the findings'.
+        files: those that were named, in that order.
+        findings: by file, then line.
+    """
+
+    status: Status
+    files: tuple[LockedFile, ...]
+    findings: tuple[LockFinding, ...] = ()
+
+
+_PILLOW = "pillow"
+_BRINGS = "an installation from this file puts it in the place of the stack"
+
+
+@immutable
+class OurWheel:
+    """A wheel of fastinstall's in a directory that a file names.
+
+    Attributes:
+        name: of the distribution, normalised.
+        version: with its label.
+        hash: "sha256:...".
+    """
+
+    name: str
+    version: str
+    hash: str
+
+
+@immutable
+class Surroundings:
+    """What an entry is judged by, besides itself.
+
+    Attributes:
+        kind: of the file that was named.
+        wheels: of ours, where tools are told to look for wheels.
+        looks: whether they are told to look anywhere but at an index.
+        held: versions of ours that entries beside it hold to.
+    """
+
+    kind: LockKind
+    wheels: tuple[OurWheel, ...] = ()
+    looks: bool = False
+    held: tuple[str, ...] = ()
+
+
+def findings_of(
+    file: PurePath, entries: Sequence[LockEntry], accepted: Callable[[LockEntry], bool], around: Surroundings
+) -> tuple[LockFinding, ...]:
+    """What is wrong with the entries of a file.
+
+    Args:
+        file: where they stand.
+        entries: of this file.
+        accepted: whether a comment beside an entry says that stock Pillow is meant.
+        around: what they are judged by.
+    """
+    return tuple(
+        LockFinding(
+            file=file,
+            line=entry.line,
+            says=entry.says,
+            status=status,
+            message=message,
+            remedy=remedy_for(around.kind, entry, file) if status is Status.ERROR else _BESIDE[entry.is_conda],
+        )
+        for entry in entries
+        if matters(entry.marker) and not accepted(entry)
+        for status, message in _verdicts(entry, around)
+    )
+
+
+def held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
+    """The versions of ours that entries hold to, each for everything that is read together with it."""
+    return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _version(entry))))
+
+
+def _verdicts(entry: LockEntry, around: Surroundings) -> tuple[tuple[Status, str], ...]:
+    problem = _problem_in_conda(entry) if entry.is_conda else _problem_in_python(entry, around)
+    if problem:
+        return ((Status.ERROR, problem),)
+    doubt = _doubt(entry, around)
+    return ((Status.HINT, doubt),) if doubt else ()
+
+
+def _problem_in_conda(entry: LockEntry) -> str:
+    if is_our_build(entry.build):
+        return ""
+    if entry.name != _PILLOW:
+        return _another(entry)
+    if not entry.build:
+        return ""
+    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
+
+
+def _problem_in_python(entry: LockEntry, around: Surroundings) -> str:
+    version = _version(entry)
+    wheels = [each for each in around.wheels if each.name == entry.name]
+    if is_ours(version):
+        return _wrong_hash(entry, [each for each in wheels if each.version == version])
+    if entry.source:
+        return f"what lies there is no build of fastinstall: {_BRINGS}"
+    fitting = [each for each in wheels if not version or public(each.version) == public(version)]
+    return _wrong_hash(entry, fitting) if fitting else _problem_of_an_index(entry, version, around)
+
+
+def _problem_of_an_index(entry: LockEntry, version: str, around: Surroundings) -> str:
+    """Where no wheel of ours is at hand, so that an index is asked."""
+    if entry.name != _PILLOW:
+        return _another(entry)
+    # The branch of a lock for where ours cannot be: no two branches are for the same machine.
+    if around.held and entry.marker:
+        return ""
+    if version and public(version) not in map(public, around.held):
+        return f"{version} is stock Pillow: {_BRINGS}"
+    if entry.hashes and not around.held:
+        return f"its hashes are those of stock Pillow: {_BRINGS}"
+    return ""
+
+
+def _version(entry: LockEntry) -> str:
+    """A file's name tells more than what stands beside it: pdm writes the public part there."""
+    return archive(entry.source)[1] or entry.version
+
+
+def _another(entry: LockEntry) -> str:
+    return f"{entry.name} writes a PIL of its own over the one that is there"
+
+
+def _wrong_hash(entry: LockEntry, wheels: Sequence[OurWheel]) -> str:
+    if not entry.hashes or not wheels or any(each.hash in entry.hashes for each in wheels):
+        return ""
+    return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
+
+
+def _doubt(entry: LockEntry, around: Surroundings) -> str:
+    if entry.is_conda:
+        exact = entry.version and not entry.build
+        return f"a solver may take any build of {entry.version}, stock Pillow too" if exact else ""
+    told = around.kind is LockKind.REQUIREMENTS and is_ours(entry.version) and not entry.source
+    if told and not around.looks:
+        return "no line says where this wheel is: where nothing else does, an installation fails"
+    return ""
+
+
+_BESIDE = {
+    True: Remedy(text="name the build too: pillow=*=simd_*"),
+    False: Remedy(text="name its directory on a line of its own: --find-links wheels"),
+}
+
+
+_PROJECTS = (LockKind.UV, LockKind.POETRY, LockKind.PDM, LockKind.PIXI)
+ACCEPTED = "fastinstall: stock"
+"""The comment that accepts stock Pillow, on the line of an entry or the one before."""
+
+
+def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
+    """The remedy for an entry.
+
+    Args:
+        kind: of the file that was named.
+        entry: what stands there.
+        file: where it stands.
+    """
+    if entry.name != "pillow":
+        return Remedy(text="ask for pillow instead: builds of fastinstall have that name, and the kernels in it")
+    if kind in _PROJECTS:
+        project = quote(file.parent)
+        return Remedy(
+            text="pin the stack in this project, which locks it again",
+            command=f"fastinstall guard install --pin --project {project}",
+        )
+    if entry.is_conda:
+        return Remedy(text=_of_channel(kind), command="fastinstall build --format conda -o channel")
+    return Remedy(text=_OF_WHEELS.get(kind, _REQUIREMENTS), command=_build(entry, file.parent / "wheels"))
+
+
+def _build(entry: LockEntry, wheels: PurePath) -> str:
+    version = entry.version.partition("+")[0]
+    wanted = f" --version {quote(version)}" if version else ""
+    return f"fastinstall build -o {quote(wheels)}{wanted}"
+
+
+def _of_channel(kind: LockKind) -> str:
+    if kind is LockKind.ENVIRONMENT:
+        return "make a channel of the build, put it first among the channels, and ask for pillow=*=simd_*"
+    return "make a channel of the build, ask for pillow=*=simd_* of it, and lock again"
+
+
+_REQUIREMENTS = (
+    "make a wheel, add the line --find-links wheels, and take the hashes away or give the wheel's; "
+    f"to accept stock Pillow here, add the comment # {ACCEPTED}"
+)
+_OF_WHEELS = {
+    LockKind.PYLOCK: "make a wheel, and lock again with --find-links wheels",
+    LockKind.PIPFILE: "make a wheel, name it in the Pipfile by its path, and lock again",
+    LockKind.ENVIRONMENT: "make a wheel, and add - --find-links wheels to the list for pip",
+    LockKind.CONDA_LOCK: "make a wheel, name it in environment.yml by its path, and lock again",
+}
+
+
+_OF_PLATFORMS = ("sys_platform", "platform_", "os_name")
+_LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
+_PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
+
+
+def matters(marker: str) -> bool:
+    """Whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
+    if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
+
+    try:
+        read = Marker(marker)
+    except InvalidMarker:
+        return True
+    return any(read.evaluate({**_LINUX, "python_version": python, **_full(python)}) for python in _PYTHONS)
+
+
+def _full(python: str) -> dict[str, str]:
+    return {"python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
+
+
+_LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
+_BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
+_ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
+_ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
+_PARTS_OF_A_CONDA_NAME = 3
+
+
+def normalised(name: str) -> str:
+    """A distribution's name as it is compared. Source: PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_ours(version: str) -> bool:
+    """Whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3"."""
+    return _LABEL.fullmatch(version.partition("+")[2]) is not None
+
+
+def is_our_build(build: str) -> bool:
+    """Whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*"."""
+    return _BUILD.fullmatch(build) is not None
+
+
+def public(version: str) -> str:
+    """What two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
+    released = version.partition("+")[0].strip().lower().removeprefix("v")
+    while released.endswith(".0"):
+        released = released.removesuffix(".0")
+    return released
+
+
+def file_name(source: str) -> str:
+    """The last part of a path or URL, without query and fragment."""
+    bare = source.partition("#")[0].partition("?")[0]
+    return _ESCAPED_PLUS.sub("+", bare.rstrip("/").rpartition("/")[2])
+
+
+def archive(source: str) -> tuple[str, str]:
+    """Name and version of the wheel or sdist at a path or URL; empty where it is neither."""
+    name = file_name(source)
+    end = next((end for end in _ENDS if name.endswith(end)), "")
+    if not end:
+        return "", ""
+    parts = name.removesuffix(end).split("-")
+    if end == ".whl":
+        return normalised(parts[0]), parts[1] if len(parts) > 1 else ""
+    return normalised("-".join(parts[:-1])), parts[-1]
+
+
+def conda_archive(source: str) -> tuple[str, str, str]:
+    """Name, version and build string of the conda package at a path or URL; empty where it is none."""
+    name = file_name(source)
+    end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
+    parts = name.removesuffix(end).rsplit("-", 2)
+    if not end or len(parts) < _PARTS_OF_A_CONDA_NAME:
+        return "", "", ""
+    return parts[0].lower(), parts[1], parts[2]
+
+
+_NAMES: dict[LockKind, str] = {
+    LockKind.UV: r"uv\.lock",
+    LockKind.POETRY: r"poetry\.lock",
+    LockKind.PDM: r"pdm(\.[\w-]+)?\.lock",
+    LockKind.PYLOCK: r"pylock(\.[^./]+)?\.toml",
+    LockKind.PIPFILE: r"Pipfile\.lock",
+    LockKind.PIXI: r"pixi\.lock",
+    LockKind.CONDA_LOCK: r"([\w.-]+\.)?conda-lock\.ya?ml",
+    LockKind.ENVIRONMENT: r"([\w.-]*[-_.])?(environment|env|condaenv)([-_.][\w.-]*)?\.ya?ml|conda\.ya?ml",
+    LockKind.EXPLICIT: r"([\w.-]*[-_.])?(explicit|spec-file|spec-list)([-_.][\w.-]*)?\.txt|conda-[\w-]+\.lock",
+    LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements?|reqs?|constraints?|overrides?)([-_.][\w.-]*)?"
+    r"\.(txt|in|pip|lock)|(requirements?|reqs?|constraints)/([\w.-]+/)?[\w.-]+\.(txt|in|pip)",
+}
+"""How the path ends, of each kind; those before go first. Sources: PEP 751 (pylock.toml) and each tool's manual."""
+
+_KEPT = ".fastinstall"
+"""Where a pin keeps a project's files as they were; nothing is installed from those."""
+
+FILES = rf"^(?!(.*/)?\.fastinstall/)(.*/)?({'|'.join(_NAMES.values())})$"
+"""Matches the path of a file that can be judged, with slashes."""
+
+KNOWN = (
+    "requirements*.txt, req*.txt, constraints*.txt, these as .in, .pip and .lock, too, uv.lock, poetry.lock, pdm.lock, "
+    "pylock.toml, Pipfile.lock, pixi.lock, conda-lock.yml, environment.yml, env.yml, and conda's explicit lists"
+)
+"""The names, for a person."""
+
+_EXPLICIT_MARK = "@EXPLICIT"
+
+
+def kind_of(path: PurePath, text: str) -> LockKind | None:
+    """The format of a file.
+
+    Args:
+        path: its name counts, and for requirements the directory that it lies in.
+        text: a list of conda's is told by its mark, whatever it is called.
+
+    Returns:
+        None where it is none of those that can be judged.
+    """
+    if _KEPT in path.parts:
+        return None
+    if path.suffix == ".txt" and is_explicit(text):
+        return LockKind.EXPLICIT
+    shown = path.as_posix()
+    for kind, pattern in _NAMES.items():
+        if re.search(f"(^|/)({pattern})$", shown):
+            return kind
+    return None
+
+
+def is_explicit(text: str) -> bool:
+    """Whether a text is a list of URLs, as `conda list --explicit` prints it."""
+    return any(line.strip() == _EXPLICIT_MARK for line in text.splitlines())

@@ -1,0 +1,372 @@
+"""The stack as conda packages: what they are called, what they need, and what they keep away. Pure.
+
+Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention of
+bounds (">=1.2.3,<2.0a0").
+
+Which conda packages have to do with PIL, and how a command of conda's is worded for an environment.
+
+Reads as much of conda's match specs as sentences about them need: whose they are.
+
+Not a solver's reading: which packages a spec matches is never decided here. Source: conda's documentation of
+`conda.models.match_spec.MatchSpec`.
+
+What conda's packages and pins ask of a version of Pillow, in the words of Python's version specifiers.
+
+Only what says the same in both is translated; the rest is left to the solver's preview. Pre-releases aside, which conda
+sorts below a bound and PEP 440 leaves out.
+
+Source: conda's package match specifications; the version specifiers of PEP 440.
+
+Pins of a conda environment against the package that is to come: those that would keep it out.
+"""
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.model.conda import Conda, CondaPackage
+from fastinstall.model.facts import Dependant, Facts, Interpreter
+from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
+from fastinstall.model.request import LinkMode, Wish
+from fastinstall.model.steps import Build
+
+GUARD = "fastinstall-guard"
+"""Name of the package that keeps solvers from replacing the stack."""
+
+GUARD_VERSION = "1"
+"""Counts what the guard package is for; the build string tells contents apart."""
+
+CHANNEL = "share/fastinstall/channel"
+"""The channel inside an environment, relative to its prefix."""
+
+REGISTRATION = "condarc.d/fastinstall.yml"
+"""Relative to the prefix: conda and mamba read it where the environment is the active one or the target."""
+
+_NEVER = "<0.0.0a"
+_LABEL = "simd"
+_OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
+_GLIBC_OF = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
+_NATIVE_RANK = 5
+
+
+def planned_stack(
+    build: Build,
+    facts: Facts,
+    microarchitectures: Mapping[str, tuple[str, ...]],
+    *,
+    number: int,
+    libraries: Mapping[str, NativeRequirement] | None = None,
+) -> CondaPackage:
+    """The conda package that a wheel becomes.
+
+    Args:
+        build: the step that makes the wheel.
+        facts: of the target.
+        microarchitectures: CPU level to the names of the processors that have it.
+        number: tells later builds of the same version and levels apart; they have the greater.
+        libraries: the recipe's, for link mode "env".
+    """
+    public, _, label = build.version.partition("+")
+    levels = "".join(level.removeprefix("x86-64-") for level in build.levels)
+    interpreter = facts.interpreter
+    depends = (
+        *_of_python(interpreter, facts.conda),
+        *_of_glibc(build, interpreter),
+        *_of_processor(microarchitectures.get(next(iter(build.levels), ""), ())),
+        *_of_libraries(build, facts.conda, libraries or {}),
+    )
+    return CondaPackage(
+        name=build.distribution,
+        version=public,
+        build=f"{label.partition('.')[0] or _LABEL}_{levels}_py{interpreter.abi.removeprefix('cp')}_{number}",
+        build_number=preference(build.levels) + number,
+        subdir="linux-64",
+        channel=_channel(facts.environment.prefix),
+        depends=depends,
+        constrains=tuple(f"{name} {_NEVER}" for name in PROVIDERS if name != build.distribution),
+    )
+
+
+def planned_guard(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
+    """The package that keeps solvers from replacing the stack by another build; the final one bears a digest.
+
+    Args:
+        stack: what it keeps.
+        prefix: the environment.
+        keeps: packages that the replaced Pillow depended on. Nothing may need them now, and a solver that tidied them
+            away would leave a rollback with a Pillow that lacks its libraries.
+    """
+    return CondaPackage(
+        name=GUARD,
+        version=GUARD_VERSION,
+        build="0",
+        subdir="noarch",
+        channel=_channel(prefix),
+        depends=keeps,
+        constrains=(f"{stack.name} * {stack.build.partition('_')[0]}_*",),
+    )
+
+
+def is_ours(package: CondaPackage) -> bool:
+    """Whether a package is one that fastinstall makes: the stack or its guard."""
+    return package.name == GUARD or (package.name in PROVIDERS and _OURS.fullmatch(package.build) is not None)
+
+
+def preference(levels: tuple[str, ...]) -> int:
+    """Where build numbers begin: of several builds that a processor can run, solvers take the greatest.
+
+    The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
+    """
+    ranks = [rank(level) or _NATIVE_RANK for level in levels]
+    return 1000 * max(ranks) + 100 * min(ranks)
+
+
+def bounded(package: CondaPackage, conda: Conda) -> str:
+    """A match spec for a library that is linked: what is installed or later, while its ABI stays.
+
+    How long that is, channels know for their packages: the upper bound is the one that most packages of the
+    environment set for it. Where none does, it is the next major release.
+    """
+    pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
+    given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
+    bound = max(sorted(set(given)), key=given.count) if given else _next_major(package.version)
+    return f"{package.name} >={package.version},<{bound}" if bound else f"{package.name} {package.version}"
+
+
+def required_glibc(tags: str) -> tuple[int, int] | None:
+    """Return the oldest glibc that platform tags promise, or None if they promise none.
+
+    Args:
+        tags: of a wheel, or its file name ("manylinux_2_27_x86_64.manylinux_2_28_x86_64").
+
+    Source: PEP 600.
+    """
+    found = [(int(major), int(minor)) for major, minor in re.findall(r"manylinux_(\d+)_(\d+)_", tags)]
+    found += [version for name, version in _GLIBC_OF.items() if f"{name}_" in tags]
+    return min(found, default=None)
+
+
+def glibc_spec(version: tuple[int, int]) -> str:
+    """The match spec for a glibc of at least this version."""
+    return f"__glibc >={version[0]}.{version[1]},<3.0.a0"
+
+
+def _of_python(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
+    """Its minor version; which ABI it has is told by a package of its own, or by its build string, or not at all."""
+    major, minor = (int(part) for part in interpreter.version.split(".")[:2])
+    python = conda.named("python") if conda is not None else None
+    abi = f" *_{interpreter.abi}" if python is not None and python.build.endswith(f"_{interpreter.abi}") else ""
+    yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
+    if conda is not None and conda.named("python_abi") is not None:
+        yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
+
+
+def _of_glibc(build: Build, interpreter: Interpreter) -> Iterator[str]:
+    """The official wheel's promise; without one, the C library that it is built on."""
+    if interpreter.libc != "glibc":
+        return
+    given = build.prebuilt or build.chassis
+    version = required_glibc(given.filename) if given is not None else None
+    own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
+    if version is None and own is not None:
+        version = (int(own[1]), int(own[2]))
+    if version is not None:
+        yield glibc_spec(version)
+
+
+def _of_processor(names: tuple[str, ...]) -> Iterator[str]:
+    """One of several build strings, which all solvers understand, or at least accept.
+
+    Without brackets, classic loses what stands in parentheses. libsolv, in mamba and conda's libmamba, knows no
+    choice between builds: it reads a choice between versions, of which `^1$` is the one that every processor has.
+    That stands neither first nor last, for there libsolv takes what is around it along.
+    """
+    if names:
+        patterns = [f"^{name}$" for name in (names[0], "1", *names[1:], names[0])]
+        yield f'__archspec ==1[build="{"|".join(patterns)}"]'
+
+
+def _of_libraries(build: Build, conda: Conda | None, libraries: Mapping[str, NativeRequirement]) -> Iterator[str]:
+    if build.link is not LinkMode.ENV or conda is None:
+        return
+    linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]
+    installed = (conda.named(name) for library in linked for name in library.conda)
+    yield from sorted({bounded(package, conda) for package in installed if package is not None})
+
+
+def _next_major(version: str) -> str:
+    leading = re.match(r"((?:0\.)*)(\d+)", version)
+    return f"{leading[1]}{int(leading[2]) + 1}.0a0" if leading else ""
+
+
+def _channel(prefix: PurePath) -> str:
+    return (prefix / CHANNEL).as_uri()
+
+
+TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
+
+
+def providers(recipe: Recipe) -> frozenset[str]:
+    """Names under which conda packages provide what a recipe replaces."""
+    names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
+    return frozenset(name.lower().replace("_", "-") for name in names)
+
+
+def replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
+    """The installed packages that make room for ours: those that provide PIL, and a guard package."""
+    names = {*providers(recipe), GUARD}
+    return tuple(package for package in conda.packages if package.name in names)
+
+
+def conda_command(facts: Facts, verb: str, *words: str) -> str:
+    """A command of conda's on this environment, that can be pasted."""
+    tool = facts.conda.tool if facts.conda is not None else None
+    start = tool.command if tool is not None else ("conda",)
+    return shlex.join((*start, verb, "--prefix", str(facts.environment.prefix), *words))
+
+
+def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
+    """Channels less the one that we keep inside an environment, each once."""
+    return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))
+
+
+_NAME = re.compile(r"(?:[^\s\[]*::)?\s*([A-Za-z0-9_][A-Za-z0-9_.-]*|\*)")
+
+
+def name_of(spec: str) -> str:
+    """The name of the package that a spec speaks of: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
+    match = _NAME.match(spec.strip())
+    return match[1].lower() if match is not None else ""
+
+
+def bounds_of(spec: str) -> str:
+    """What a spec says behind the name: ">=12" of "conda-forge::pillow >=12"; empty if it says nothing."""
+    match = _NAME.match(spec.strip())
+    return spec.strip()[match.end() :].strip() if match is not None else ""
+
+
+PINS = "conda-meta/pinned"
+"""Relative to the prefix: match specs that conda's solvers keep to."""
+
+_SPEC = re.compile(r"(?:[^\s\[]*::)?(?P<name>[A-Za-z0-9_.-]+)\s*(?P<rest>[^\[\]]*)")
+_RELEASE = r"\d+(?:\.\d+)*"
+_CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
+_BUILD_AFTER = re.compile(r"(?P<version>[^=]*[^=<>!~,|])=(?P<build>[^=,|]+)")
+
+
+def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, ...]:
+    """Installed conda packages, and pins, that take some versions only.
+
+    Args:
+        conda: the environment.
+        names: of the packages that provide PIL.
+
+    Returns:
+        One for each spec that says something of the version, each pin as a dependant of the name of its file.
+    """
+    found = [(PINS, "", spec) for spec in conda.pins]
+    for package in conda.packages:
+        if not is_ours(package) and package.name not in names:
+            found += [(package.name, package.version, spec) for spec in (*package.depends, *package.constrains)]
+    asked = ((name, version, *version_asked(spec)) for name, version, spec in found)
+    return tuple(
+        Dependant(name=name, requirement=f"{wanted}{specifier}", version=version)
+        for name, version, wanted, specifier in dict.fromkeys(asked)
+        if wanted in names and specifier
+    )
+
+
+def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> tuple[Dependant, ...]:
+    """Those of Python's distributions and those of conda's packages; what both say in other words is told once."""
+    found: dict[tuple[str, frozenset[str]], Dependant] = {}
+    for each in (*python, *conda):
+        asked = frozenset(re.split(r"(?=[<>=!~])(?<![<>=!~])|,", each.requirement.replace(" ", "")))
+        found.setdefault((each.name, asked), each)
+    return tuple(found.values())
+
+
+def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
+    """Whatever is installed in an environment and takes some versions of Pillow only."""
+    if facts.conda is None:
+        return facts.stack.dependants
+    return all_dependants(facts.stack.dependants, conda_dependants(facts.conda, PROVIDERS))
+
+
+def build_asked(spec: str) -> tuple[str, str]:
+    """The name in a match spec, and the pattern that it has for the build string: ("pillow", "simd_*")."""
+    matched = _SPEC.fullmatch(spec.strip())
+    return (matched["name"].lower(), _version_and_build(matched["rest"])[1]) if matched is not None else ("", "*")
+
+
+def version_asked(spec: str) -> tuple[str, str]:
+    """The name in a match spec, and what it asks of the version: ("pillow", ">=9.5,<10").
+
+    The specifier is empty where every version will do, or where it cannot be said in Python's terms.
+    """
+    matched = _SPEC.fullmatch(spec.strip())
+    if matched is None:
+        return "", ""
+    version, _ = _version_and_build(matched["rest"])
+    if not version or "|" in version:
+        return matched["name"].lower(), ""
+    clauses = (_translated(clause) for clause in version.split(","))
+    return matched["name"].lower(), ",".join(clause for clause in clauses if clause)
+
+
+def _version_and_build(rest: str) -> tuple[str, str]:
+    """The two parts of what follows a name: ">=9.5,<10 py311_0", or "9.5=py311_0"."""
+    close = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", rest.strip()))
+    words = close.split()
+    if len(words) == 1 and (joined := _BUILD_AFTER.fullmatch(words[0])) is not None:
+        return joined["version"], joined["build"]
+    return (words[0] if words else "", words[1] if len(words) > 1 else "*")
+
+
+def _translated(clause: str) -> str:
+    """One bound in Python's terms; empty where it bounds nothing or cannot be said."""
+    matched = _CLAUSE.fullmatch(clause)
+    if matched is None:
+        return ""
+    sign, version, star = matched["sign"], matched["version"], matched["star"]
+    if sign in {"", "="}:
+        return f"=={version}.*" if star or sign else f"=={version}"
+    if not star:
+        return "" if sign == "~=" and "." not in version else f"{sign}{version}"
+    return {"!=": f"!={version}.*", ">=": f">={version}"}.get(sign, "")
+
+
+def pin_line(package: CondaPackage) -> str:
+    """The line of `conda-meta/pinned` that keeps a stack to builds of ours ("pillow * simd_*")."""
+    return f"{package.name} * {package.build.partition('_')[0]}_*"
+
+
+def is_pinned(conda: Conda, package: CondaPackage) -> bool:
+    """Whether a pin keeps a stack to builds of ours, however it is spelt."""
+    return build_asked(pin_line(package)) in map(build_asked, conda.pins)
+
+
+def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Wish) -> None:
+    """Raise where a pin asks for another build than the package's, or where ours would be the second one.
+
+    Raises:
+        RefusedError: names the line.
+    """
+    conda, file = facts.conda, facts.environment.prefix / PINS
+    others = [pin for pin in conda.pins if build_asked(pin)[0] == package.name] if conda is not None else []
+    for pin in others:
+        _, build = build_asked(pin)
+        if not build.startswith("^") and not fnmatchcase(package.build, build):
+            raise RefusedError(
+                f"{file} keeps {package.name} to other builds: {pin!r}",
+                hint=f"take that line out of {quote(file)}; --pin puts one there that keeps this build",
+            )
+    if wish.pin and others and conda is not None and not is_pinned(conda, package):
+        raise RefusedError(
+            f"--pin: {file} pins {package.name} already: {others[0]!r}, and two pins may exclude each other",
+            hint=f"take that line out of {quote(file)}, or go without --pin",
+        )

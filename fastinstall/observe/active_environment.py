@@ -1,0 +1,166 @@
+"""Find the environment to work on, from what the user named or what the shell says is active.
+
+Not a judge of it: whether it may be changed (PEP 668, frozen) is decided from its facts.
+
+Which environment is meant.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError, UndeterminedError, UsageError
+from fastinstall.core.values import immutable
+from fastinstall.journal.layout import is_journaled
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import Session
+
+_ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+_NAMES = ("bin/python", "bin/python3")
+_NAME_ONE = "name the environment with --prefix DIR"
+
+
+def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str], tool_prefix: Path) -> Environment:
+    """The environment that `--prefix`, `--python` or the active shell names, in this order.
+
+    Relative paths are taken from the working directory; symlinks are kept as they are, because a
+    virtual environment's interpreter is told by the path that it is called by.
+
+    Args:
+        prefix: value of `--prefix`.
+        python: value of `--python`.
+        variables: the environment variables of the shell.
+        tool_prefix: `sys.prefix` of fastinstall itself, which is never the target.
+
+    Raises:
+        UndeterminedError: what was named is no environment, or its interpreter does not answer.
+        RefusedError: nothing was named and nothing is active, the active ones disagree, or the target
+            would be the tool's own environment.
+        UsageError: `--prefix` and `--python` name different environments.
+    """
+    if python is not None:
+        found = _of_interpreter(python.absolute())
+        _check_agreement(found, prefix, python)
+    else:
+        found = _of_prefix(prefix.absolute() if prefix is not None else _active_prefix(variables))
+    if _same(Path(found.prefix), tool_prefix):
+        raise RefusedError(
+            f"{found.prefix}: this is the environment that fastinstall itself runs in, and it is never the target",
+            hint=f"{_NAME_ONE}; or make one: fastinstall setup --new-env DIR",
+        )
+    return found
+
+
+def active_prefixes(variables: Mapping[str, str]) -> dict[str, PurePath]:
+    """The prefixes that the shell says are active, by the name of the variable."""
+    return {name: PurePath(variables[name]) for name in _ACTIVE if variables.get(name)}
+
+
+def kind_of_prefix(prefix: Path) -> EnvironmentKind:
+    """Who manages a prefix, from its files: `conda-meta/` (conda) or `pyvenv.cfg` (PEP 405)."""
+    if (prefix / "conda-meta").is_dir():
+        return EnvironmentKind.CONDA
+    if (prefix / "pyvenv.cfg").is_file():
+        return EnvironmentKind.VENV
+    return EnvironmentKind.SYSTEM
+
+
+def is_made_by_uv(prefix: Path) -> bool:
+    """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
+    try:
+        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.partition("=")[0].strip() == "uv" for line in lines)
+
+
+def _of_prefix(prefix: Path) -> Environment:
+    if not prefix.is_dir():
+        what = "not a directory" if os.path.lexists(prefix) else "no such directory"
+        raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
+    python = next((prefix / name for name in _NAMES if os.path.lexists(prefix / name)), None)
+    if python is None and is_journaled(prefix):
+        python = prefix / _NAMES[0]  # its Python is gone; the way back needs none, and all else says so
+    if python is None:
+        raise UndeterminedError(
+            f"{prefix}: not a Python environment: neither bin/python nor bin/python3 is there",
+            hint=f"{_NAME_ONE}; or make one: fastinstall setup --new-env DIR",
+        )
+    return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
+
+
+def _of_interpreter(python: Path) -> Environment:
+    """The environment of an interpreter: beside a `pyvenv.cfg` it is told without running it."""
+    prefix = python.parent.parent
+    if python.is_file() and (prefix / "pyvenv.cfg").is_file():
+        return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
+    answer = observe_interpreter(python)
+    return Environment(prefix=answer.prefix, kind=kind_of_prefix(Path(answer.prefix)), python=answer.executable)
+
+
+def _check_agreement(found: Environment, prefix: Path | None, python: Path) -> None:
+    if prefix is not None and not _same(Path(found.prefix), prefix):
+        raise UsageError(
+            f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
+            hint="give one of the two",
+        )
+
+
+def _active_prefix(variables: Mapping[str, str]) -> Path:
+    active = active_prefixes(variables)
+    if not active:
+        raise RefusedError("no environment is active and none was named", hint=_NAME_ONE)
+    first, *others = (Path(path) for path in active.values())
+    if any(not _same(first, other) for other in others):
+        shown = " but ".join(f"{name} is {path}" for name, path in active.items())
+        raise RefusedError(
+            f"two environments are active: {shown}",
+            hint="name the one that is meant: " + " or ".join(f"--prefix '{path}'" for path in active.values()),
+        )
+    return first.absolute()
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+@immutable
+class Target:
+    """What the user named.
+
+    Attributes:
+        prefix: an environment's directory.
+        python: an interpreter.
+        new: a directory to make a virtual environment in, by `python` or the tool's own base interpreter.
+    """
+
+    prefix: Path | None = None
+    python: Path | None = None
+    new: Path | None = None
+
+
+def find(session: Session, target: Target) -> Environment:
+    """The existing environment that is meant.
+
+    Raises:
+        RefusedError: none, or two that disagree; the tool's own.
+        UndeterminedError: it is not an environment.
+    """
+    return locate(target.prefix, target.python, session.variables, session.tool_prefix)
+
+
+def is_active_elsewhere(session: Session) -> bool:
+    """Whether the shell has activated an environment that is not the tool's own.
+
+    Where it has not, what is only built is for `base_python`.
+    """
+    own = os.path.realpath(session.tool_prefix)
+    return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
+
+
+def base_python(session: Session) -> Path:
+    """The interpreter that the tool's own environment was made from."""
+    return Path(getattr(sys, "_base_executable", "") or session.tool_python)

@@ -1,0 +1,183 @@
+"""Other programs that change packages in an environment at this moment, by what /proc shows of them.
+
+Seen are the processes of this machine that the kernel shows us: none on another machine that shares the filesystem,
+none in another container, and of other users' only what stands on the command line.
+
+What stands where a setup will put its own: every file by inode, size and time, to notice that another changed it.
+
+Cheap, since no content is read, and exact, since installers never write into a file that is there: pip and conda put
+another one in its place, uv links one. Not for judging what is there; that is what the other probes are for.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.core.package_managers import Change, Program, Rival, change_of, could_change
+from fastinstall.core.process import PROCESSES, commands, has_children, parents, words_of
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.observe.running_process import executable_of
+
+_MARKS = ("pyvenv.cfg", "conda-meta")
+"""What an environment of its own has."""
+
+
+def observe_rivals(prefix: Path, processes: Path = PROCESSES) -> tuple[Rival, ...]:
+    """Programs that change packages of an environment: pip, uv, conda and their like.
+
+    Never ourselves, what has started us, or what we have started.
+
+    Args:
+        prefix: of the environment.
+        processes: where the kernel lists them.
+    """
+    found = (_rival(number, words, prefix, processes) for number, words in commands(processes) if could_change(words))
+    return tuple(sorted((each for each in found if each is not None), key=lambda each: each.process))
+
+
+def _rival(number: int, words: tuple[str, ...], prefix: Path, processes: Path) -> Rival | None:
+    change = change_of(_program(number, words, processes))
+    if change is None or not _concerns(change, prefix):
+        return None
+    if change.until_child and has_children(number, processes):
+        return None
+    if _is_kin(number, processes):
+        return None
+    return Rival(process=number, tool=change.tool, action=change.action)
+
+
+def _is_kin(number: int, processes: Path) -> bool:
+    own = os.getpid()
+    return number == own or own in parents(number, processes) or number in parents(own, processes)
+
+
+def _program(number: int, words: tuple[str, ...], processes: Path) -> Program:
+    place = processes / str(number)
+    pairs = (entry.partition("=") for entry in words_of(f"{place}/environ"))
+    variables = {name: value for name, found, value in pairs if found}
+    return Program(
+        number=number,
+        words=words,
+        variables=variables,
+        directory=_directory(place),
+        interpreter=_interpreter(place, words, variables),
+    )
+
+
+def _directory(place: Path) -> PurePath:
+    try:
+        return (place / "cwd").readlink()
+    except OSError:  # not for us to see
+        return PurePath("/")
+
+
+def _interpreter(place: Path, words: tuple[str, ...], variables: dict[str, str]) -> PurePath:
+    try:
+        return executable_of(place, words, variables, Path("/"))
+    except UndeterminedError:
+        return PurePath(words[0])
+
+
+def _concerns(change: Change, prefix: Path) -> bool:
+    forms = tuple(dict.fromkeys((Path(os.path.abspath(prefix)), Path(os.path.realpath(prefix)))))  # noqa: PTH100 (text)
+    if any(fnmatchcase(form.name, name) for form in forms for name in change.names) and _has(prefix, change.mark):
+        return True
+    if any(form.parent in _forms(holder) for form in forms for holder in change.holders):
+        return True
+    return any(_belongs(path, form) for form in forms for place in change.places for path in _forms(place))
+
+
+def _forms(place: PurePath) -> tuple[Path, ...]:
+    """A path as it is named, and with the directories on its way resolved; itself it may be a link, as `bin/python`."""
+    named = Path(os.path.normpath(place))
+    resolved = Path(os.path.realpath(named))
+    beside = Path(os.path.realpath(named.parent), named.name)
+    return tuple(dict.fromkeys((named, beside, resolved if os.path.isdir(resolved) else beside)))  # noqa: PTH112 (likewise)
+
+
+def _belongs(path: Path, prefix: Path) -> bool:
+    """Whether a path is the environment or lies in it, and not in another one that lies in there."""
+    if path != prefix and prefix not in path.parents:
+        return False
+    return not any(_is_environment(directory) for directory in _between(path, prefix))
+
+
+def _between(path: Path, prefix: Path) -> Iterator[Path]:
+    for directory in chain((path,), path.parents):
+        if directory == prefix:
+            return
+        yield directory
+
+
+def _is_environment(directory: Path) -> bool:
+    return any(_has(directory, mark) for mark in _MARKS)
+
+
+def _has(directory: Path, name: str) -> bool:
+    return os.path.exists(directory / name)  # noqa: PTH110 (no error where it is not for us to see)
+
+
+_STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
+"""Top-level names of PIL and its distributions, and what pip moves aside."""
+
+_BYTECODE = (".pyc", ".pyo")
+_RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
+_INSTALLER = "INSTALLER"
+
+Standing = dict[str, str]
+"""Paths, relative to the prefix, with what tells a file from another one in its place."""
+
+
+def observe_standing(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> Standing:
+    """Everything of PIL in an environment, and of further entries of its site-packages; bytecode aside.
+
+    Args:
+        prefix: of the environment.
+        site_packages: of the environment.
+        names: top-level names there that matter too; those that are not there are left out.
+    """
+    found = (name for name in _names(site_packages) if name in names or _STACK.fullmatch(name))
+    entries = [site_packages / name for name in found]
+    records = [prefix / "conda-meta" / name for name in _names(prefix / "conda-meta") if _RECORD.fullmatch(name)]
+    return {os.path.relpath(path, prefix): look for entry in (*entries, *records) for path, look in _looks(str(entry))}
+
+
+def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
+    """Who wrote the metadata directories among paths, by their own word (INSTALLER, PEP 376): "pip", "uv"."""
+    files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
+    return tuple(sorted({word for word in (_word(prefix / file) for file in files) if word}))
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))  # noqa: PTH208 (a path object each is dear)
+    except OSError:
+        return []
+
+
+def _looks(path: str) -> Iterator[tuple[str, str]]:
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            yield path, f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_mode:o}"
+            return
+        with os.scandir(path) as entries:
+            inside = [entry.path for entry in entries]
+    except OSError:  # it is being changed at this moment: what is found next time will differ
+        return
+    for each in inside:
+        if not each.endswith(_BYTECODE):
+            yield from _looks(each)
+
+
+def _word(file: Path) -> str:
+    try:
+        return foreign.read_text(file, "utf-8", "replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""A conda environment, from its files alone."""

@@ -1,0 +1,315 @@
+"""Which channels conda is configured to use, and where they lie, from its files and variables; conda is not run.
+
+Where the channels lie that conda's configuration has names for: what conda makes of them, for another engine.
+
+A bare name that a private server has must never be asked of a public one, where anybody may have taken it. What is
+configured beside names decides: `channel_alias`, `custom_channels`, `custom_multichannels`, `default_channels`, and
+mamba's `mirrored_channels`. A name that none of them speaks of is the public host's, as it is for conda. Pure.
+
+Source: `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TypeVar
+
+from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.core.secrets import public_text
+from fastinstall.core.values import immutable
+from fastinstall.observe.conda.condarc import (
+    Condarc,
+    Table,
+    Word,
+    Words,
+    environment_files,
+    observe_condarc,
+    read_condarc,
+    search_path,
+)
+from fastinstall.observe.conda.records import public_channel
+
+DEFAULTS, NO_DEFAULTS, LOCAL = "defaults", "nodefaults", "local"
+"""Names with a meaning of their own: what conda has built in; that this is not meant; what conda-build has made."""
+
+_BUILT_IN = "pkgs/"
+_PATH = re.compile(r"\./|\.\.|~|/")
+_TOKEN = re.compile(r"/t/([a-zA-Z0-9-]*)")
+_SUBDIR = re.compile(r"/(?:noarch|(?:linux|osx|win|freebsd|zos|emscripten|wasi)-\w+)/?$")
+
+
+@immutable
+class ChannelSettings:
+    """What conda's configuration says of channels, with the credentials that it holds: never stored, never shown.
+
+    Attributes:
+        alias: the address below which bare names lie; empty for conda's own.
+        custom: names, and the address below which each lies.
+        multiple: names that stand for several channels.
+        default: what "defaults" stands for, or None if nothing is configured.
+        mirrored: names, and the address of a mirror of each.
+        allowed: the only channels that may be asked; empty for all.
+        denied: channels that must not be asked.
+        configured: the channels in use, as they are written.
+    """
+
+    alias: str = field(default="", repr=False)
+    custom: dict[str, str] = field(default_factory=dict, repr=False)
+    multiple: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    default: tuple[str, ...] | None = field(default=None, repr=False)
+    mirrored: dict[str, str] = field(default_factory=dict, repr=False)
+    allowed: tuple[str, ...] = field(default=(), repr=False)
+    denied: tuple[str, ...] = field(default=(), repr=False)
+    configured: tuple[str, ...] = field(default=(), repr=False)
+
+
+def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[str, ...]:
+    """Where channels lie, in their order, each once.
+
+    Args:
+        channels: names, addresses and paths, as a person or a plan gives them, without credentials.
+        settings: of the environment.
+
+    Returns:
+        Addresses with the credentials that are configured for them, and paths; a bare name is the public host's.
+
+    Raises:
+        RefusedError: a name that cannot be told from here.
+    """
+    return tuple(dict.fromkeys(url for channel in channels for url in _urls(channel, settings)))
+
+
+def with_credentials(url: str, settings: ChannelSettings) -> str:
+    """An address of a channel or of a file in one, with what is configured for the place that it is below.
+
+    Nothing is added to an address that has credentials, nor where the place is configured with another scheme.
+    """
+    if public_text(url) != url:
+        return url
+    places = sorted(_places(settings), key=lambda each: len(each[0]), reverse=True)
+    fitting = (
+        secret + url[len(public) :] for public, secret in places if url == public or url.startswith(f"{public}/")
+    )
+    return next(fitting, url)
+
+
+def _urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
+    if "://" in channel:
+        return (with_credentials(_SUBDIR.sub("", channel.rstrip("/")), settings),)
+    if _PATH.match(channel) or channel == NO_DEFAULTS:
+        return () if channel == NO_DEFAULTS else (channel,)
+    name = _SUBDIR.sub("", channel).strip("/")
+    several = _several(name, settings)
+    return several if several is not None else (_named(name, settings),)
+
+
+def _several(name: str, settings: ChannelSettings) -> tuple[str, ...] | None:
+    """What a name stands for that may stand for several channels; None where it is that of one."""
+    if name == LOCAL or (name == DEFAULTS and settings.default is None):
+        raise _unknown(name)
+    listed = settings.default if name == DEFAULTS else settings.multiple.get(name)
+    return tuple(_member(each, settings) for each in listed) if listed is not None else None
+
+
+def _member(channel: str, settings: ChannelSettings) -> str:
+    """One of several: an address, or a name below the alias."""
+    return channel.rstrip("/") if "://" in channel else _below(settings.alias, channel.strip("/"))
+
+
+def _named(name: str, settings: ChannelSettings) -> str:
+    if name in settings.mirrored:
+        return settings.mirrored[name].rstrip("/")
+    members = dict(_members(settings))
+    for place in _beginnings(name):
+        if place in settings.custom:
+            address = settings.custom[place]
+            return _below(address if "://" in address else settings.alias, name)
+        if place in members:
+            return members[place] + name.removeprefix(place)
+    if name.startswith(_BUILT_IN):
+        raise _unknown(name)
+    return _below(settings.alias, name)
+
+
+def _unknown(name: str) -> RefusedError:
+    return RefusedError(
+        f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that name",
+        hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
+        "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
+    )
+
+
+def _members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
+    """Channels that are one of several: the name of each, its path, and its address; they have that name alone, too."""
+    for several in (settings.default or (), *settings.multiple.values()):
+        for each in several:
+            url = _member(each, settings)
+            yield _name_of(public_text(url), public_text(settings.alias).rstrip("/")), url
+
+
+def _name_of(url: str, alias: str) -> str:
+    below = url.removeprefix(f"{alias}/") if alias else url
+    return below.partition("://")[2].partition("/")[2] if "://" in below else below
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """A name, and what is left of it without its last parts: "a/b/c", "a/b", "a"."""
+    parts = name.split("/")
+    return ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
+
+
+def _below(address: str, name: str) -> str:
+    """The channel of a name below an address; its token goes before the name."""
+    if not address:
+        return name
+    found = _TOKEN.search(address)
+    token = f"/t/{found[1]}" if found is not None and found[1] else ""
+    return f"{_TOKEN.sub('', address, count=1).rstrip('/')}{token}/{name}"
+
+
+def _places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
+    """Addresses for which credentials are configured: without them, and with them."""
+    several = (channel for each in (settings.default or (), *settings.multiple.values()) for channel in each)
+    whole = (*settings.configured, *several, *settings.mirrored.values())
+    named = (_below(address, name) for name, address in settings.custom.items())
+    for secret in (*(each.rstrip("/") for each in whole), *named):
+        if "://" in secret and public_text(secret) != secret:
+            yield public_text(secret), secret
+    alias = settings.alias.rstrip("/")
+    if public_text(alias) != alias:
+        yield public_text(alias), _below(alias, "").rstrip("/")
+
+
+Source = TypeVar("Source", Words, Table)
+_CHANNELS = ("channels", "channel")
+_ALIAS = ("channel_alias",)
+_CUSTOM = ("custom_channels",)
+_MULTIPLE = ("custom_multichannels",)
+_DEFAULT = ("default_channels",)
+_MIRRORED = ("mirrored_channels",)
+_ALLOWED = ("allowlist_channels", "whitelist_channels")
+_DENIED = ("denylist_channels",)
+_ALL = (*_CHANNELS, *_ALIAS, *_CUSTOM, *_MULTIPLE, *_DEFAULT, *_MIRRORED, *_ALLOWED, *_DENIED)
+
+
+def configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+    """The channels that conda would use for an environment, the one that ranks highest first.
+
+    Args:
+        variables: the shell's environment variables.
+        prefix: the environment.
+        root: the prefix that conda itself is installed in, or None if unknown.
+
+    Returns:
+        Names and URLs, without credentials; empty where nothing is configured and conda's own defaults hold.
+    """
+    return _configured(_CHANNELS, variables, prefix, root)
+
+
+def configured_defaults(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+    """What "defaults" stands for among those, likewise; empty where conda's own hold."""
+    return _configured(_DEFAULT, variables, prefix, root)
+
+
+def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The channels that an environment's own configuration files name, likewise."""
+    files = (observe_condarc(file, _CHANNELS, variables) for file in environment_files(prefix))
+    return _public(_merged(_lists(filter(None, files), _CHANNELS, {})))
+
+
+def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+    """The channels that conda uses for every environment, by its configuration files, the highest first.
+
+    A channel whose name holds credentials is left out: nothing of it goes elsewhere.
+    """
+    own = frozenset(environment_files(prefix))
+    files = [
+        observe_condarc(file, _CHANNELS, variables) for file in search_path(variables, prefix, root) if file not in own
+    ]
+    channels = _merged(_lists(filter(None, files), _CHANNELS, {}))
+    return tuple(channel for channel in channels if public_channel(channel) == channel)
+
+
+def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
+    """What conda's configuration makes of names of channels, with the credentials that it holds; never stored.
+
+    Args:
+        variables: the shell's environment variables.
+        prefix: the environment.
+        root: the prefix that conda itself is installed in, or None if unknown.
+
+    Raises:
+        DocumentError: a file that cannot be read might say that a name is a private channel's.
+    """
+    try:
+        found = [read_condarc(file, _ALL, variables) for file in search_path(variables, prefix, root)]
+    except DocumentError as error:
+        raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
+    files = [file for file in found if file is not None]
+    defaults = _lists(files, _DEFAULT, variables)
+    return ChannelSettings(
+        alias=_highest([word for file in files if (word := file.word(*_ALIAS)) is not None], variables),
+        custom=_addresses(files, _CUSTOM),
+        multiple={name: tuple(_merged(said)) for name, said in _tables(files, _MULTIPLE).items()},
+        default=tuple(_merged(defaults)) if defaults else None,
+        mirrored=_addresses(files, _MIRRORED),
+        allowed=tuple(_merged(_lists(files, _ALLOWED, variables))),
+        denied=tuple(_merged(_lists(files, _DENIED, variables))),
+        configured=tuple(_merged(_lists(files, _CHANNELS, variables))),
+    )
+
+
+def _configured(
+    names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None
+) -> tuple[str, ...]:
+    files = [observe_condarc(file, names, variables) for file in search_path(variables, prefix, root)]
+    return _public(_merged(_lists(filter(None, files), names, variables)))
+
+
+def _public(channels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(public_channel, channels)))
+
+
+def _lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[str, str]) -> list[Words]:
+    """A key's lists, those that rank higher last; the variable named after it ranks highest."""
+    lists = [words for file in files if (words := file.list(*names)) is not None]
+    set_by = next((value for name in names if (value := variables.get(f"CONDA_{name.upper()}"))), "")
+    named = tuple(Word(text=text.strip()) for text in set_by.split(",") if text.strip())
+    return [*lists, Words(words=named)] if set_by else lists
+
+
+def _highest(found: Sequence[Word], variables: Mapping[str, str]) -> str:
+    """The word that counts of a key that takes one; empty where there is none."""
+    final = next((word.text for word in found if word.flag == "final"), "")
+    return final or variables.get("CONDA_CHANNEL_ALIAS", "") or (found[-1].text if found else "")
+
+
+def _tables(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, list[Words]]:
+    """What a key's mappings say of each name, those that rank higher last."""
+    said: dict[str, list[Words]] = {}
+    for table in _relevant([table for file in files if (table := file.table(*names)) is not None]):
+        for name, words in table.words.items():
+            said.setdefault(name, []).append(words)
+    return said
+
+
+def _addresses(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, str]:
+    """One address for each name."""
+    return {name: _relevant(said)[-1].words[0].text for name, said in _tables(files, names).items()}
+
+
+def _merged(sources: Sequence[Words]) -> list[str]:
+    """One list of several, as conda makes it: later sources rank higher, and flags move words or end the search."""
+    relevant = _relevant(sources)
+    top = (word.text for source in relevant for word in source.words if word.flag == "top")
+    bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
+    usual = (word.text for source in reversed(relevant) for word in source.words)
+    ranked = list(dict.fromkeys((*top, *usual)))
+    return list(dict.fromkeys((*reversed(bottom), *reversed(ranked))))[::-1]
+
+
+def _relevant(sources: Sequence[Source]) -> list[Source]:
+    """Those up to the first that is final."""
+    end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
+    return list(sources[:end])

@@ -1,0 +1,391 @@
+"""Who claims the files of a conda environment that matter to PIL, and whose content those have that several claim.
+
+Whether files are as a conda package left them: by size, by hash, and where symbolic links lead.
+
+The files that a conda package claims, out of its record, as far as they matter to PIL.
+
+The files that a distribution of pip's claims in a conda environment, as claims of conda packages are written.
+
+Source of the RECORD format: PyPA "Recording installed projects".
+"""
+
+import base64
+import binascii
+import csv
+import hashlib
+import io
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core import foreign
+from fastinstall.core.values import immutable
+from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
+from fastinstall.model.facts import Distribution
+from fastinstall.observe.conda.records import Fields, Records, UnreadableRecordError, matters, read_whole
+
+_BYTECODE = (".pyc", ".pyo")
+_PLACES = {"site-packages/": "", "python-scripts/": "bin/"}  # where a noarch package means files to be put
+
+
+@immutable
+class Entry:
+    """A file as a package claims it.
+
+    Attributes:
+        path: where it is, relative to the prefix.
+        wanted: where the package wants it; differs where py-rattler has put it aside for another package's.
+        size: in bytes; None if unknown, or where the prefix was written into it.
+        sha256: of its content, hexadecimal; empty if unknown.
+        link: it is a symbolic link.
+        link_sha256: of the text of the link, where py-rattler has recorded it; else empty.
+    """
+
+    path: str
+    wanted: str
+    size: int | None = None
+    sha256: str = ""
+    link: bool = False
+    link_sha256: str = ""
+
+
+def claimed_entries(record: Fields, site: str, wanted: Callable[[str], bool]) -> tuple[Entry, ...]:
+    """What a record claims, bytecode and directories aside; whatever in it is malformed is passed over.
+
+    Args:
+        record: all its fields.
+        site: the site-packages of the environment, relative to the prefix; records of noarch packages do not tell.
+        wanted: which files are asked for, by their paths.
+    """
+    paths = record.get("paths_data")
+    described = paths.get("paths") if isinstance(paths, dict) else None
+    entries = {entry.path: entry for entry in _described(described, site, wanted)}
+    listed = record.get("files")
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
+    claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
+    return tuple(entries.get(name) or Entry(path=name, wanted=name) for name in claimed)
+
+
+def _described(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+    for each in listed if isinstance(listed, list) else ():
+        path = each.get("_path") if isinstance(each, dict) else None
+        if isinstance(path, str) and wanted(placed := _placed(path, site)):
+            yield _entry(each, placed)
+
+
+def _placed(path: str, site: str) -> str:
+    """Where a file of a noarch package is: conda records where the package meant it to be."""
+    for place, target in _PLACES.items():
+        if path.startswith(place):
+            return f"{target or site + '/'}{path.removeprefix(place)}"
+    return path
+
+
+def _entry(each: dict[str, Any], path: str) -> Entry:
+    link = each.get("path_type") == "softlink"
+    size, sha256, in_prefix = each.get("size_in_bytes"), _digest(each, "sha256"), _digest(each, "sha256_in_prefix")
+    rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
+    original = each.get("original_path")
+    return Entry(
+        path=path,
+        wanted=original if isinstance(original, str) else path,
+        size=size if isinstance(size, int) and not rewritten and not link else None,
+        sha256=sha256 if link else in_prefix or ("" if rewritten else sha256),
+        link=link,
+        link_sha256=in_prefix if link and in_prefix != sha256 else "",
+    )
+
+
+def _digest(each: dict[str, Any], key: str) -> str:
+    found = each.get(key)
+    return found if isinstance(found, str) else ""
+
+
+_SMALL = 1 << 20
+_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
+
+
+class State(StrEnum):
+    """What became of a file."""
+
+    UNCHANGED = "unchanged"
+    MISSING = "missing"
+    ALTERED = "altered"
+
+
+@immutable
+class Contents:
+    """The files of an environment; each is read once, however many packages claim it.
+
+    Attributes:
+        prefix: of the environment.
+        digests: what was read.
+    """
+
+    prefix: str
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def state(self, entry: Entry, own: frozenset[str], *, since: int | None = None) -> State:
+        """What became of a file that a package claims.
+
+        Args:
+            entry: the file.
+            own: all files that the package claims.
+            since: where given, a file of the recorded size that has not changed since, by its times of modification
+                and of change of status, in nanoseconds since the epoch, counts as unchanged.
+        """
+        try:
+            status = os.lstat(f"{self.prefix}/{entry.path}")
+        except (OSError, ValueError):
+            return State.MISSING
+        try:
+            unchanged = _is_older(status, entry, since) or self._is_as_recorded(entry, entry.path, own)
+        except (OSError, ValueError):
+            return State.ALTERED
+        return State.UNCHANGED if unchanged else State.ALTERED
+
+    def has(self, entry: Entry, own: frozenset[str]) -> bool:
+        """Whether what lies where a package wants its file is that file."""
+        try:
+            return self._is_as_recorded(entry, entry.wanted, own)
+        except (OSError, ValueError):
+            return False
+
+    def _is_as_recorded(self, entry: Entry, path: str, own: frozenset[str]) -> bool:
+        """Compare a file, wherever it lies, with what is recorded of it; OSError where it cannot be read."""
+        place = f"{self.prefix}/{path}"
+        if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
+            return self._leads_right(entry, path, own)
+        status = os.stat(place)  # noqa: PTH116 (likewise)
+        if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
+            return False
+        return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
+
+    def _leads_right(self, entry: Entry, path: str, own: frozenset[str]) -> bool:
+        """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
+        target = os.readlink(f"{self.prefix}/{path}")  # noqa: PTH115 (likewise)
+        if entry.link_sha256:
+            return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
+        if os.path.normpath(f"./{path.rpartition('/')[0]}/{target}") in own:
+            return True
+        if entry.sha256 in ("", _NOTHING):
+            return not any(each.startswith(f"{path}.") for each in own)
+        return self._digest(path) == entry.sha256
+
+    def _digest(self, path: str) -> str:
+        if path not in self.digests:
+            self.digests[path] = _sha256(f"{self.prefix}/{path}")
+        return self.digests[path]
+
+
+def _is_older(status: os.stat_result, entry: Entry, since: int | None) -> bool:
+    if since is None or not stat.S_ISREG(status.st_mode) or entry.link or entry.size not in (None, status.st_size):
+        return False
+    return max(status.st_mtime_ns, status.st_ctime_ns) <= since
+
+
+def _sha256(path: str) -> str:
+    """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
+    with foreign.opened(path) as stream:
+        if os.fstat(stream.fileno()).st_size > _SMALL:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return hashlib.sha256(stream.read()).hexdigest()
+
+
+_TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
+
+
+@immutable
+class Claims:
+    """What `observe_claims` finds.
+
+    Attributes:
+        claims: of each package, sorted by `dist`.
+        clashes: files that several claim, sorted by path.
+        unreadable: records whose paths cannot be read: file name to what is wrong.
+    """
+
+    claims: tuple[CondaClaim, ...]
+    clashes: tuple[CondaClash, ...]
+    unreadable: dict[str, str]
+
+
+@immutable
+class _Claimant:
+    """A package, or a distribution of pip's, and what it claims.
+
+    Attributes:
+        name: as clashes name it.
+        entries: its files, as far as they matter.
+        own: where they are.
+        telling: files that tell who installed a distribution, if the package has one.
+        since: when its record was written, in nanoseconds since the epoch.
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+    own: frozenset[str]
+    telling: tuple[Entry, ...] = ()
+    since: int = 0
+
+
+def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
+    prefix: Path,
+    records: Records,
+    replaced: tuple[str, ...],
+    site: str,
+    distributions: tuple[Distribution, ...],
+    *,
+    thorough: bool = True,
+) -> Claims:
+    """Look at every claimed file that matters.
+
+    Args:
+        prefix: the environment.
+        records: its packages.
+        replaced: names of packages that provide PIL.
+        site: the site-packages of its Python, relative to the prefix.
+        distributions: those that claim files of PIL, whoever installed them.
+        thorough: read every file. Else a file that one package alone claims and that has not changed since its record
+            was written counts as it was recorded.
+    """
+    contents = Contents(prefix=str(prefix))
+    packages, unreadable = _packages(prefix, records, replaced, site)
+    contested = frozenset(path for path, claimants in _wanted(packages).items() if len(claimants) > 1)
+    foreign = [
+        _distribution(prefix, site, distribution)
+        for distribution in distributions
+        if not any(_owns(package, f"{site}/{distribution.metadata}", contents) for package in packages)
+    ]
+    return Claims(
+        claims=tuple(_claim(package, contents, contested, thorough=thorough) for package in packages),
+        clashes=_clashes(packages, foreign, contents),
+        unreadable=unreadable,
+    )
+
+
+def _packages(
+    prefix: Path, records: Records, replaced: tuple[str, ...], site: str
+) -> tuple[list[_Claimant], dict[str, str]]:
+    claimants: list[_Claimant] = []
+    unreadable: dict[str, str] = {}
+    for package in records.packages:
+        if package.name not in replaced and package.dist not in records.claiming:
+            continue
+        try:
+            claimant = _package(prefix / "conda-meta", package, site, everything=package.name in replaced)
+        except (UnreadableRecordError, OSError) as error:
+            unreadable[package.record] = str(error)
+        else:
+            claimants.extend([claimant] if claimant.entries else ())
+    return sorted(claimants, key=lambda claimant: claimant.name), unreadable
+
+
+def _package(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
+    def counts(path: str) -> bool:
+        return everything or matters(path)
+
+    path = conda_meta / package.record
+    found = claimed_entries(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
+    entries = tuple(entry for entry in found if counts(entry.path))
+    return _Claimant(
+        name=package.dist,
+        entries=entries,
+        own=frozenset(entry.path for entry in entries),
+        telling=tuple(entry for entry in found if entry.path.endswith(_TELLING)),
+        since=path.stat().st_mtime_ns,
+    )
+
+
+def _wanted(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, Entry]]]:
+    """Who wants a file to be where: the claimants of each path, in order."""
+    found: dict[str, list[tuple[_Claimant, Entry]]] = {}
+    for claimant in claimants:
+        for entry in claimant.entries:
+            found.setdefault(entry.wanted, []).append((claimant, entry))
+    return found
+
+
+def _claim(package: _Claimant, contents: Contents, contested: frozenset[str], *, thorough: bool) -> CondaClaim:
+    def state(entry: Entry) -> State:
+        since = None if thorough or entry.wanted in contested else package.since
+        return contents.state(entry, package.own, since=since)
+
+    states = [(entry.path, state(entry)) for entry in package.entries]
+    return CondaClaim(
+        dist=package.name,
+        files=tuple(path for path, _ in states),
+        missing=tuple(path for path, found in states if found is State.MISSING),
+        altered=tuple(path for path, found in states if found is State.ALTERED),
+    )
+
+
+def _owns(package: _Claimant, metadata: str, contents: Contents) -> bool:
+    """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
+    telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
+    states = {contents.state(entry, package.own) for entry in telling}
+    return states == {State.UNCHANGED}
+
+
+def _distribution(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
+    entries = recorded_entries(prefix / site / distribution.metadata / "RECORD", site)
+    return _Claimant(
+        name=f"pip: {distribution.name} {distribution.version}",
+        entries=entries,
+        own=frozenset(entry.path for entry in entries),
+    )
+
+
+def _clashes(packages: list[_Claimant], foreign: list[_Claimant], contents: Contents) -> tuple[CondaClash, ...]:
+    """Files that several packages claim, or a package and a distribution of pip's."""
+    condas = _wanted(packages)
+    found = ((path, each) for path, each in _wanted([*packages, *foreign]).items() if len(each) > 1 and path in condas)
+    return tuple(
+        CondaClash(
+            path=path,
+            claimants=tuple(claimant.name for claimant, _ in each),
+            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
+        )
+        for path, each in sorted(found)
+    )
+
+
+_SHA256 = "sha256="
+
+
+def recorded_entries(record: Path, site_packages: str) -> tuple[Entry, ...]:
+    """List a RECORD's files without bytecode; empty if it cannot be read.
+
+    Args:
+        record: the file.
+        site_packages: relative to the prefix, which what is returned is relative to.
+    """
+    try:
+        text = foreign.read_text(record, errors="surrogateescape")
+    except OSError:
+        return ()
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error:
+        return ()
+    return tuple(_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE))
+
+
+def _pip_entry(row: list[str], site_packages: str) -> Entry:
+    path, digest, size = (*row, "", "", "")[:3]
+    place = os.path.normpath(f"{site_packages}/{path}")
+    return Entry(path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_hexadecimal(digest))
+
+
+def _hexadecimal(digest: str) -> str:
+    """A digest of RECORD ("sha256=..." in base64 without padding) as conda writes it; empty if it is another's."""
+    if not digest.startswith(_SHA256):
+        return ""
+    try:
+        return base64.urlsafe_b64decode(digest.removeprefix(_SHA256) + "=").hex()
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,0 +1,319 @@
+"""Configuration files of conda: where they lie, and the few keys that are asked for.
+
+Flags of words, "#!final" and the like, stand in comments. A key that has something else than is expected counts as not
+there; conda itself, which uses the files, is the one to complain.
+
+Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`.
+
+Where conda is, and what its files tell of it. It is not run: that takes longer than everything else together.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.surroundings import find_program
+from fastinstall.core.values import immutable
+from fastinstall.core.yaml_document import Kind, Node, read_yaml
+from fastinstall.model.conda import CondaTool
+
+_SYSTEM = ("/etc/conda", "/var/lib/conda")
+_NAMES = (".condarc", "condarc")
+_DIRECTORY = "condarc.d"
+_SUFFIXES = (".yml", ".yaml")
+_NOTHING = ("", "~", "null", "Null", "NULL")
+_FLAG = re.compile(r"[\s,:]*(?:[&!][^\s#]*\s)?\s*(#.*)")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
+
+
+@immutable
+class Word:
+    """A word in a configuration file.
+
+    Attributes:
+        text: without quotes, variables put in.
+        flag: what a comment behind it says of its rank: "top", "bottom", "final"; else empty.
+    """
+
+    text: str
+    flag: str = ""
+
+
+@immutable
+class Words:
+    """A list of words in a configuration file.
+
+    Attributes:
+        words: in order.
+        flag: what a comment behind the key says of its rank: "final"; else empty.
+    """
+
+    words: tuple[Word, ...]
+    flag: str = ""
+
+
+@immutable
+class Table:
+    """A mapping in a configuration file: names with a word each, or with several.
+
+    Attributes:
+        words: of each name.
+        flag: what a comment behind the key says of its rank: "final"; else empty.
+    """
+
+    words: dict[str, Words]
+    flag: str = ""
+
+
+@immutable
+class Condarc:
+    """A configuration file, read.
+
+    Attributes:
+        document: the root node, or None if the file is empty.
+        lines: of its text, for the comments.
+        variables: what words may refer to ("$NAME").
+    """
+
+    document: Node | None
+    lines: tuple[str, ...]
+    variables: Mapping[str, str] = field(repr=False)
+
+    def word(self, *names: str) -> Word | None:
+        """Return the single word of a key, or None if the key is missing or holds something else."""
+        found = self.document.value(*names) if self.document is not None else None
+        return self._word(found) if found is not None else None
+
+    def list(self, *names: str) -> Words | None:
+        """The words of a key that takes a list; None likewise, and where the list has no words."""
+        pair = self._pair(names)
+        words = self._words(*pair) if pair is not None and pair[1].kind is Kind.LIST else None
+        return words if words is not None and words.words else None
+
+    def table(self, *names: str) -> Table | None:
+        """The words of a key that takes a mapping; None likewise."""
+        pair = self._pair(names)
+        if pair is None or pair[1].kind is not Kind.MAPPING:
+            return None
+        key, value = pair
+        rows = {name: self._words(*each) for name, each in value.pairs().items()}
+        return Table(words={name: words for name, words in rows.items() if words.words}, flag=self._flag_of(key, value))
+
+    def _pair(self, names: tuple[str, ...]) -> tuple[Node, Node] | None:
+        pairs = self.document.pairs() if self.document is not None else {}
+        return next((pairs[name] for name in names if name in pairs), None)
+
+    def _words(self, key: Node, value: Node) -> Words:
+        items = value.items if value.kind is Kind.LIST else (value,)
+        found = (self._word(item) for item in items)
+        return Words(words=tuple(word for word in found if word is not None), flag=self._flag_of(key, value))
+
+    def _word(self, node: Node) -> Word | None:
+        if node.kind is not Kind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
+            return None
+        return Word(text=_expanded(node.text, self.variables), flag=self._flag(node))
+
+    def _flag_of(self, key: Node, value: Node) -> str:
+        return self._flag(key) or (self._flag(value) if value.column else "")
+
+    def _flag(self, node: Node) -> str:
+        rest = self.lines[node.last - 1][node.column :] if node.last <= len(self.lines) else ""
+        found = _FLAG.fullmatch(rest)
+        return found[1].strip("!# \t") if found is not None else ""
+
+
+def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
+    """The configuration files that conda would read for an environment, those that rank higher last.
+
+    Args:
+        variables: the shell's environment variables.
+        prefix: the environment.
+        root: the prefix that conda itself is installed in, or None if unknown.
+    """
+    home, settings = variables.get("HOME"), variables.get("XDG_CONFIG_HOME")
+    directories = (
+        *(Path(place) for place in _SYSTEM),
+        *((root,) if root else ()),
+        *((Path(settings, "conda"),) if settings else ()),
+        *((Path(home, ".config/conda"), Path(home, ".conda")) if home else ()),
+    )
+    places = [file for directory in directories for file in environment_files(directory)]
+    places += [Path(home, ".condarc")] if home else []
+    places += environment_files(prefix)
+    named = Path(variables.get("CONDARC", "")).expanduser()
+    places += [named] if named.name in _NAMES or named.name.endswith(_SUFFIXES) else []
+    return tuple(dict.fromkeys(path for path in places if path.is_file()))
+
+
+def environment_files(directory: Path) -> tuple[Path, ...]:
+    """The configuration files of one directory, an environment's for example, those that rank higher last."""
+    try:
+        names = sorted(os.listdir(directory / _DIRECTORY))  # noqa: PTH208 (names are what is compared)
+    except OSError:
+        names = []
+    parts = (directory / _DIRECTORY / name for name in names if name.endswith(_SUFFIXES))
+    return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
+
+
+def read_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
+    """Read a configuration file for some of its keys.
+
+    Args:
+        file: where it lies.
+        names: of the keys that will be asked for: a file that has none of them is not parsed.
+        variables: what words may refer to ("$NAME").
+
+    Returns:
+        None where it has none of these keys.
+
+    Raises:
+        DocumentError: it cannot be read, or is no YAML.
+    """
+    try:
+        text = foreign.read_text(file, limit=foreign.DOCUMENT)
+    except (OSError, ValueError) as error:
+        raise DocumentError(file, "", f"cannot be read: {getattr(error, 'strerror', '') or error}") from None
+    if not any(name in text for name in names):
+        return None
+    return Condarc(document=read_yaml(text, file), lines=tuple(text.splitlines()), variables=variables)
+
+
+def observe_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
+    """The same, where a file that cannot be read counts as one that says nothing."""
+    try:
+        return read_condarc(file, names, variables)
+    except DocumentError:
+        return None
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text)
+
+
+_RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
+_VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=.*?(['"])(\d[^'"]*)\1""", re.MULTILINE)
+_COMMAND = re.compile(r"^#\s*cmd:\s*(/[^\s\0]+)", re.MULTILINE)
+_MODULE = re.compile(r"(/.*)/lib/python[^/]*/site-packages/conda/__main__\.py")
+_SHEBANG = re.compile(rb"#![ \t]*(/[^\r\n]*?)[ \t]*\r?\n")
+_SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env")
+_SOLVER = ("solver", "experimental_solver")
+_LIBMAMBA_SINCE = (23, 10)
+_HERE = "environment"
+
+
+def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
+    """The conda that a person means: of CONDA_EXE, CONDA_PYTHON_EXE or PATH, else the one that made an environment.
+
+    Args:
+        variables: the shell's environment variables.
+        prefix: the environment, or None if it does not exist yet.
+
+    Returns:
+        None where there is none that could be started; mamba and micromamba are none.
+    """
+    for command, found_by in _candidates(variables, prefix):
+        root = _root(command, variables)
+        version = _version(root)
+        solver = _configured_solver(variables, prefix, root) or _default_solver(version)
+        return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
+    return None
+
+
+def _candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
+    executable, python = variables.get("CONDA_EXE", ""), variables.get("CONDA_PYTHON_EXE", "")
+    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")})
+    if _is_conda(executable):
+        yield (str(Path(executable).absolute()),), "CONDA_EXE"
+    if python and os.access(python, os.X_OK) and _module(Path(python).parent.parent):
+        yield (str(Path(python).absolute()), "-I", "-m", "conda"), "CONDA_PYTHON_EXE"
+    if on_path and _is_conda(on_path):
+        yield (str(Path(on_path).absolute()),), "PATH"
+    for path in _suggested(prefix) if prefix is not None else ():
+        if _is_conda(str(path)):
+            yield (str(path),), _HERE
+
+
+def _suggested(prefix: Path) -> Iterator[Path]:
+    """Where the conda may be that made an environment: above its directory, in its history, in itself."""
+    if prefix.parent.name == "envs":
+        yield prefix.parent.parent / "bin/conda"
+    try:
+        history = foreign.read_text(prefix / "conda-meta/history", errors="replace")
+    except OSError:
+        history = ""
+    for command in dict.fromkeys(_COMMAND.findall(history)):
+        module = _MODULE.fullmatch(command)
+        if module is not None or Path(command).name in ("conda", "conda-env"):
+            yield Path(module[1], "bin/conda") if module is not None else Path(command).with_name("conda")
+    yield prefix / "bin/conda"
+
+
+def _is_conda(path: str) -> bool:
+    """Whether a file can be started and is named conda; what its first line asks for has to be there too."""
+    resolved = Path(os.path.realpath(path))
+    if not path or "mamba" in resolved.name or not resolved.is_file():
+        return False
+    interpreter = _interpreter(resolved)
+    return os.access(resolved, os.X_OK) and (interpreter is None or os.access(interpreter, os.X_OK))
+
+
+def _interpreter(script: Path) -> str | None:
+    """The program that a script's first line names; None of a binary, or where it cannot be read."""
+    try:
+        with foreign.opened(script) as stream:
+            found = _SHEBANG.match(stream.read(4096))
+    except OSError:
+        return None
+    return os.fsdecode(found[1]).partition(" ")[0] if found else None
+
+
+def _root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
+    """The prefix that conda is installed in: its Python's, else the one that the file lies in."""
+    script = Path(os.path.realpath(command[0]))
+    pythons = (command[0] if len(command) > 1 else _interpreter(script), variables.get("CONDA_PYTHON_EXE"))
+    for python in pythons:
+        if python and python not in _SHELLS and _module(Path(python).parent.parent):
+            return Path(python).absolute().parent.parent
+    return script.parent.parent
+
+
+def _module(root: Path) -> Path | None:
+    """The package `conda` in a prefix."""
+    return next((path for path in sorted(root.glob("lib/python3*/site-packages/conda")) if path.is_dir()), None)
+
+
+def _version(root: Path) -> str:
+    """Of conda, from its record; where it was installed without one, as it says itself; empty if unknown."""
+    try:
+        names = os.listdir(root / "conda-meta")  # noqa: PTH208 (names are what is compared)
+    except OSError:
+        names = []
+    recorded = [found[1] for name in sorted(names) if (found := _RECORD.fullmatch(name))]
+    if recorded:
+        return recorded[-1]
+    try:
+        said = _VERSION.search(foreign.read_text((_module(root) or root).joinpath("_version.py")))
+    except (OSError, ValueError):
+        return ""
+    return said[2] if said else ""
+
+
+def _configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
+    """The solver that a variable or a configuration file names; empty where none does."""
+    files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
+    found = [word for file in files if file is not None and (word := file.word(*_SOLVER)) is not None]
+    final = next((word.text for word in found if word.flag == "final"), "")
+    named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
+    return final or named or (found[-1].text if found else "")
+
+
+def _default_solver(version: str) -> str:
+    """What conda takes unasked. Source: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7."""
+    parts = re.match(r"(\d+)\.(\d+)", version)
+    if parts is None:
+        return ""
+    return "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"

@@ -1,0 +1,212 @@
+"""A conda environment, from its files alone: `conda-meta`, what it records, and conda's configuration.
+
+No conda is run and none is imported. This module is imported for conda environments only.
+
+What was done to a conda environment, and what it holds fast: `conda-meta/history` and `conda-meta/pinned`.
+
+Source: conda's `History` and `get_pinned_specs`. Whatever is malformed is passed over: both are lists of hints here.
+
+What lies in a conda environment and belongs to nothing that is installed there now.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.secrets import public_text
+from fastinstall.model.conda import Conda, CondaRevision
+from fastinstall.model.facts import Distribution, Interpreter
+from fastinstall.observe.conda.channels import channels_of_environment, configured_channels, usual_channels
+from fastinstall.observe.conda.claims import observe_claims
+from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.records import read_records
+from fastinstall.observe.stack import observe_distributions
+
+
+def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observed already, is asked of every probe of files)
+    prefix: Path,
+    interpreter: Interpreter,
+    replaced: tuple[str, ...],
+    variables: Mapping[str, str],
+    *,
+    tool: bool = False,
+    thorough: bool = True,
+    distributions: tuple[Distribution, ...] | None = None,
+) -> Conda:
+    """What conda knows of an environment.
+
+    Args:
+        prefix: the environment.
+        interpreter: its Python.
+        replaced: names of distributions that provide PIL, normalised.
+        variables: the shell's environment variables.
+        tool: also tell of the conda executable.
+        thorough: read every file that matters. Else a file that one package alone claims and that has not changed
+            since its record was written, by its times, counts as it was recorded.
+        distributions: those that claim files of PIL, where they were observed already.
+    """
+    conda_meta, site = prefix / "conda-meta", _relative(interpreter.site_packages, prefix)
+    records = read_records(conda_meta)
+    if distributions is None:
+        distributions = tuple(each for each in observe_distributions(prefix / site) if each.name in replaced)
+    found = observe_claims(prefix, records, replaced, site, distributions, thorough=thorough)
+    executable = find_conda(variables, prefix)
+    root = Path(executable.root) if executable is not None else None
+    return Conda(
+        packages=records.packages,
+        unreadable=records.unreadable | found.unreadable,
+        claims=found.claims,
+        clashes=found.clashes,
+        pins=observe_pins(conda_meta),
+        revisions=observe_revisions(conda_meta, replaced),
+        is_base=root == prefix or any(package.name == "conda" for package in records.packages),
+        channels=channels_of_environment(prefix, variables),
+        has_channels=bool(configured_channels(variables, prefix, root)),
+        usual_channels=usual_channels(variables, prefix, root),
+        stale=observe_stale(prefix, site),
+        debris=observe_debris(prefix, site, replaced),
+        tool=executable if tool else None,
+    )
+
+
+def _relative(site_packages: PurePath, prefix: Path) -> str:
+    """Where site-packages is in the environment, however either is spelled."""
+    relative = os.path.relpath(site_packages, prefix)
+    if not relative.startswith(".."):
+        return relative
+    return os.path.relpath(os.path.realpath(site_packages), os.path.realpath(prefix))
+
+
+_BESIDE_PIL = frozenset({"fastinstall-guard", "jpeg", "libjpeg-turbo", "libtiff"})
+_HEADING = re.compile(r"==>\s*(.+?)\s*<==")
+_COMMAND = re.compile(r"#\s*cmd:\s*(.+)")
+_PACKAGED = (".conda", ".tar.bz2")
+
+
+def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[CondaRevision, ...]:
+    """The revisions that installed or removed something which matters to PIL, oldest first.
+
+    Args:
+        conda_meta: the directory that holds the history.
+        replaced: names of packages that provide PIL; others that matter are known.
+    """
+    names = _BESIDE_PIL.union(replaced)
+    lines = (line.strip() for line in _text(conda_meta / "history").splitlines())
+    revisions = (_revision(number, block, names) for number, block in enumerate(_blocks(lines)))
+    return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
+
+
+def observe_pins(conda_meta: Path) -> tuple[str, ...]:
+    """What `pinned` demands, a match spec each, comments aside."""
+    lines = (line.strip() for line in _text(conda_meta / "pinned").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return foreign.read_text(path, errors="replace")
+    except OSError:
+        return ""
+
+
+def _blocks(lines: Iterable[str]) -> list[list[str]]:
+    """Each heading with the lines below it; what stands before the first is nobody's."""
+    blocks: list[list[str]] = []
+    for line in lines:
+        if _HEADING.match(line):
+            blocks.append([])
+        if blocks and line:
+            blocks[-1].append(line)
+    return blocks
+
+
+def _revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
+    heading, *lines = block
+    found = _HEADING.match(heading)
+    commands = (_COMMAND.match(line) for line in lines)
+    return CondaRevision(
+        number=number,
+        at=found[1] if found else "",
+        command=public_text(next((command[1] for command in commands if command), "")),
+        linked=_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
+        unlinked=_dists((line[1:] for line in lines if line.startswith("-")), names),
+    )
+
+
+def _dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
+    """Return the names without their channels."""
+    dists = (_plain(line) for line in lines)
+    return tuple(dist for dist in dists if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names)
+
+
+def _plain(line: str) -> str:
+    """A package of "https://host/channel/linux-64::NAME-VERSION-BUILD", without where it came from."""
+    dist = line.rpartition("::")[2]
+    return next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
+
+
+_ASIDE = ".c~"
+_TRASH = ".conda_trash"
+_TRASH_DIRECTORY = ".trash"
+_PLACES = ("", "conda-meta", "bin", "lib", "include")
+_SITE_PACKAGES = "site-packages"
+
+
+def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
+    """The `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
+
+    Args:
+        prefix: the environment.
+        site: the site-packages of its Python, relative to the prefix.
+    """
+    pythons = (name for name in _names(prefix / "lib") if name.startswith("python"))
+    places = (f"lib/{name}/{_SITE_PACKAGES}" for name in pythons if not (prefix / "lib" / name).is_symlink())
+    return tuple(place for place in places if place != site and _holds_distributions(prefix / place))
+
+
+def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
+    """What a transaction that was killed leaves, where PIL, records and libraries lie; relative to the prefix.
+
+    conda moves every file that it removes to "NAME.c~" until all is done, and to "NAME.conda_trash" where it may not
+    remove it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and
+    `unlink_or_rename_to_trash`.
+
+    Args:
+        prefix: the environment.
+        site: the site-packages of its Python, relative to the prefix.
+        replaced: names of distributions that provide PIL.
+    """
+    own = (f"{site}/{name}" for name in _names(prefix / site) if name == "PIL" or _is_of_pil(name, replaced))
+    places = (*_PLACES, site, *(below for directory in own for below in _below(prefix, directory)))
+    found = (f"{place}/{name}" if place else name for place in places for name in _left_in(prefix / place))
+    trash = (f"{_TRASH_DIRECTORY}/{name}" for name in _names(prefix / _TRASH_DIRECTORY))
+    return tuple(sorted({*found, *trash}))
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
+    except OSError:
+        return []
+
+
+def _holds_distributions(directory: Path) -> bool:
+    return any(name == "PIL" or name.endswith(".dist-info") for name in _names(directory))
+
+
+def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
+    """Whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
+    stem = name.partition("-")[0].removesuffix(".libs")
+    return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
+
+
+def _below(prefix: Path, place: str) -> Iterator[str]:
+    """A directory and all that are below it."""
+    skipped = len(str(prefix)) + 1
+    return (directory[skipped:] for directory, _, _ in os.walk(prefix / place))
+
+
+def _left_in(directory: Path) -> Iterator[str]:
+    return (name for name in _names(directory) if name.endswith(_ASIDE) or _TRASH in name)

@@ -1,0 +1,241 @@
+"""Look at the guard in a site-packages directory: what of it is there, and whether it is as it should be.
+
+The guard's `state` file: what PIL looked like when we put it in place, in lines that a start-up hook can split.
+
+Paths are relative to site-packages, so that an environment may be moved or copied with its guard.
+
+Write the start-up guard into a staging directory, compiled; a transaction renames it into site-packages.
+
+The files come from `hooks/` byte for byte; only `state` is made here. Nothing of the target is touched.
+"""
+
+import os
+import re
+import struct
+from pathlib import Path
+
+from fastinstall.core import files, foreign, process
+from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Core
+from fastinstall.model.facts import GuardState
+from fastinstall.model.receipt import BuiltCore
+
+STATE_FORMAT = "1"
+VERSION_FILE = "PIL/_version.py"
+PREFIX = "../../.."
+"""Of an environment, seen from its `lib/pythonX.Y/site-packages`."""
+
+_HEADER = """\
+# Put here by fastinstall: PIL as it was installed, compared by the guard at each start of Python.
+# Remove with: fastinstall guard remove --prefix PREFIX
+"""
+
+
+@immutable
+class GuardTarget:
+    """What the guard watches.
+
+    Attributes:
+        core: the imaging core, relative to site-packages.
+        core_size: in bytes.
+        core_mtime_ns: nanoseconds since the epoch.
+        core_sha256: hexadecimal.
+        version_size: of `PIL/_version.py`, in bytes.
+        version_mtime_ns: of `PIL/_version.py`.
+        stack_version: what `PIL/_version.py` says.
+        simd: whether the core has SIMD kernels; decides what the warning calls it.
+        prefix: of the environment, relative to site-packages.
+    """
+
+    core: str
+    core_size: int
+    core_mtime_ns: int
+    core_sha256: str
+    version_size: int
+    version_mtime_ns: int
+    stack_version: str
+    simd: bool
+    prefix: str = PREFIX
+
+
+def guard_target(tree: Path, core: BuiltCore, stack_version: str) -> GuardTarget:
+    """Describe the PIL in `tree` (site-packages, or a stage that will be renamed into it).
+
+    Raises:
+        OSError: `PIL/_version.py` is not there.
+    """
+    version = (tree / VERSION_FILE).stat()
+    return GuardTarget(
+        core=core.path,
+        core_size=core.size,
+        core_mtime_ns=core.mtime_ns,
+        core_sha256=core.sha256,
+        version_size=version.st_size,
+        version_mtime_ns=version.st_mtime_ns,
+        stack_version=stack_version,
+        simd=bool(core.simd_symbols),
+    )
+
+
+def render_state(target: GuardTarget) -> str:
+    """The text of the `state` file."""
+    kind = "simd" if target.simd else "plain"
+    return (
+        f"{_HEADER}{STATE_FORMAT}\n"
+        f"core {target.core} {target.core_size} {target.core_mtime_ns} {target.core_sha256}\n"
+        f"version {VERSION_FILE} {target.version_size} {target.version_mtime_ns}\n"
+        f"stack {target.stack_version} {kind}\n"
+        f"prefix {target.prefix}\n"
+    )
+
+
+def parse_state(text: str) -> GuardTarget | None:
+    """Parse a `state` file, or return None if this version of the guard does not understand it."""
+    lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    try:
+        (number,), core, version, stack, prefix = lines
+        target = GuardTarget(
+            core=core[1],
+            core_size=int(core[2]),
+            core_mtime_ns=int(core[3]),
+            core_sha256=core[4],
+            version_size=int(version[2]),
+            version_mtime_ns=int(version[3]),
+            stack_version=stack[1],
+            simd=stack[2] == "simd",
+            prefix=prefix[1],
+        )
+    except (ValueError, IndexError):
+        return None
+    return target if number == STATE_FORMAT else None
+
+
+GUARD_VERSION = "2"
+"""Of the hook; it says the same of itself, in `VERSION`."""
+
+GUARD_PACKAGE = "_fastinstall_guard"
+
+GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, "fastinstall_guard.pth", "fastinstall_guard.start")
+"""Top-level names in site-packages, in the order of installation; remove them in reverse, so that no hook
+ever names a package that is gone (Python 3.15 complains about that at each start, PEP 829)."""
+
+GUARD_SOURCES: tuple[str, ...] = (
+    f"{GUARD_PACKAGE}/__init__.py",
+    f"{GUARD_PACKAGE}/telling.py",
+    f"{GUARD_PACKAGE}/tree.py",
+    *GUARD_ENTRIES[1:],
+)
+"""The files that are copied from `hooks/`, relative to site-packages."""
+
+GUARD_STATE = f"{GUARD_PACKAGE}/state"
+
+_COMPILE_SECONDS = 60.0
+
+
+def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ...]:
+    """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
+
+    Args:
+        stage: a directory on the target's filesystem.
+        target: what the guard will compare at each start.
+        python: the target's interpreter.
+
+    Returns:
+        The top-level names below `stage`: `GUARD_ENTRIES`.
+
+    Raises:
+        CommandError: the target's interpreter could not compile the guard.
+    """
+    for name in GUARD_SOURCES:
+        files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
+    files.write_text(stage / GUARD_STATE, render_state(target))
+    _compile(stage / GUARD_PACKAGE, python)
+    return GUARD_ENTRIES
+
+
+def _compile(package: Path, python: Path) -> None:
+    """Compile by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says."""
+    process.run(
+        (python, "-I", "-S", "-m", "compileall", "-q", "-d", package.name, "--invalidation-mode", "timestamp", package),
+        timeout=_COMPILE_SECONDS,
+    )
+
+
+_HOOK = GUARD_SOURCES[0]
+
+
+def observe_guard(site_packages: Path, core: Core | None) -> GuardState:
+    """Compare the guard in place with the one that this fastinstall would install.
+
+    Args:
+        site_packages: where the guard lies, if it does.
+        core: the imaging core in place, or None if there is none.
+    """
+    if not entries_present(site_packages):
+        return GuardState(installed=False)
+    version = _version(_read(site_packages / _HOOK))
+    if version not in ("", GUARD_VERSION):
+        problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
+        return GuardState(installed=True, version=version, problems=(problem,))
+    problems = (
+        *_source_problems(site_packages),
+        *_bytecode_problems(site_packages),
+        *_state_problems(site_packages, core),
+    )
+    return GuardState(installed=True, version=version, problems=problems)
+
+
+def entries_present(site_packages: Path) -> tuple[str, ...]:
+    """The guard's top-level names that are there, in the order of `GUARD_ENTRIES`."""
+    return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
+
+
+def _source_problems(site_packages: Path) -> tuple[str, ...]:
+    missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
+    altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
+    return (*missing, *(f"{name} is altered" for name in altered))
+
+
+def _is_altered(site_packages: Path, name: str) -> bool:
+    return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
+
+
+def _state_problems(site_packages: Path, core: Core | None) -> tuple[str, ...]:
+    file = site_packages / GUARD_STATE
+    if not file.is_file():
+        return (f"{GUARD_STATE} is missing",)
+    state = parse_state(_read(file).decode("utf-8", "replace"))
+    if state is None:
+        return (f"{GUARD_STATE} is not readable",)
+    if core is None:
+        return (f"{GUARD_STATE} describes {state.core}, and there is no imaging core",)
+    if state.core_sha256 != core.sha256:
+        return (f"{GUARD_STATE} describes another {state.core} than the one in place",)
+    return ()
+
+
+def _bytecode_problems(site_packages: Path) -> tuple[str, ...]:
+    modules = (site_packages / name for name in GUARD_SOURCES if name.endswith(".py"))
+    if all(_is_compiled(module) for module in modules if module.is_file()):
+        return ()
+    return (f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer",)
+
+
+def _is_compiled(module: Path) -> bool:
+    """Whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
+    status = module.stat()
+    valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
+    return any(_read(file)[4:16] == valid for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"))
+
+
+def _version(hook: bytes) -> str:
+    found = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
+    return found[1].decode("ascii", "replace") if found else ""
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return foreign.read_bytes(file)
+    except OSError:
+        return b""

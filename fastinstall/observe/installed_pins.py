@@ -1,0 +1,281 @@
+"""Pins of ours as they lie in an environment: a few tiny files, none of them run or resolved.
+
+Pins: where there can be one, and the line that keeps conda's solvers from replacing the stack.
+
+From texts to texts, and from facts to a refusal. Nothing is read or written here. What holds pip stands in `pip_pins`.
+
+A pin is a wish of a person, never made by itself, because it holds back whatever would replace the stack: a Pillow with
+the fix of a vulnerability too. Which solver obeys it, and when, stands in docs/how-to/pin.md.
+
+Changes of the pin of an environment's project that were cut short: noticed here, brought to an end by `mending`.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.parsing import json_data
+from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.model.conda import Conda, CondaPackage
+from fastinstall.model.conda_packages import is_ours, name_of, pin_line
+from fastinstall.model.facts import Facts
+from fastinstall.model.history import Interruption
+from fastinstall.model.pins import PinKind, PinState
+from fastinstall.model.recipe import PROVIDERS
+from fastinstall.model.request import EnvironmentKind
+from fastinstall.observe.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINT,
+    CONSTRAINTS,
+    DIRECTORY,
+    LINKS,
+    WHEELS,
+    constraint_in,
+    pinned_settings,
+    requirement_of,
+    settings,
+)
+from fastinstall.observe.session import Session
+from fastinstall.pins.recognition import holding_directory, noted_project, observe_project_pin
+
+
+def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
+    """The pins of an environment and of the project that it is noted to belong to (0.1 ms).
+
+    Args:
+        prefix: of the environment.
+        conda: what conda knows of it, or None if it is not a conda environment.
+    """
+    return (*_of_pip(prefix), *_of_conda(prefix, conda), *observe_project_pin(prefix))
+
+
+def _of_conda(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
+    if conda is None:
+        return
+
+    line = pin_in("\n".join(conda.pins))
+    if line:
+        yield PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line)
+
+
+def _of_pip(prefix: Path) -> Iterator[PinState]:
+    said = pinned_settings(_read(prefix / CONFIGURATION))
+    if not said and not (prefix / DIRECTORY).is_dir():
+        return
+    requirement = _requirement(prefix)
+    problems = (*_wrong_lines(prefix, said), *_wrong_files(prefix, requirement), *_other_build(prefix, requirement))
+    yield PinState(kind=PinKind.PIP, file=prefix / CONFIGURATION, requirement=requirement, problems=problems)
+
+
+def _requirement(prefix: Path) -> str:
+    return constraint_in(_read(prefix / CONSTRAINTS).decode("utf-8", "replace"))
+
+
+def _wrong_lines(prefix: Path, said: dict[str, str]) -> Iterator[str]:
+    if not said:
+        yield f"{prefix / CONFIGURATION} does not have its lines any more, so pip does not obey it"
+        return
+    ours = settings(prefix)
+    links = said.get(LINKS, "").split()
+    if said.get(CONSTRAINT) == ours[CONSTRAINT] and ours[LINKS] in links:
+        return
+    elsewhere = said.get(CONSTRAINT, "")
+    if elsewhere.endswith(f"/{CONSTRAINTS}"):
+        yield f"{prefix / CONFIGURATION} names {elsewhere}: the environment was moved or copied, and pip looks there"
+    else:
+        yield f"its lines in {prefix / CONFIGURATION} were altered"
+
+
+def _wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
+    name, _, version = requirement.partition("==")
+    if not version:
+        yield f"{prefix / CONSTRAINTS} is gone or altered"
+    elif not _has_wheel(prefix / WHEELS, f"{name.replace('-', '_')}-{version}-"):
+        yield f"the wheel of {requirement} is gone from {prefix / WHEELS}"
+
+
+def _has_wheel(directory: Path, beginning: str) -> bool:
+    """Whether a wheel of that name and version lies there; a file may say anything, so it makes no pattern."""
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 (names are what is compared)
+    except OSError:
+        return False
+    return any(name.startswith(beginning) and name.endswith(".whl") for name in names)
+
+
+def _other_build(prefix: Path, requirement: str) -> Iterator[str]:
+    try:
+        receipt = json_data(_read(prefix / RECEIPT))
+        installed = requirement_of(receipt["distribution"], receipt["version"])
+    except (ValueError, KeyError, TypeError):
+        return  # whoever reads the receipt whole says what is wrong with it
+    if requirement and requirement != installed:
+        yield f"it holds to {requirement}, and {installed} was installed"
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return foreign.read_bytes(file)
+    except OSError:
+        return b""
+
+
+PINNED = "conda-meta/pinned"
+"""The file that conda, mamba and micromamba read, relative to the prefix: one match spec a line."""
+
+PIN = "pillow * simd_*"
+"""Our line, for a stack of the usual name and label. So spelt, every solver reads it: py-rattler refuses the spelling
+"pillow *=simd_*". It bears no comment and has no blank line beside it, because mamba and micromamba stumble over both
+(https://github.com/mamba-org/mamba/issues/3374); it is known by its spelling."""
+
+NAME = "pillow"
+"""Of the distribution that can be pinned: it is what others require, so a constraint on another name holds nothing."""
+
+HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
+
+_OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
+
+
+def pinned_text(existing: str, line: str = PIN) -> str:
+    """What the file `PINNED` says with our pin at its end; unchanged where it is there.
+
+    Args:
+        existing: what the file says; empty where there is none.
+        line: of `conda_pins.pin_line`.
+    """
+    if has_stack_pin(existing):
+        return existing
+    kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
+    return f"{kept}{line}\n"
+
+
+def unpinned_text(existing: str) -> str:
+    """What the file says without our pin; every other byte of it stays."""
+    return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
+
+
+def has_stack_pin(existing: str) -> bool:
+    """Whether our pin is among the lines."""
+    return bool(pin_in(existing))
+
+
+def pin_in(existing: str) -> str:
+    """Return our pin from the lines, or "" if it is not there."""
+    return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
+
+
+def refuse_unpinnable(facts: Facts) -> None:
+    """Raise where a pin would do nothing, or would leave a solver without a way out.
+
+    Args:
+        facts: of an environment in which the stack is in place.
+
+    Raises:
+        RefusedError: neither a conda nor a virtual environment; a conda environment of pixi's, which reads no pins;
+            the stack is no conda package there, or no wheel named pillow elsewhere; or somebody else's pin of Pillow
+            is there.
+    """
+    prefix, conda = facts.environment.prefix, facts.conda
+    if facts.environment.kind is EnvironmentKind.VENV:
+        _refuse_other_owners(facts)
+        return
+    if facts.environment.kind is not EnvironmentKind.CONDA or conda is None:
+        raise RefusedError(
+            f"{prefix} is neither a virtual nor a conda environment: what is not ours to change cannot be pinned",
+            hint="make one: fastinstall setup --pin --new-env ./fast-env",
+        )
+    if is_of_pixi(prefix):
+        raise RefusedError(
+            f"{prefix} is made by pixi, which reads no {PINNED}: the pin belongs into pixi.toml",
+            hint="make a channel of the build that outlives the environment, and add these lines: "
+            "fastinstall build --format conda -o ./channel",
+            details=pixi_lines("file:///path/of/the/channel"),
+        )
+    _refuse_unsatisfiable(prefix, conda)
+
+
+def is_of_pixi(prefix: PurePath) -> bool:
+    """Whether pixi makes the environment, and makes it again from its own files."""
+    return ".pixi" in prefix.parts
+
+
+def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
+    """What goes into pixi.toml, where pixi makes the environment.
+
+    Args:
+        channel: URL of a channel that has the package; it outlives the environment.
+        line: of `conda_pins.pin_line`.
+    """
+    name, version, build = line.split()
+    return (
+        f'channels = ["{channel}", "conda-forge"]',
+        "[dependencies]",
+        f'{name} = {{ version = "{version}", build = "{build}" }}',
+    )
+
+
+def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
+    """What goes into environment.yml, where environments are made of one; arguments as of `pixi_lines`."""
+    return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
+
+
+def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
+    stack = next((package for package in conda.packages if _is_stack(package)), None)
+    if stack is None:
+        pillow = conda.named("pillow")
+        there = f"{pillow.version} {pillow.build}" if pillow is not None else "none"
+        raise RefusedError(
+            f"{prefix}: conda's pillow is {there}, which the pin would forbid: "
+            "only a stack that is a conda package can be pinned",
+            hint=f"fastinstall setup --pin --prefix {quote(prefix)}",
+        )
+    others = [line for line in conda.pins if name_of(line) == stack.name and not has_stack_pin(line)]
+    if others:
+        raise RefusedError(
+            f"{prefix}/{PINNED} pins {stack.name} already: {others[0]!r}, and two pins may exclude each other",
+            hint=f"take that line out of {quote(f'{prefix}/{PINNED}')}, or go without --pin",
+        )
+
+
+def _is_stack(package: CondaPackage) -> bool:
+    return is_ours(package) and _OURS.fullmatch(pin_line(package)) is not None
+
+
+def _refuse_other_owners(facts: Facts) -> None:
+    """A constraint on pillow holds a distribution of that name, and the wheel has to be ours, or pip finds none."""
+    prefix = facts.environment.prefix
+    owners = [owner.distribution for owner in facts.stack.owners]
+    if len(owners) == 1 and owners[0].name == NAME and "+" in owners[0].version:
+        return
+    told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
+    raise RefusedError(
+        f"{prefix}: PIL belongs to {told}: only a build of ours that is named pillow can be pinned",
+        hint=f"fastinstall setup --pin --dist-name {NAME} --prefix {quote(prefix)}",
+    )
+
+
+_HOME = ".fastinstall"
+_REACH = 3
+"""So far above an environment lies the project that holds it: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
+
+
+def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
+    """Such changes, in the project that an environment lies in or is noted to be pinned in.
+
+    Args:
+        session: the outside world.
+        prefix: of the environment.
+    """
+    near = any((parent / _HOME).is_dir() for parent in prefix.parents[:_REACH])
+    if not near and not (prefix / PROJECT).is_file():
+        return
+    from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
+
+    for directory in dict.fromkeys((holding_directory(prefix), noted_project(prefix))):
+        interruption = interruption_of(directory, session.begun_pins) if directory is not None else None
+        if interruption is not None:
+            yield interruption

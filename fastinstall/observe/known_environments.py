@@ -1,0 +1,317 @@
+"""Which environments this user has, as far as anybody wrote it down: tools that list them, or keep them in one place.
+
+Not a search of the disk. What is listed and gone is passed over; who lists what:
+
+- fastinstall: `environments.txt` in its state directory, a line for each environment that was set up.
+- conda: `~/.conda/environments.txt`. Source: conda's `core/envs_manager.py`.
+- one directory each: pipx, uv's tools, poetry, pipenv, virtualenvwrapper, and pyenv's pyenv-virtualenv.
+
+Ask one interpreter for all virtual environments that were made of it.
+
+What the environments of one base interpreter say about themselves differs in the paths below their prefix and in the
+pip that they hold, and both can be seen without running anything. Asking takes 20 ms; somebody may have a hundred
+environments. Only for `pyvenv.cfg` environments whose interpreter is a link to the base (PEP 405); every other one is
+asked itself.
+
+Environments of the working directory and of the project that it lies in, by their places alone; nothing is run.
+
+Not those that a tool lists for the whole user: `registry` has these.
+
+What is in an environment at a glance: its Python and its Pillow, from file names and one small file; nothing is run.
+
+Not facts: nothing here is held against what the files contain.
+
+Write down which environments were set up, so that `doctor --all` finds them.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.files import append_line
+from fastinstall.core.surroundings import make_private
+from fastinstall.core.values import immutable
+from fastinstall.journal.layout import receipt_data
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.observe.active_environment import kind_of_prefix
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import Session
+
+LIST = "environments.txt"
+"""Our own list, in the state directory: one absolute prefix a line."""
+
+
+def known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
+    """The prefixes that are known, each once however many paths lead to it, sorted.
+
+    Args:
+        variables: environment variables; HOME, and those by which the tools move their directories.
+        state: our state directory.
+    """
+    listed = (*read_list(state / LIST), *_in_lists(variables), *_in_places(variables))
+    prefixes = {os.path.realpath(prefix): prefix for prefix in sorted(listed, reverse=True) if _is_environment(prefix)}
+    return tuple(sorted(prefixes.values()))
+
+
+def read_list(file: Path) -> tuple[Path, ...]:
+    """The absolute paths that a file lists, one a line; none where it cannot be read."""
+    try:
+        text = foreign.read_text(file, errors="surrogateescape")
+    except OSError:
+        return ()
+    return tuple(Path(line) for line in text.splitlines() if line.startswith("/"))
+
+
+def has_pillow(prefix: Path) -> bool:
+    """Whether PIL lies in an environment, from its directories alone."""
+    return any(True for lib in ("lib", "lib64") for _ in prefix.glob(f"{lib}/p*/site-packages/PIL"))
+
+
+def _is_environment(prefix: Path) -> bool:
+    return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
+
+
+def _in_lists(variables: Mapping[str, str]) -> Iterator[Path]:
+    active = (variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    yield from (Path(prefix) for prefix in active if prefix.startswith("/"))
+    yield from read_list(_home(variables) / ".conda" / LIST)
+
+
+def _in_places(variables: Mapping[str, str]) -> Iterator[Path]:
+    for place in _places(variables):
+        yield from _entries(place)
+    pyenv = _moved(variables, "PYENV_ROOT", ".pyenv")
+    for version in _entries(pyenv / "versions"):
+        yield from _entries(version / "envs")
+
+
+def _places(variables: Mapping[str, str]) -> Iterable[Path]:
+    """Directories that hold nothing but environments. Sources: the manuals of the tools named."""
+    data = _moved(variables, "XDG_DATA_HOME", ".local/share")
+    cache = _moved(variables, "XDG_CACHE_HOME", ".cache")
+    pipx = variables.get("PIPX_HOME")
+    return (
+        Path(pipx) / "venvs" if pipx else data / "pipx/venvs",
+        _home(variables) / ".local/pipx/venvs",
+        _moved(variables, "UV_TOOL_DIR", data / "uv/tools"),
+        _moved(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs"),
+        _moved(variables, "WORKON_HOME", ".virtualenvs"),
+        data / "virtualenvs",
+    )
+
+
+def _moved(variables: Mapping[str, str], name: str, usual: str | Path) -> Path:
+    """Where a variable says, if it says an absolute path; else the usual place below the home directory."""
+    told = variables.get(name, "")
+    return Path(told) if told.startswith("/") else _home(variables) / usual
+
+
+def _home(variables: Mapping[str, str]) -> Path:
+    return Path(variables.get("HOME") or Path.home())
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+class Siblings:
+    """Interpreters that were asked, and what follows from their answers."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, Interpreter] = {}
+
+    def interpreter(self, environment: Environment) -> Interpreter:
+        """What the interpreter of an environment says about itself, or would say.
+
+        Raises:
+            UndeterminedError: as `observe_interpreter`.
+        """
+        python = Path(environment.python)
+        if environment.kind is not EnvironmentKind.VENV or not python.is_symlink() or not os.access(python, os.X_OK):
+            return observe_interpreter(python)
+        base = os.path.realpath(python)
+        if base not in self._answers:
+            self._answers[base] = observe_interpreter(python)
+        return derived(self._answers[base], environment)
+
+
+def derived(sibling: Interpreter, environment: Environment) -> Interpreter:
+    """What the interpreter of an environment would say, from the answer of another one of the same base."""
+    prefix = environment.prefix
+    site_packages = _has_moved_sibling(sibling.site_packages, sibling.prefix, prefix)
+    return replace(
+        sibling,
+        executable=environment.python,
+        prefix=prefix,
+        site_packages=site_packages,
+        include=_has_moved_sibling(sibling.include, sibling.prefix, prefix),
+        has_headers=Path(_has_moved_sibling(sibling.include, sibling.prefix, prefix) / "Python.h").is_file(),
+        pip_version=_pip_version(Path(site_packages)),
+    )
+
+
+def _has_moved_sibling(path: PurePath, old: PurePath, prefix: PurePath) -> PurePath:
+    return prefix / path.relative_to(old) if path.is_relative_to(old) else path
+
+
+def _pip_version(site_packages: Path) -> str | None:
+    """The pip in site-packages, by the name of its metadata, as `_inside` finds it."""
+    try:
+        names = sorted(path.name for path in site_packages.iterdir())
+    except OSError:
+        return None
+    found = (name.removeprefix("pip-") for name in names if name.startswith("pip-"))
+    return next((rest.rpartition(".")[0] for rest in found if rest.endswith((".dist-info", ".egg-info"))), None)
+
+
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "pixi.toml", ".git")
+_ENTRIES = 300
+_ABOVE = 4
+
+
+def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """Environments that lie in a directory, and in the project around it, the nearest first, each once.
+
+    Args:
+        directory: where the person is.
+        variables: UV_PROJECT_ENVIRONMENT moves the environment of a uv project. Source: uv's reference of variables.
+    """
+    found: dict[str, Path] = {}
+    for place in _list_nearby_places(directory.absolute(), Path(variables.get("HOME") or Path.home())):
+        for prefix in _inside(place, variables):
+            if is_environment(prefix):
+                found.setdefault(os.path.realpath(prefix), prefix)
+    return tuple(found.values())
+
+
+def is_environment(prefix: Path) -> bool:
+    """Whether a directory is a virtual environment (PEP 405) or one of conda's."""
+    try:
+        return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
+    except OSError:
+        return False
+
+
+def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
+    """The directory, and those above it up to the one that holds the project."""
+    yield directory
+    above = [each for each in directory.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
+    root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
+    if root is not None:
+        yield root
+
+
+def _inside(place: Path, variables: Mapping[str, str]) -> Iterator[Path]:
+    moved = variables.get("UV_PROJECT_ENVIRONMENT")
+    if moved:
+        yield place / moved
+    yield from _list_entries(place)
+    yield from _list_entries(place / ".pixi" / "envs")
+
+
+def _list_entries(place: Path) -> list[Path]:
+    """Directories inside, sorted; of a huge place the first that the kernel names."""
+    try:
+        with os.scandir(place) as entries:
+            some = [Path(entry.path) for entry, _ in zip(entries, range(_ENTRIES), strict=False) if entry.is_dir()]
+    except OSError:
+        return []
+    return sorted(some)
+
+
+_OWNER = re.compile(r"(?P<name>pillow(?:[-_.]simd)?|pil)-(?P<version>[^-]+)\.dist-info", re.IGNORECASE)
+_CONDA_PYTHON = re.compile(r"python-(?P<version>\d[\d.]*)-[^-]+\.json")
+_SITE = ("lib/python*/site-packages", "lib64/python*/site-packages")
+
+
+@immutable
+class Glimpse:
+    """An environment, seen from outside.
+
+    Attributes:
+        prefix: its directory.
+        kind: who manages it.
+        python: version of its interpreter; empty where no file tells.
+        pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty: none.
+        ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty: nothing.
+    """
+
+    prefix: Path
+    kind: EnvironmentKind
+    python: str = ""
+    pillow: tuple[str, ...] = ()
+    ours: str = ""
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether something else has taken the place of what fastinstall set up."""
+        return bool(self.ours) and self.ours not in self.pillow
+
+
+def glimpse(prefix: Path) -> Glimpse:
+    """Look at an environment; what cannot be read is left empty."""
+    return Glimpse(
+        prefix=prefix,
+        kind=kind_of_prefix(prefix),
+        python=_venv_python(prefix) or _conda_python(prefix),
+        pillow=tuple(sorted(set(_owners(prefix)))),
+        ours=_ours(prefix),
+    )
+
+
+def _venv_python(prefix: Path) -> str:
+    """Sources: `venv` writes "version", virtualenv and uv "version_info"."""
+    try:
+        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
+    except OSError:
+        return ""
+    pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    told = pairs.get("version") or pairs.get("version_info", "")
+    return ".".join(told.split(".")[:3])
+
+
+def _conda_python(prefix: Path) -> str:
+    found = (_CONDA_PYTHON.fullmatch(path.name) for path in prefix.glob("conda-meta/python-*.json"))
+    return next((match["version"] for match in found if match), "")
+
+
+def _owners(prefix: Path) -> Iterator[str]:
+    for pattern in _SITE:
+        for site in prefix.glob(pattern):
+            for match in map(_OWNER.fullmatch, _names(site)):
+                if match:
+                    yield f"{match['name'].lower().replace('_', '-')} {match['version']}"
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except OSError:
+        return []
+
+
+def _ours(prefix: Path) -> str:
+    try:
+        data = receipt_data(prefix) or {}
+    except DocumentError:
+        return ""
+    return f"{data['distribution']} {data['version']}" if data.get("distribution") and data.get("version") else ""
+
+
+def remember(session: Session, environment: Environment) -> None:
+    """Add an environment to our list, once; a list that cannot be written is no reason to stop."""
+    file, prefix = session.directories.state / LIST, Path(environment.prefix)
+    if prefix in read_list(file) or "\n" in str(prefix):
+        return
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        make_private(file.parent)
+        append_line(file, str(prefix))

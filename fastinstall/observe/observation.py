@@ -1,0 +1,515 @@
+"""Facts about a target, and the recipe that gives them meaning.
+
+Observe a target whole: every probe, those that wait for a subprocess at the same time as the others.
+
+The probes that read files are imported only when the subprocesses are on their way: importing them takes as long as
+running them, and doctor is used at every turn.
+
+Recipes and their shared advisories, read from directories; the first directory that has a name wins.
+
+Behind those directories come the ones that other distributions name by the entry points `fastinstall.recipes`.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.process import Running
+from fastinstall.core.surroundings import recipes_directory, refuse_planted
+from fastinstall.core.values import immutable
+from fastinstall.elf.description import Core, Cpu, IsaScan, Linkage
+from fastinstall.journal.layout import RECEIPT, read_receipt
+from fastinstall.journal.snapshot import past_of, unfinished_transaction
+from fastinstall.model.conda import Conda
+from fastinstall.model.facts import (
+    Distribution,
+    Facts,
+    GuardState,
+    Interpreter,
+    LiveProcess,
+    LoadingFacts,
+    Runtime,
+    Stack,
+)
+from fastinstall.model.history import Past
+from fastinstall.model.machine import Gpu, Toolchain
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
+from fastinstall.model.request import Environment, EnvironmentKind, Wish
+from fastinstall.observe.guard_files import observe_guard
+from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import Session
+
+if TYPE_CHECKING:
+    from fastinstall.core.extensions import Extension
+    from fastinstall.observe.stack import Loader
+
+# ruff: noqa: PLC0415 (for that reason)
+
+
+class Binaries(Enum):
+    """How deep to look into PIL's extension modules, beside the core itself."""
+
+    CORE = "the core alone"
+    LINKED = "what a process would load, and what is known already of the code"
+    DECODED = "what a process would load, and the code, instruction by instruction"
+    DESCRIBED = "all of that, and what the core tells about its making"
+
+
+@immutable
+class ObservationRequest:
+    """What to look at.
+
+    Attributes:
+        recipe: which names, symbols, flags and libraries to look for.
+        runtime: also import and use PIL, in a subprocess of the target.
+        started: the same, where it is under way already.
+        binaries: how deep to look into PIL's extension modules.
+        scans: the directory that keeps what was decoded of them; None keeps nothing.
+        process: a process that runs already; what it was started with decides what the loader finds.
+        toolchain: also look for compiler, libraries and package manager.
+        include_roots: include directories that the toolchain's libraries may stand in, before the system's.
+        interpreter: the target's Python, where it was asked already, or is being asked.
+        cpu: the processor, where it was observed already.
+        thorough: read the files of PIL; else those count as recorded that have not changed since by size and times.
+    """
+
+    recipe: Recipe
+    runtime: bool = False
+    started: Running[Runtime] | None = None
+    binaries: Binaries = Binaries.CORE
+    scans: Path | None = None
+    process: LiveProcess | None = None
+    toolchain: bool = False
+    include_roots: tuple[Path, ...] = ()
+    interpreter: Interpreter | Running[Interpreter] | None = None
+    cpu: Cpu | None = None
+    thorough: bool = True
+
+
+def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
+    environment: Environment,
+    request: ObservationRequest,
+    variables: Mapping[str, str],
+    tool_prefix: Path,
+    *,
+    guard: Callable[[Interpreter, Core | None], GuardState],
+    interrupted: Callable[[Path], str | None],
+) -> Facts:
+    """Everything that a decision or a check may look at.
+
+    Args:
+        environment: the target.
+        request: what to look at.
+        variables: the shell's environment variables.
+        tool_prefix: `sys.prefix` of fastinstall itself.
+        guard: looks at the start-up guard.
+        interrupted: tells the unfinished transaction of a prefix.
+
+    Raises:
+        UndeterminedError: the target's interpreter does not answer.
+    """
+    runtime = request.started or (Running(lambda: observe_use(environment, variables)) if request.runtime else None)
+    answer = request.interpreter or Running(lambda: observe_interpreter(Path(environment.python)))
+    toolchain = (
+        Running(lambda: observe_means(request.recipe, variables, request.include_roots)) if request.toolchain else None
+    )
+    hardware = Running(lambda: _hardware(request, variables))
+    from fastinstall.elf.cpu_levels import offered_by, platform_of
+    from fastinstall.observe.active_environment import active_prefixes
+    from fastinstall.observe.stack import Loader, observe_distributions, observe_stack
+
+    settings = _loader_variables(request.process, variables)
+    cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
+    interpreter = answer.result() if isinstance(answer, Running) else answer
+    platform, capabilities = platform_of(cpu, settings["GLIBC_TUNABLES"])
+    loader = Loader(
+        hwcaps=searched_levels(cpu, interpreter),
+        library_path=settings["LD_LIBRARY_PATH"],
+        preload=settings["LD_PRELOAD"],
+        level=offered_by(cpu),
+        platform=platform,
+        capabilities=capabilities,
+    )
+    site_packages = Path(interpreter.site_packages)
+    distributions = observe_distributions(site_packages)
+    symbols = request.recipe.expect.symbols
+    replaced = _replaced(request.recipe)
+    stack = observe_stack(interpreter, replaced, symbols, distributions, loader=loader, thorough=request.thorough)
+    if request.binaries is Binaries.DESCRIBED:
+        stack = _with_making(stack)
+    prefix = Path(environment.prefix)
+    conda = _conda(environment, request, interpreter, stack, variables)
+    return Facts(
+        environment=environment,
+        active=active_prefixes(variables),
+        tool_prefix=tool_prefix,
+        writable=all(map(_is_writable, _written(environment, site_packages))),
+        frozen=_existing(prefix / "conda-meta" / "frozen"),
+        conda=conda,
+        cpu=cpu,
+        interpreter=interpreter,
+        distributions=distributions,
+        stack=stack,
+        guard=guard(interpreter, stack.core),
+        pins=observe_pins(prefix, conda),
+        interrupted=interrupted(prefix),
+        linkage=_linkage(request, interpreter, stack, loader),
+        isa=_isa(request, stack),
+        process=request.process,
+        runtime=runtime.result() if runtime is not None else None,
+        toolchain=toolchain.result() if toolchain is not None else None,
+        gpu=_gpu(hardware.result(), site_packages, distributions, conda),
+        loading=_loading(distributions, settings["GLIBC_TUNABLES"]),
+    )
+
+
+def observe_use(environment: Environment, variables: Mapping[str, str]) -> Runtime:
+    """What happens when PIL is imported and used there, quickly and in a subprocess."""
+    from fastinstall.observe.runtime import observe_runtime
+
+    return observe_runtime(Path(environment.python), environment=variables, quick=True)
+
+
+def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: tuple[Path, ...] = ()) -> Toolchain:
+    """The means to build a recipe here: compiler, libraries and package manager.
+
+    Args:
+        recipe: which flags and libraries to look for.
+        variables: the shell's environment variables.
+        include_roots: include directories that its libraries may stand in, before the system's.
+    """
+    from fastinstall.observe.toolchain import observe_toolchain, probed_flags
+
+    return observe_toolchain(recipe.libraries, probed_flags(recipe), include_roots=include_roots, variables=variables)
+
+
+def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
+    """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
+    from fastinstall.observe.gpu_driver import observe_hardware
+
+    asked = request.thorough and request.binaries is not Binaries.CORE
+    return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
+
+
+def _gpu(
+    hardware: Gpu, site_packages: Path, distributions: tuple[Distribution, ...], conda: Conda | None
+) -> Gpu | None:
+    from fastinstall.observe.gpu_driver import joined
+    from fastinstall.observe.gpu_frameworks import observe_frameworks
+
+    packages = conda.packages if conda is not None else ()
+    return joined(hardware, observe_frameworks(site_packages, distributions, packages))
+
+
+def _loading(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
+    from fastinstall.observe.cpu import observe_loading
+
+    return observe_loading(distributions, tunables)
+
+
+def _conda(
+    environment: Environment,
+    request: ObservationRequest,
+    interpreter: Interpreter,
+    stack: Stack,
+    variables: Mapping[str, str],
+) -> Conda | None:
+    """What conda knows of the environment; which conda there is, only where something is to be built or changed."""
+    if environment.kind is not EnvironmentKind.CONDA:
+        return None
+    from fastinstall.model.conda_packages import GUARD
+    from fastinstall.observe.conda.prefix import observe_conda
+
+    return observe_conda(
+        Path(environment.prefix),
+        interpreter,
+        (*_replaced(request.recipe), GUARD),
+        variables,
+        tool=request.toolchain,
+        thorough=request.thorough,
+        distributions=tuple(owner.distribution for owner in stack.owners),
+    )
+
+
+def _cpu(tunables: str) -> Cpu:
+    from fastinstall.observe.cpu import observe_cpu
+
+    return observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
+
+
+def _replaced(recipe: Recipe) -> tuple[str, ...]:
+    """Names of the distributions that provide what the recipe provides, its own included."""
+    from fastinstall.observe.stack import normalised
+
+    names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
+    return tuple(dict.fromkeys(normalised(name) for name in names))
+
+
+def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
+    """What the loader would be told by: the shell, or those variables of a process that runs already."""
+    if process is None:
+        return {name: variables.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES")}
+    return {
+        "LD_LIBRARY_PATH": process.library_path,
+        "LD_PRELOAD": process.preload,
+        "GLIBC_TUNABLES": process.tunables,
+    }
+
+
+def _linkage(request: ObservationRequest, interpreter: Interpreter, stack: Stack, loader: "Loader") -> Linkage | None:
+    if request.binaries is Binaries.CORE or stack.directory is None:
+        return None
+    from fastinstall.observe.binaries import observe_linkage
+
+    return observe_linkage(interpreter, stack, loader)
+
+
+def _with_making(stack: Stack) -> Stack:
+    from fastinstall.elf.imaging_core import describe_making
+
+    return stack if stack.core is None else replace(stack, core=describe_making(stack.core))
+
+
+def _isa(request: ObservationRequest, stack: Stack) -> tuple[IsaScan, ...]:
+    if request.binaries is Binaries.CORE:
+        return ()
+    from fastinstall.observe.binaries import observe_isa
+
+    return observe_isa(stack, cache=request.scans, scan=request.binaries is not Binaries.LINKED)
+
+
+def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
+    """The subdirectories of glibc-hwcaps that the loader searches, the best first; the baseline has none."""
+    from fastinstall.elf.cpu_levels import knows_levels
+    from fastinstall.elf.loader.search import usable_hwcaps
+
+    return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
+
+
+def _written(environment: Environment, site_packages: Path) -> Iterator[Path]:
+    """The directories that a setup writes to."""
+    yield site_packages
+    if environment.kind is EnvironmentKind.CONDA:
+        yield Path(environment.prefix) / "conda-meta"
+
+
+def _is_writable(directory: Path) -> bool:
+    """Whether this user may write there, or to the nearest ancestor that exists."""
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    return os.access(existing, os.W_OK | os.X_OK)
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+SCANS = "isa"
+"""Where in the cache it is kept what code asks of a CPU."""
+
+
+def recipe_named(session: Session, name: str) -> Recipe:
+    """The recipe of that name.
+
+    Raises:
+        UsageError: there is none.
+        DocumentError: it is malformed.
+    """
+    return load_recipe(name, session.recipe_directories)
+
+
+def recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
+    """The recipe that the receipt of an environment names; the usual one where there is no receipt.
+
+    Raises:
+        DocumentError: there is none of that name, and the receipt says so; or the recipe is malformed.
+    """
+    try:
+        return recipe_named(session, Wish().recipe if receipt is None else receipt.recipe)
+    except DocumentError:
+        raise
+    except UsageError as error:
+        raise DocumentError(Path(environment.prefix) / RECEIPT, "recipe", error.message, hint=error.hint) from None
+
+
+def receipt_of(environment: Environment) -> Receipt | None:
+    """What an earlier setup left there."""
+    return read_receipt(Path(environment.prefix))
+
+
+def receipt_if_readable(environment: Environment) -> Receipt | None:
+    """The same; None also where it cannot be read, which `Facts.past` tells."""
+    try:
+        return receipt_of(environment)
+    except DocumentError:
+        return None
+
+
+def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
+    """Observe a target; what is decoded of its code is kept in our cache."""
+    kept = None if request.binaries is Binaries.CORE else session.directories.cache / SCANS
+    past: list[Past] = []
+
+    def interrupted(prefix: Path) -> str | None:
+        past.append(_past(session, prefix, sized=request.thorough))
+        return unfinished_transaction(past[-1])
+
+    facts = observe(
+        environment,
+        replace(request, scans=kept),
+        variables=session.variables,
+        tool_prefix=session.tool_prefix,
+        guard=_guard,
+        interrupted=interrupted,
+    )
+    return replace(facts, past=past[-1])
+
+
+def committed(session: Session, seen: Facts) -> Facts:
+    """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
+    prefix = Path(seen.environment.prefix)
+    past = _past(session, prefix, sized=True)
+    return replace(seen, past=past, interrupted=unfinished_transaction(past), pins=observe_pins(prefix, seen.conda))
+
+
+def _past(session: Session, prefix: Path, *, sized: bool) -> Past:
+    past = past_of(prefix, sized=sized)
+    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
+
+
+def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:
+    return observe_guard(Path(interpreter.site_packages), core)
+
+
+def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
+    """Every recipe of the directories, by name.
+
+    Args:
+        directories: those with `NAME.toml` in them; the first one that has a name wins.
+
+    Raises:
+        DocumentError: a malformed recipe.
+        UsageError: a directory or a file that cannot be read.
+    """
+    theirs = _foreign_directories()
+    files, everywhere = _files(directories, theirs), (*directories, *theirs)
+    return {name: _read(file, everywhere) for name, file in sorted(files.items())}
+
+
+def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
+    """The recipe of that name; the others are not read.
+
+    Raises:
+        UsageError: there is none of that name; the hint lists those that there are.
+        DocumentError: it is malformed.
+    """
+    files = _files(directories)
+    if name not in files:
+        theirs = _foreign_directories()
+        files, directories = _files(directories, theirs), (*directories, *theirs)
+    if name not in files:
+        import difflib
+
+        near = difflib.get_close_matches(name, files, n=1)
+        suggestion = f"did you mean --recipe {near[0]}? " if near else ""
+        raise UsageError(
+            f"no recipe is named {name!r}", hint=f"{suggestion}known: {', '.join(sorted(files)) or 'none'}"
+        )
+    return _read(files[name], directories)
+
+
+def load_recipe_file(file: Path) -> Recipe:
+    """The recipe of one file, wherever it lies; shared advisories are sought beside it, then among ours.
+
+    Raises:
+        UsageError: it cannot be read.
+        DocumentError: it is malformed.
+    """
+    return _read(file, (file.parent, recipes_directory()))
+
+
+def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
+    """Why recipes of other distributions are left out, one sentence each.
+
+    Args:
+        directories: those that go before theirs.
+    """
+    return tuple(_problems({name: file.parent for name, file in _files(directories).items()}))
+
+
+def _problems(holders: dict[str, Path]) -> Iterator[str]:
+    for extension in _extensions():
+        try:
+            directory = extension.directory()
+        except ImportError as error:
+            yield f"the recipes of {extension.distribution} are left out: {error}"
+            continue
+        for file in sorted(directory.glob("*.toml")):
+            holder = holders.setdefault(file.stem, directory)
+            if holder != directory:
+                yield f"the recipe {file.stem!r} of {extension.distribution} is ignored: {holder} has one of that name"
+
+
+def _foreign_directories() -> tuple[Path, ...]:
+    found = []
+    for extension in _extensions():
+        with suppress(ImportError):  # `recipe_problems` tells it
+            found.append(extension.directory())
+    return tuple(found)
+
+
+def _extensions() -> "tuple[Extension, ...]":
+    from fastinstall.core.extensions import RECIPES, installed
+
+    return installed(RECIPES)
+
+
+def _files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for directory in (*directories, *theirs):
+        if not directory.is_dir():
+            raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
+        for file in sorted(directory.glob("*.toml")):
+            named = "" if directory in theirs else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
+            refuse_planted(file, {}, f"remove it{named}")
+            found.setdefault(file.stem, file)
+    return found
+
+
+def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
+    try:
+        recipe = parse_recipe(_text(file), file)
+    except DocumentError as error:
+        raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
+    shared = tuple(
+        advisory
+        for index, name in enumerate(recipe.advisories_from)
+        for advisory in _shared(name, file, index, directories)
+    )
+    return replace(recipe, advisories=(*recipe.advisories, *shared))
+
+
+def _shared(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) -> tuple[Advisory, ...]:
+    for directory in directories:
+        file = directory / "advisories" / f"{name}.toml"
+        if file.is_file():
+            return parse_advisories(_text(file), file)
+    raise DocumentError(recipe, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
+
+
+def _text(file: Path) -> str:
+    try:
+        return foreign.read_text(file)
+    except UnicodeDecodeError as error:
+        raise DocumentError(file, "", f"not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,221 @@
+"""What pip's configuration says about a target, key by key and with its origin, from the files alone; pip is not run.
+
+Source: pip's "Configuration". Files come in this order, and of one key in one section the last one holds: global,
+user's, the environment's, the one that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a
+variable before both.
+
+Settings of other people that a pin for pip would hide, or that would hide the pin.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import has_credentials, redacted
+from fastinstall.core.values import immutable
+from fastinstall.observe.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINT,
+    CONSTRAINTS,
+    ENVIRONMENT,
+    LINKS,
+    SECTION,
+    WHEELS,
+    location,
+    parsed,
+    settings,
+    without_block,
+)
+
+_VARIABLES = ":env:"
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+
+
+@immutable
+class PipSetting:
+    """One setting of pip's.
+
+    Attributes:
+        origin: the file, or the name of the variable.
+        section: of the file; ":env:" for a variable.
+        key: as in a file ("find-links").
+        value: several of them parted by blanks.
+        later: whether its file is the environment's own, or one that pip reads after that.
+    """
+
+    origin: str
+    section: str
+    key: str
+    value: str
+    later: bool = False
+
+    @property
+    def told(self) -> str:
+        """For a sentence, without passwords."""
+        value = redacted(self.value)
+        if self.section == _VARIABLES:
+            return f"{self.origin}={quote(value)}"
+        return f"{self.origin}: [{self.section}] {self.key} = {value}"
+
+
+def links_beside(
+    prefix: PurePath,
+    found: Sequence[PipSetting],
+    about: Callable[[PipSetting], Sequence[str]],
+    *,
+    used_by_pip: bool = True,
+) -> tuple[str, ...]:
+    """Places of wheels that pip is told of elsewhere: the pin repeats them, because it would hide them.
+
+    Args:
+        prefix: of the environment.
+        found: what pip is told, in rising order of precedence, the pin's own lines left out.
+        about: the lines of a setting's constraint files that are about Pillow.
+        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so that only the file
+            which the pin is written into can be in its way.
+
+    Raises:
+        RefusedError: a setting would hide the pin, or the pin would hide it; or it bears a password, which is not
+            written into a file that others may read.
+    """
+    for setting in found:
+        if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
+            raise _refusal(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
+    hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
+    if hidden and has_credentials(hidden[-1].value):
+        raise RefusedError(
+            f"{hidden[-1].told} bears a password, and the pin would have to repeat it in {prefix / CONFIGURATION}",
+            hint="keep the password elsewhere, in ~/.netrc or a keyring",
+        )
+    return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
+
+
+def unheeded(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """What pip would take instead of a pin, where it is not pip that installs; a sentence each, arguments likewise."""
+    return tuple(
+        f"{setting.told} does not concern the pin: pip installs nothing here; if it ever does, the pin holds it in a "
+        f"shell that has read {prefix / ENVIRONMENT}"
+        for setting in found
+        if _is_in_the_way(setting, prefix) and not setting.later
+    )
+
+
+def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
+    match setting.key:
+        case "no-index":
+            return setting.value.lower() in _TRUE
+        case "constraint":
+            return not _has_ours(setting, prefix)
+        case "find-links":
+            own = setting.section == SECTION and setting.later
+            return own or (setting.section == _VARIABLES and not _has_ours(setting, prefix))
+        case _:
+            return True
+
+
+def _has_ours(setting: PipSetting, prefix: PurePath) -> bool:
+    """Whether the variable says what environment.sh exports."""
+    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}[setting.key]
+    return setting.section == _VARIABLES and location(prefix / ours) in setting.value.split()
+
+
+def _refusal(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
+    ours = settings(prefix).get(setting.key, "")
+    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it needs an index beside it"
+    named = f" (which says {', '.join(map(repr, lines))})" if lines else ""
+    return RefusedError(
+        f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two",
+        hint=_hint(setting, prefix),
+    )
+
+
+def _hint(setting: PipSetting, prefix: PurePath) -> str:
+    again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
+    if setting.section != _VARIABLES:
+        return f"take that line out of {quote(setting.origin)}, then: {again}"
+    if setting.key == LINKS:
+        both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
+        return f'let it name the place of the pin too: export PIP_FIND_LINKS="{both}"; {again}'
+    return f"unset {setting.origin}; {again}"
+
+
+_SECTIONS = ("global", "install")
+_KEYS = frozenset({"find-links", "constraint", "no-index"})
+_NAME = "pip.conf"
+_ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
+
+
+def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
+    """What bears on a pin, in rising order of precedence.
+
+    Args:
+        prefix: of the environment.
+        variables: environment variables of the shell.
+    """
+    named = variables.get("PIP_CONFIG_FILE", "")
+    if named == os.devnull:
+        return (PipSetting(origin="PIP_CONFIG_FILE", section=":env:", key="config-file", value=named), *_of(variables))
+    own = (prefix / _NAME, Path(named))
+    found = [setting for file in _files(prefix, named, variables) for setting in _in(file, later=file in own)]
+    by_section = (setting for section in _SECTIONS for setting in found if setting.section == section)
+    return (*by_section, *_of(variables))
+
+
+def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Places of wheels that pip is told of, for a pin to repeat; arguments likewise, and as of `links_beside`.
+
+    Raises:
+        RefusedError: a setting would hide a pin, or a pin would hide it; or pip cannot read a file of its own.
+    """
+    found = observe_pip_settings(prefix, variables)
+    return links_beside(prefix, found, _on_pillow, used_by_pip=used_by_pip)
+
+
+def _on_pillow(setting: PipSetting) -> tuple[str, ...]:
+    """The lines of local constraint files, named by a setting, that are about Pillow."""
+    files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())
+    return tuple(line for file in files for line in _lines(file) if _ON_PILLOW.match(line))
+
+
+def _files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(variables.get("HOME") or "~").expanduser()
+    shared = variables.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+    yield from (Path(directory, "pip", _NAME) for directory in shared.split(os.pathsep) if directory)
+    yield Path("/etc", _NAME)
+    if not (named and Path(named).exists()):
+        yield home / ".pip" / _NAME
+        yield Path(variables.get("XDG_CONFIG_HOME") or home / ".config", "pip", _NAME)
+    yield prefix / _NAME
+    if named:
+        yield Path(named)
+
+
+def _in(file: Path, *, later: bool) -> Iterator[PipSetting]:
+    try:
+        content = foreign.read_bytes(file)
+    except OSError:
+        return
+    for section, values in parsed(without_block(content), file).items():
+        for key, value in values.items():
+            plain = key.lower().replace("_", "-").removeprefix("--")
+            if section in _SECTIONS and plain in _KEYS and value.strip():
+                told = " ".join(value.split())
+                yield PipSetting(origin=str(file), section=section, key=plain, value=told, later=later)
+
+
+def _of(variables: Mapping[str, str]) -> Iterator[PipSetting]:
+    for name, value in variables.items():
+        key = name.removeprefix("PIP_").lower().replace("_", "-")
+        if name.startswith("PIP_") and key in _KEYS and value.strip():
+            yield PipSetting(origin=name, section=":env:", key=key, value=value.strip())
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return foreign.read_text(file, errors="replace").splitlines()
+    except OSError:
+        return []

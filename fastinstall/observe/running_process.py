@@ -1,0 +1,320 @@
+"""Look at a process that runs already, through /proc; it is neither stopped nor changed.
+
+How a process that runs already has bound PIL's references, read from its memory; it is neither stopped nor changed.
+
+The loader has written the addresses of functions into the tables of each file, and these are what its code calls,
+whatever was loaded first, and by whom. An extension module's are all bound when it is imported (RTLD_NOW). Nothing is
+read from files, which may be others by now. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
+relocations.
+"""
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.elf.description import Binding, Library
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.libraries import JPEG, describe, identify
+from fastinstall.model.facts import LiveProcess, packages_of
+from fastinstall.observe.runtime import Mapping, read_mappings
+
+_DELETED = " (deleted)"
+_LIST = "list the processes of Python with `pgrep -a python`"
+
+
+def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
+    """What a process runs, has mapped, and was started with.
+
+    Args:
+        pid: its number.
+        root: the directory below which `proc` lies.
+
+    Returns:
+        All of its paths as the process itself has them, which in a container is below `LiveProcess.root`.
+
+    Raises:
+        UndeterminedError: there is no such process, it belongs to somebody else, or it has nothing mapped (a thread of
+            the kernel, one that has ended and was not waited for).
+    """
+    place = root / "proc" / str(pid)
+    maps = os.fsdecode(_read(place / "maps", pid)).splitlines()
+    if not maps:
+        raise UndeterminedError(f"process {pid} has no memory: it has ended, or belongs to the kernel", hint=_LIST)
+    command = tuple(os.fsdecode(word) for word in _read(place / "cmdline", pid).split(b"\0")[:-1])
+    variables = _variables(_read(place / "environ", pid))
+    loaded = _loaded(maps)
+    base = _root_of(place, root, loaded)
+    bindings, unread = _bindings(place, maps)
+    return LiveProcess(
+        pid=pid,
+        command=command,
+        executable=executable_of(place, command, variables, base),
+        mapped=tuple(dict.fromkeys(PurePath(mapping.path) for mapping in loaded)),
+        replaced=tuple(dict.fromkeys(PurePath(each.path) for each in loaded if _is_replaced(each, base))),
+        library_path=variables.get("LD_LIBRARY_PATH", ""),
+        preload=variables.get("LD_PRELOAD", ""),
+        tunables=variables.get("GLIBC_TUNABLES", ""),
+        bindings=bindings,
+        libjpegs=tuple(_libjpegs(bindings, base)),
+        unread=unread,
+        root=PurePath("/") if base == root else base,
+    )
+
+
+def _bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
+    """How libjpeg's functions are bound, or why that cannot be told."""
+    try:
+        return read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_"), ""
+    except OSError as error:
+        return (), error.strerror or str(error)
+    except ValueError as error:
+        return (), str(error)
+
+
+def _libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[Library]:
+    """What is called, and what was asked for; of one alone nothing has to be compared."""
+    crossed = (path for each in bindings if each.is_crossed for path in (each.provider, each.wanted))
+    for path in dict.fromkeys(path for path in crossed if path is not None):
+        with suppress(OSError, ElfError):
+            place = _below(base, Path(path))
+            yield from (describe(each, path, place=place) for each in identify(place, kinds=(JPEG,)))
+
+
+def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:
+    """What a process runs, by the name that it was called by if that can be told.
+
+    A virtual environment's interpreter is a link, and only its name says to which environment it belongs.
+
+    Args:
+        place: of the process in /proc.
+        command: its argv.
+        variables: it was started with.
+        base: the directory below which its files are found.
+
+    Raises:
+        UndeterminedError: it has ended, or is not for us to see.
+    """
+    try:
+        running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
+    except OSError as error:
+        raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
+    names = _called(place, command[0], variables) if command else ()
+    return next((name for name in names if _is_same(_below(base, name), place / "exe")), running)
+
+
+def _read(path: Path, pid: int) -> bytes:
+    try:
+        return foreign.read_bytes(path)
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise UndeterminedError(f"there is no process {pid}", hint=_LIST) from error
+    except OSError as error:
+        raise UndeterminedError(
+            f"process {pid} cannot be looked at: {error.strerror}",
+            hint=f"run it as the user of that process, or as root: sudo fastinstall doctor --pid {pid}",
+        ) from error
+
+
+def _variables(environ: bytes) -> dict[str, str]:
+    """The variables that it was started with; what it has set since cannot be seen."""
+    pairs = (os.fsdecode(entry).partition("=") for entry in environ.split(b"\0"))
+    return {name: value for name, found, value in pairs if found}
+
+
+def _loaded(maps: list[str]) -> tuple[Mapping, ...]:
+    """One stretch of each file that is the loader's, and not data; a module that is a stub has no code of its own."""
+    files = (mapping for mapping in read_mappings(maps) if mapping.is_file)
+    found = (mapping for mapping in files if mapping.is_executable or ".so" in PurePath(mapping.path).name)
+    return tuple({(mapping.path, mapping.inode): mapping for mapping in found}.values())
+
+
+def _root_of(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> Path:
+    """Where the process's files are found from here: `root`, unless it has other files under their names.
+
+    A mount namespace of its own is not enough: services have one that differs in `/tmp` alone.
+    """
+    inside = place / "root"
+    try:
+        if not inside.samefile(root):
+            return inside
+        apart = (place / "ns/mnt").readlink() != (root / "proc/self/ns/mnt").readlink()
+    except OSError:
+        return root
+    paths = [Path(mapping.path) for mapping in loaded] if apart else []
+    return root if all(_looks_alike(_below(inside, path), _below(root, path)) for path in paths) else inside
+
+
+def _looks_alike(inside: Path, here: Path) -> bool:
+    """Whether a name leads to the same file for the process and for us, or for both of us to none."""
+    try:
+        return inside.samefile(here) if inside.exists() else not here.exists()
+    except FileNotFoundError:
+        return False
+    except OSError:  # not for us to see
+        return True
+
+
+def _called(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:
+    """Where a shell would have found the program that is called by a name."""
+    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
+    for directory in directories:
+        path = Path(directory, name)
+        with suppress(OSError):
+            yield path if path.is_absolute() else (place / "cwd").readlink() / path
+
+
+def _is_replaced(mapping: Mapping, base: Path) -> bool:
+    """Whether another file, or none, stands under the name of the one that is mapped.
+
+    File systems that are laid over others show one inode to `stat` and another one in maps; what tells then is how the
+    kernel shows a mapping of ours.
+    """
+    if mapping.is_deleted:
+        return True
+    path = _below(base, Path(mapping.path))
+    try:
+        return path.stat().st_ino != mapping.inode and _inode_in_maps(path) not in {0, mapping.inode}
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # not for us to see; empty, so that nothing of it can be mapped
+        return False
+
+
+def _inode_in_maps(path: Path) -> int:
+    """The inode that the kernel shows for a file that we map; 0 where it cannot be mapped."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 1, prot=mmap.PROT_READ):
+        maps = foreign.read_text(Path("/proc/self/maps"), "utf-8", "surrogateescape")
+        name = str(path.resolve())
+        return next((mapping.inode for mapping in read_mappings(maps.splitlines()) if mapping.path == name), 0)
+
+
+def _below(base: Path, path: Path) -> Path:
+    return base / str(path).lstrip("/")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+_LOAD, _DYNAMIC = 1, 2
+_NEEDED, _PLT_SIZE, _STRINGS, _SYMBOLS, _RELA, _RELA_SIZE, _STRINGS_SIZE, _PLT = 1, 2, 5, 6, 7, 8, 10, 23
+_SEGMENT, _TAG, _RELOCATION, _SYMBOL = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq", "<IBBHQQ"))
+_LARGEST, _MOST = 1 << 25, 1000
+"""Of the bytes of a table, and of functions; a process may say anything of itself."""
+_PAGE, _END = 4096, 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file in memory: where it is, and the tags of its dynamic section."""
+
+    path: PurePath
+    base: int
+    tags: tuple[tuple[int, int], ...]
+
+    def tag(self, kind: int) -> int:
+        return next((value for found, value in self.tags if found == kind), 0)
+
+    def address(self, kind: int) -> int:
+        """Of a table; the loader of glibc has made addresses of what are offsets in the file."""
+        value = self.tag(kind)
+        return value if value >= self.base else self.base + value
+
+
+def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tuple[Binding, ...]:
+    """How PIL's files, and its libtiff, are bound to functions whose names begin alike ("jpeg_").
+
+    Args:
+        memory: `/proc/PID/mem`.
+        mappings: of the process.
+        start: of the names.
+
+    Raises:
+        OSError: the memory is not for us to read, or not there any more.
+        ValueError: what stands there is no ELF file of 64 bits.
+    """
+    found = {each.path: each for each in reversed(mappings) if each.is_file and not each.offset and _is_ours(each.path)}
+    descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        files = [_file(descriptor, mapping) for mapping in reversed(found.values())]
+        return tuple(binding for file in files for binding in _read_bindings(descriptor, file, mappings, start))
+    finally:
+        os.close(descriptor)
+
+
+def _is_ours(path: str) -> bool:
+    return packages_of(PurePath(path)) is not None or PurePath(path).name.startswith("libtiff")
+
+
+def _read_memory(descriptor: int, address: int, size: int) -> bytes:
+    if size > _LARGEST or address + size >= _END:
+        raise ValueError(f"a table of {size} bytes at {address:#x}")
+    content = os.pread(descriptor, size, address)
+    if len(content) != size:
+        raise ValueError(f"nothing is mapped at {address:#x}")
+    return content
+
+
+def _file(descriptor: int, mapping: Mapping) -> _File:
+    header = _read_memory(descriptor, mapping.start, 64)
+    if header[:6] != b"\x7fELF\x02\x01":
+        raise ValueError(f"{mapping.path} is no ELF file of 64 bits")
+    table, one, count = struct.unpack_from("<Q14xHH", header, 32)
+    if one != _SEGMENT.size:
+        raise ValueError(f"{mapping.path} has program headers of {one} bytes")
+    segments = list(_SEGMENT.iter_unpack(_read_memory(descriptor, mapping.start + table, one * count)))
+    first = next((segment[3] for segment in segments if segment[0] == _LOAD), 0)
+    base = mapping.start - first // _PAGE * _PAGE
+    dynamic = next((segment for segment in segments if segment[0] == _DYNAMIC), None)
+    size = dynamic[6] // _TAG.size * _TAG.size if dynamic is not None else 0
+    content = _read_memory(descriptor, base + dynamic[3], size) if dynamic is not None else b""
+    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)))
+
+
+def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
+    strings = _read_memory(descriptor, file.address(_STRINGS), file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
+    needed = tuple(_text(strings, value) for kind, value in file.tags if kind == _NEEDED)
+    for name, slot in islice(_slots(descriptor, file, strings, start), _MOST):
+        (address,) = struct.unpack("<Q", _read_memory(descriptor, slot, 8))
+        holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
+        if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
+            provider = PurePath(holder)
+            wanted = _wanted(needed, mappings, provider)
+            yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
+
+
+def _slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
+    """The functions that the file itself does not define, and where their addresses stand."""
+    tables = ((file.address(_RELA), file.tag(_RELA_SIZE)), (file.address(_PLT), file.tag(_PLT_SIZE)))
+    whole = ((address, size // _RELOCATION.size * _RELOCATION.size) for address, size in tables if size)
+    entries = [entry for table in whole for entry in _RELOCATION.iter_unpack(_read_memory(descriptor, *table))]
+    named = {info >> 32: offset for offset, info, _ in entries if info >> 32}
+    if not named:
+        return
+    symbols = _read_memory(descriptor, file.address(_SYMBOLS), (max(named) + 1) * _SYMBOL.size)
+    for index, offset in named.items():
+        name, _, _, section, _, _ = _SYMBOL.unpack_from(symbols, index * _SYMBOL.size)
+        text = _text(strings, name)
+        if not section and text.startswith(start):
+            yield text, file.base + offset
+
+
+def _wanted(needed: Sequence[str], mappings: Sequence[Mapping], provider: PurePath) -> PurePath | None:
+    """The mapped libjpeg that the file asks for: maps name what a link leads to."""
+    names = [PurePath(name).name for name in needed if "jpeg" in name]
+    paths = dict.fromkeys(PurePath(each.path) for each in mappings if each.is_file)
+    found = [path for path in paths for name in names if path.name == name or path.name.startswith(f"{name}.")]
+    return provider if provider in found else next(iter(found), None)
+
+
+def _text(strings: bytes, offset: int) -> str:
+    return strings[offset : strings.find(b"\0", offset)].decode("utf-8", "replace")

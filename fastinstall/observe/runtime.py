@@ -1,0 +1,256 @@
+"""Use PIL for real, in a subprocess of the target's interpreter: what dies there dies alone and is named.
+
+Name the instruction at which a signal killed a process, from what its handler printed (`_fault`).
+
+Reads the memory map of a process as the kernel shows it. Source: proc_pid_maps(5).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as AbcMapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+from fastinstall.core import foreign
+from fastinstall.core.parsing import json_data
+from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.elf.image import ElfError, open_image
+from fastinstall.model.facts import Fault, OperationResult, Runtime, packages_of
+
+_TIMEOUT = 120.0
+_QUICK_TIMEOUT = 20.0
+_OPERATIONS = Path(__file__).with_name("_operations.py")
+_SILENCED_GUARD = {"FASTINSTALL_GUARD": "0"}
+
+
+def observe_runtime(
+    python: Path,
+    *,
+    stage: Path | None = None,
+    pixels: Path | None = None,
+    environment: AbcMapping[str, str],
+    quick: bool = False,
+) -> Runtime:
+    """Import PIL and run real operations with the target's interpreter.
+
+    Args:
+        python: the target's interpreter.
+        stage: a directory to look for PIL in first, before it is in place.
+        pixels: a file to write every operation's pixels to, for `compare_pixels`.
+        environment: variables of the subprocess.
+        quick: a few operations only, in about 100 ms.
+
+    Returns:
+        What happened, whatever that is: a crash, a hang and a failed import are results too.
+    """
+    options = ["--quick"] if quick else []
+    options += ["--stage", str(stage.absolute())] if stage is not None else []
+    options += ["--pixels", str(pixels)] if pixels is not None else []
+    argv = (str(python), "-I", "-B", str(_OPERATIONS), *options)
+    timeout = _QUICK_TIMEOUT if quick else _TIMEOUT
+    try:
+        completed = run(argv, environment={**environment, **_SILENCED_GUARD}, timeout=timeout, check=False)
+    except CommandError as error:
+        return _runtime(error.completed, _Ending(error=error.message))
+    return _runtime(completed, _ending(completed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Explain why the subprocess did not finish, or return "" if it did."""
+
+    error: str = ""
+    signal: str = ""
+
+
+def _ending(completed: Completed) -> _Ending:
+    if completed.signal_name:
+        return _Ending(f"killed by {completed.signal_name}", completed.signal_name)
+    if completed.exit_code != 0:
+        last_line = completed.stderr.strip().rpartition("\n")[2]
+        return _Ending(last_line or f"exit code {completed.exit_code}")
+    return _Ending()
+
+
+def _runtime(completed: Completed, ending: _Ending) -> Runtime:
+    events = tuple(_events(completed.stdout))
+    imported = _first(events, "imported")
+    operations = tuple(_results(events))
+    running = _running(events) if ending.error else ""
+    return Runtime(
+        imported=bool(imported),
+        error=ending.error or _first(events, "failed").get("error", ""),
+        signal=ending.signal,
+        during=running or next((result.name for result in operations if not result.ok), ""),
+        version=imported.get("version", ""),
+        location=imported.get("location", ""),
+        core=_first(events, "core").get("path", ""),
+        features=_first(events, "features").get("features", {}),
+        operations=operations,
+        mapped_by_import=_mapped(events, "import"),
+        mapped=_mapped(events, "end"),
+        fault=_fault(completed, events, ending.signal),
+    )
+
+
+def _events(stdout: str) -> Iterator[dict[str, Any]]:
+    """The lines of our script; anything else that was printed is passed over."""
+    for line in stdout.splitlines():
+        try:
+            event = json_data(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and "event" in event:
+            yield event
+
+
+def _first(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
+    return next((event for event in events if event["event"] == kind), {})
+
+
+def _mapped(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
+    """List the files mapped by then; empty if it did not get that far."""
+    found = (event["files"] for event in events if event["event"] == "mapped" and event["when"] == when)
+    return tuple(map(PurePath, next(found, ())))
+
+
+def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
+    """Return where the signal struck, or None if there was no signal or the place is unknown."""
+    address = _first(events, "fault").get("address", "")
+    if not signal or not address:
+        return None
+
+    lines = completed.stdout.splitlines()
+    return read_fault(int(address, 16), lines, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
+
+
+def _results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
+    for event in events:
+        if event["event"] == "end":
+            yield OperationResult(name=event["name"], ok=not event["error"], error=event["error"])
+
+
+def _running(events: tuple[dict[str, Any], ...]) -> str:
+    """What had begun and not ended when the process went away."""
+    own = [event for event in events if event["event"] != "fault"]
+    last = own[-1] if own else {}
+    return str(last["name"]) if last.get("event") == "begin" else ""
+
+
+_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..([x-]). ([0-9a-f]+) \S+ (\d+) *(.*)")
+_DELETED = " (deleted)"
+_NO_FILES = ("/memfd:", "/dev/", "/SYSV", "/[aio]", "/anon_hugepage")
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A stretch of a process's memory.
+
+    Attributes:
+        start: its first address.
+        end: the address behind it.
+        is_executable: whether code may run there.
+        offset: of its beginning in the file, in bytes.
+        inode: of the file, as the kernel numbers it; 0 where there is none.
+        path: the file, in the mount namespace of the process; in brackets where it is none ("[stack]"), or empty.
+        is_deleted: whether the file has no name any more; `path` is the one that it had.
+    """
+
+    start: int
+    end: int
+    is_executable: bool
+    offset: int
+    inode: int
+    path: str
+    is_deleted: bool
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it comes from a file, and not from memory that only looks like one."""
+        return self.path.startswith("/") and not self.path.startswith(_NO_FILES)
+
+
+def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
+    """Parse the lines of a `maps` file; others among them are passed over."""
+    for found in map(_LINE.fullmatch, lines):
+        if found is not None:
+            start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
+            path = _unescaped(found[6])
+            yield Mapping(
+                start=start,
+                end=end,
+                is_executable=found[3] == "x",
+                offset=offset,
+                inode=int(found[5]),
+                path=path.removesuffix(_DELETED),
+                is_deleted=path.endswith(_DELETED),
+            )
+
+
+def _unescaped(name: str) -> str:
+    """The kernel writes a line break in a name as an octal escape."""
+    return name.replace("\\012", "\n")
+
+
+_LONGEST = 15
+
+
+def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bool = False) -> Fault | None:
+    """Say which file holds an address, and what stands there.
+
+    Args:
+        address: of the instruction, in the process that died.
+        maps: lines of its `/proc/PID/maps`; others among them are passed over.
+        decode: also tell the instruction and what it asks of a CPU, which takes the extra `isa`.
+        truncated: also look for files that are too short, whose reader need not lie in them: the loader's is its own.
+
+    Returns:
+        None where there is no map.
+    """
+    mappings = tuple(read_mappings(maps))
+    if not mappings:
+        return None
+    mapping = next((known for known in mappings if known.start <= address < known.end), None)
+    short = _truncated(mappings) if truncated else ()
+    if mapping is None or not mapping.is_file:
+        return Fault(file=None, offset=0, code="", truncated=short)
+    fault = replace(_in_file(Path(mapping.path), address - mapping.start + mapping.offset), truncated=short)
+    return _decoded(fault) if decode and fault.code else fault
+
+
+def _truncated(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
+    """The files of PIL's first, then those of others."""
+    files = dict.fromkeys(Path(each.path) for each in mappings if each.is_file and not each.is_deleted)
+    return tuple(sorted(filter(_is_truncated, files), key=lambda path: packages_of(path) is None))
+
+
+def _is_truncated(path: Path) -> bool:
+    """Whether a file is empty, or ends before the segments that its headers speak of."""
+    try:
+        with open_image(path):
+            return False
+    except ElfError as error:
+        return error.is_short
+    except OSError:
+        return False
+
+
+def _in_file(path: Path, offset: int) -> Fault:
+    """The code as the file has it; nothing where the file is gone or ends before, as a truncated one does."""
+    try:
+        with foreign.opened(path) as stream:
+            stream.seek(offset)
+            code = stream.read(_LONGEST)
+    except OSError:
+        code = b""
+    return Fault(file=path, offset=offset, code=code.hex())
+
+
+def _decoded(fault: Fault) -> Fault:
+    from fastinstall.elf.isa.instructions import describe, is_available  # noqa: PLC0415 (rarely needed)
+
+    if not is_available():
+        return fault
+    instruction, features = describe(bytes.fromhex(fault.code), fault.offset)
+    return replace(fault, instruction=instruction, features=features)

@@ -1,0 +1,80 @@
+"""What every verb needs from the outside world, in one value."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastinstall.core.surroundings import Directories, own_cache, recipes_directory, user_directories
+from fastinstall.core.values import immutable
+
+if TYPE_CHECKING:
+    from fastinstall.core.events import Emit, Event
+    from fastinstall.pins.project_files import Begun
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _ignore(_event: "Event") -> None:
+    """What listens where nobody does."""
+
+
+@immutable
+class Session:
+    """The outside world of one run.
+
+    Attributes:
+        variables: environment variables.
+        recipe_directories: where recipes are, the first one wins.
+        tool_prefix: `sys.prefix` of fastinstall itself.
+        tool_python: the interpreter that runs fastinstall.
+        emit: listens to events.
+        now: the clock.
+    """
+
+    variables: Mapping[str, str]
+    recipe_directories: tuple[Path, ...]
+    tool_prefix: Path
+    tool_python: Path
+    emit: "Emit" = _ignore
+    now: Callable[[], datetime] = _now
+
+    @property
+    def directories(self) -> Directories:
+        """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
+        return user_directories(self.variables)
+
+    @property
+    def begun_pins(self) -> "Begun":
+        """What this user has begun in projects, noted outside of them."""
+        from fastinstall.pins.project_files import Begun  # noqa: PLC0415 (as doctor rarely asks)
+
+        return Begun(directory=self.directories.state / "pins")
+
+    def own_cache(self) -> Path:
+        """Our cache directory, to be written to and run from.
+
+        Raises:
+            RefusedError: others could put there what would be installed.
+        """
+        return own_cache(self.directories.cache, self.variables)
+
+    def listening(self, emit: "Emit") -> "Session":
+        """The same session with another listener."""
+        return replace(self, emit=emit)
+
+
+def open_session(variables: Mapping[str, str]) -> Session:
+    """The session of this process; FASTINSTALL_RECIPES adds a directory of recipes in front."""
+    added = variables.get("FASTINSTALL_RECIPES")
+    directories = (Path(added), recipes_directory()) if added else (recipes_directory(),)
+    return Session(
+        variables=variables,
+        recipe_directories=directories,
+        tool_prefix=Path(sys.prefix),
+        tool_python=Path(sys.executable),
+    )

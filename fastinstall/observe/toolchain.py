@@ -1,0 +1,375 @@
+"""What this machine could build with: compiler, native libraries with headers, package manager.
+
+The C compiler that would build, and which flags it accepts: found out by giving them to it.
+
+A native library as a build would find it: header, file for the linker, version, implementation.
+
+Compiler flags: which ones to give, and whether a build log shows that they were obeyed.
+"""
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.files import temporary_directory
+from fastinstall.core.messages import listing
+from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.surroundings import find_program
+from fastinstall.core.values import immutable
+from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
+from fastinstall.model.recipe import Level, NativeRequirement, Recipe
+from fastinstall.observe.conda.channels import DEFAULTS, configured_channels, configured_defaults
+
+_MANAGERS = {"apt-get": "apt", "dnf": "dnf"}
+
+
+def observe_toolchain(
+    recipe_libraries: Mapping[str, NativeRequirement],
+    flags: Iterable[str],
+    *,
+    include_roots: tuple[Path, ...] = (),
+    variables: Mapping[str, str],
+) -> Toolchain:
+    """Look for everything that a build needs (about 100 ms).
+
+    Args:
+        recipe_libraries: the native libraries that the recipe names.
+        flags: flags of compiler and linker that a build might use, to be tried.
+        include_roots: include directories that come before the system's.
+        variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
+    """
+    search = SearchPath.of_system(include_roots)
+    manager = next((name for tool, name in _MANAGERS.items() if shutil.which(tool, path=variables.get("PATH"))), None)
+    return Toolchain(
+        compiler=observe_compiler(tuple(flags), variables),
+        libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
+        package_manager=manager,
+        may_install=manager is not None and os.geteuid() == 0,
+        named_compiler=variables.get("CC", ""),
+        rattler=importlib.util.find_spec("rattler") is not None,
+        channels=_channels(variables),
+    )
+
+
+def _channels(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """As conda is configured; "defaults" by what it stands for, where that is configured."""
+    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (only where something is built)
+
+    prefix = Path(variables.get("CONDA_PREFIX") or "/")
+    tool = find_conda(variables, prefix)
+    root = Path(tool.root) if tool is not None else None
+    found = configured_channels(variables, prefix, root)
+    if DEFAULTS not in found:
+        return found
+    defaults = configured_defaults(variables, prefix, root) or (DEFAULTS,)
+    return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
+
+
+_USUAL = ("cc", "gcc", "clang")
+_TIMEOUT = 20.0
+
+
+def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
+    """Find the compiler: CC, else the first of cc, gcc and clang on PATH. Returns None if there is none.
+
+    Args:
+        flags: which ones to try; those that begin with "-Wl," are tried on the linker.
+        variables: environment variables, of which CC and PATH decide.
+
+    Raises:
+        UsageError: CC cannot be split into words.
+    """
+    command = _command(variables)
+    if command is None:
+        return None
+    version = _run((*command, "--version"), variables)
+    if version is None or version.exit_code != 0:
+        return None
+    return Compiler(
+        command=command,
+        version=version.stdout.partition("\n")[0].strip(),
+        accepts=_accepted(command, tuple(dict.fromkeys(flags)), variables),
+    )
+
+
+def _command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
+    named = _words(variables.get("CC", ""))
+    candidates = [named] if named else [[name] for name in _USUAL]
+    found = (words for words in candidates if find_program(words[0], variables))
+    return next((tuple(words) for words in found), None)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"CC={text}: {error}", hint="name a compiler and its first words: export CC=gcc") from None
+
+
+def _accepted(command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The flags that are accepted: all at once where that works, else one by one."""
+    with temporary_directory("probe") as scratch:
+        compiling = tuple(flag for flag in flags if not flag.startswith("-Wl,"))
+        linking = tuple(flag for flag in flags if flag.startswith("-Wl,"))
+        front = (*command, "-Werror")
+        accepted = {
+            *_tried(compiling, lambda some: _succeeds((*front, *some, "-E", "-x", "c", "/dev/null"), variables)),
+            *_tried(linking, lambda some: _succeeds(_link(command, some, scratch), variables)),
+        }
+    return tuple(flag for flag in flags if flag in accepted)
+
+
+def _tried(flags: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
+    if not flags or accepts(flags):
+        return flags
+    return tuple(flag for flag in flags if accepts((flag,)))
+
+
+def _link(command: tuple[str, ...], flags: tuple[str, ...], scratch: Path) -> tuple[str, ...]:
+    """Link an empty shared object; the linker only warns about a `-z` that it does not know."""
+    return (*command, "-shared", "-nostdlib", *flags, "-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
+
+
+def _succeeds(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
+    completed = _run(argv, variables)
+    return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
+
+
+def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
+    """Run a command in the C locale and return its output, or None if it cannot be started."""
+    program = find_program(argv[0], variables) or argv[0]
+    try:
+        return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)
+    except CommandError:
+        return None
+
+
+_LIBRARY_TIMEOUT = 10.0
+_TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MULTILINE)
+_IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
+
+
+@immutable
+class SearchPath:
+    """Where compiler and linker look, in their order.
+
+    Attributes:
+        include: directories of headers.
+        library: directories of libraries.
+    """
+
+    include: tuple[Path, ...]
+    library: tuple[Path, ...]
+
+    @classmethod
+    def of_system(cls, include_roots: tuple[Path, ...] = ()) -> "SearchPath":
+        """The system's directories behind those of `include_roots` and the libraries beside them."""
+        triplet = f"{os.uname().machine}-linux-gnu"
+        private = [root.parent / name for root in include_roots for name in (f"lib/{triplet}", "lib64", "lib")]
+        usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+        nested = [root / triplet for root in include_roots]
+        system = (Path("/usr/local/include"), Path("/usr/include") / triplet, Path("/usr/include"))
+        return cls(include=(*include_roots, *nested, *system), library=(*private, *map(Path, usual)))
+
+
+def observe_library(
+    name: str, requirement: NativeRequirement, search: SearchPath, variables: Mapping[str, str]
+) -> NativeLibrary:
+    """Look for one library, first in the directories of `search`, then where pkg-config points.
+
+    Args:
+        name: the recipe's name for it.
+        requirement: what it is known by.
+        search: where to look.
+        variables: environment variables: PATH, PKG_CONFIG_PATH.
+    """
+    package = _Package(requirement.pkgconfig, variables)
+    include = _include(requirement.header, search.include) or _include(requirement.header, package.path("includedir"))
+    library = _library(requirement.link, search.library) or _library(requirement.link, package.path("libdir"))
+    version, implementation = _jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
+    found = include is not None or library is not None
+    return NativeLibrary(
+        name=name,
+        include=include,
+        library=library,
+        version=version or (package.ask("--modversion") if found else ""),
+        implementation=implementation,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """A package of pkg-config, asked only when files alone do not answer."""
+
+    name: str
+    variables: Mapping[str, str]
+
+    def path(self, variable: str) -> tuple[Path, ...]:
+        answer = self.ask(f"--variable={variable}")
+        return (Path(answer),) if answer else ()
+
+    def ask(self, question: str) -> str:
+        program = find_program("pkg-config", self.variables) if self.name else None
+        if program is None:
+            return ""
+        try:
+            return run(
+                (program, question, self.name), environment=self.variables, timeout=_LIBRARY_TIMEOUT
+            ).stdout.strip()
+        except CommandError:
+            return ""
+
+
+def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
+    """The include directory that the header is found in: what stands up to the last wildcard belongs to it."""
+    parts = PurePosixPath(header).parts
+    inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
+    for directory in directories:
+        for found in sorted(directory.glob(header), reverse=True):
+            if found.is_file():
+                return found.parents[len(parts) - 2 - inner]
+    return None
+
+
+def _library(link: str, directories: tuple[Path, ...]) -> Path | None:
+    """The shared library that `-lLINK` would take; a dangling symlink, as headers alone bring it, is none."""
+    return next((path for path in (directory / f"lib{link}.so" for directory in directories) if path.is_file()), None)
+
+
+def _jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
+    """Version and implementation, from the jconfig.h that `#include "jconfig.h"` in jpeglib.h would take."""
+    if include is None:
+        return "", ""
+    directories = (include, *search.include)
+    config = next((path for path in (directory / "jconfig.h" for directory in directories) if path.is_file()), None)
+    texts = [foreign.read_text(path, errors="replace") for path in (config, include / "jpeglib.h") if path is not None]
+    turbo = _TURBO.search("\n".join(texts))
+    if turbo:
+        return turbo[1], "libjpeg-turbo"
+    classic = _IJG.search("\n".join(texts))
+    return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
+
+
+RECORD_SWITCHES = "-frecord-gcc-switches"  # the command line goes into the binary, for provenance
+KERNEL_FILE = "Resample.c"  # where the flags of a level matter most
+
+_OPTIMISED = ("-O2", "-O3")
+_SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
+
+
+def probed_flags(recipe: Recipe) -> tuple[str, ...]:
+    """Every flag about which a compiler is to be asked before it is used."""
+    flags = [RECORD_SWITCHES]
+    for level in recipe.levels:
+        flags += [*level.cflags, *level.fallback, *level.ldflags]
+    return tuple(dict.fromkeys(flags))
+
+
+def compile_flags(
+    recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The full CFLAGS and the LDFLAGS for a level.
+
+    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always full.
+
+    Args:
+        recipe: gives the base flags.
+        level: gives its own flags, and what stands in for them with an older compiler.
+        accepted: the probed flags that the compiler accepts.
+        compiler: its version, for messages.
+
+    Raises:
+        RefusedError: the compiler knows neither the level's flags nor their fallback.
+    """
+    record = (RECORD_SWITCHES,) if RECORD_SWITCHES in accepted else ()
+    ldflags = tuple(flag for flag in level.ldflags if flag in accepted)
+    for flags in (level.cflags, level.fallback):
+        if flags and all(flag in accepted for flag in flags):
+            return (*recipe.base_cflags, *flags, *record), ldflags
+    tried = " nor ".join(" ".join(flags) for flags in (level.cflags, level.fallback) if flags)
+    who = f"the C compiler ({compiler})" if compiler else "the C compiler"
+    raise RefusedError(
+        f"{who} accepts neither {tried}" if level.fallback else f"{who} does not accept {tried}",
+        hint=f"{level.name} cannot be built with it: install gcc 11 or clang 12 or later, or ask for a lower --level",
+    )
+
+
+def compiled_file(line: str) -> str | None:
+    """Return the C file that a build log line compiles, or None if it compiles none."""
+    words = _split_flags(line)
+    return _source(words) if words else None
+
+
+def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
+    """What is wrong with the compile lines of a build log; empty if nothing is.
+
+    Args:
+        lines: of the log; others than compile lines are passed over.
+        cflags: the full CFLAGS that were given.
+    """
+    compiled = [(source, words) for words in map(_split_flags, lines) if words and (source := _source(words))]
+    if not compiled:
+        return ("the log has no compile line, so the flags cannot be audited",)
+    kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
+    problems = [_unoptimised(compiled), *(_not_given(flag, compiled) for flag in cflags)]
+    problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
+    problems += [_overridden(words, cflags) for words in kernels]
+    return tuple(problem for problem in problems if problem)
+
+
+def parse_setup_summary(output: str) -> dict[str, str | None]:
+    """Features of the PIL SETUP SUMMARY in a build log, by the name that stands there.
+
+    Returns:
+        The text in parentheses ("2.5.0") for a feature that is available, empty if it has none; None for
+        one that is not.
+    """
+    return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
+
+
+def _split_flags(line: str) -> list[str]:
+    if " -c " not in line:
+        return []
+    try:
+        return shlex.split(line)
+    except ValueError:  # a stray quote: no compile line, or one that only white space can split
+        return line.split()
+
+
+def _source(words: list[str]) -> str | None:
+    following = dict(pairwise(words)).get("-c", "")
+    return following if following.endswith(".c") else None
+
+
+def _unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
+    slow = [(source, _last(words, "-O")) for source, words in compiled if _last(words, "-O") not in _OPTIMISED]
+    if not slow:
+        return ""
+    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {_some([source for source, _ in slow])}"
+
+
+def _not_given(flag: str, compiled: list[tuple[str, list[str]]]) -> str:
+    files = [source for source, words in compiled if flag not in words]
+    return f"{flag} did not reach the compiler: {_some(files)}" if files else ""
+
+
+def _overridden(words: list[str], cflags: Sequence[str]) -> str:
+    wanted, got = _last(cflags, "-march="), _last(words, "-march=")
+    return f"{KERNEL_FILE}: {wanted} is overridden by {got}" if wanted and got and wanted != got else ""
+
+
+def _last(words: Sequence[str], prefix: str) -> str:
+    return next((word for word in reversed(words) if word.startswith(prefix)), "")
+
+
+def _some(files: list[str]) -> str:
+    shown = files[:3]
+    return listing(shown) if len(files) <= len(shown) else f"{', '.join(shown)} and {len(files) - len(shown)} more"

@@ -1,0 +1,299 @@
+"""What we add to a TOML text: values, and how each is written. Pure.
+
+Additions put into a TOML text, and taken out again.
+
+Text is inserted where that is possible, so that no other byte changes; tomlkit edits what cannot be done so (an array
+that is there already, a table that is written in dots or braces). Whichever it was, the outcome is read again and has
+to say what the original said, and ours beside it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.parsing import toml_data
+from fastinstall.core.values import immutable, tagged
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+@tagged("items")
+@immutable
+class Items:
+    """Strings that an array has to hold, made where there is none.
+
+    Attributes:
+        table: path of its table ("tool", "uv").
+        key: of the array.
+        items: the strings.
+        first: they come before what is there.
+    """
+
+    table: tuple[str, ...]
+    key: str
+    items: tuple[str, ...]
+    first: bool = False
+
+
+@tagged("setting")
+@immutable
+class Setting:
+    """A key with a value, in a table that is made where it is missing.
+
+    Attributes:
+        table: path of the table.
+        key: not there before.
+        literal: the value in TOML.
+    """
+
+    table: tuple[str, ...]
+    key: str
+    literal: str
+
+
+@tagged("element")
+@immutable
+class Element:
+    """One more table of an array of tables.
+
+    Attributes:
+        table: path of the array ("tool", "pdm", "source").
+        literals: its keys, each with a value in TOML.
+    """
+
+    table: tuple[str, ...]
+    literals: dict[str, str]
+
+
+Addition = Items | Setting | Element
+
+
+def holds(content: dict[str, Any], addition: Addition) -> bool:
+    """Whether parsed TOML has any of what an addition puts there."""
+    if isinstance(addition, Element):
+        found = table_at(content, addition.table)
+        return isinstance(found, list) and element_of(addition) in found
+    table = table_at(content, addition.table)
+    value = table.get(addition.key) if isinstance(table, dict) else None
+    if isinstance(addition, Items):
+        return isinstance(value, list) and any(item in value for item in addition.items)
+    return value is not None and value == value_of(addition.literal)
+
+
+def table_at(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
+    """Return the value at a path of parsed TOML, or None if the path does not exist."""
+    found: Any = content
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def lines(additions: Iterable[Addition]) -> tuple[str, ...]:
+    """Additions as lines of TOML that a person can paste."""
+    found: list[str] = []
+    for addition in additions:
+        header = header_of(addition)
+        found += [] if header in found else [header]
+        found += body_of(addition)
+    return tuple(found)
+
+
+def header_of(addition: Addition) -> str:
+    """The header of its table ("[tool.uv]")."""
+    name = ".".join(addition.table)
+    return f"[[{name}]]" if isinstance(addition, Element) else f"[{name}]"
+
+
+def body_of(addition: Addition) -> tuple[str, ...]:
+    """The lines below the header."""
+    if isinstance(addition, Items):
+        return (f"{addition.key} = [", *(f'    "{item}",' for item in addition.items), "]")
+    if isinstance(addition, Element):
+        return tuple(f"{key} = {literal}" for key, literal in addition.literals.items())
+    return tuple(f"{addition.key} = {addition.literal}".split("\n"))
+
+
+def element_of(addition: Element) -> dict[str, Any]:
+    """What parsed TOML has of an element."""
+    return {key: value_of(literal) for key, literal in addition.literals.items()}
+
+
+def value_of(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
+    """What a literal of TOML means."""
+    return toml_data(f"value = {literal}\n")["value"]
+
+
+MARK = "# by `fastinstall guard install --pin`; `fastinstall guard remove` takes it out"
+"""The comment above what is inserted."""
+
+
+@immutable
+class Edited:
+    """A text with our additions.
+
+    Attributes:
+        text: all of it.
+        pieces: what was inserted as it stands; not what went into something that was there.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+
+
+def add(text: str, additions: Iterable[Addition]) -> Edited:
+    """Put additions into a TOML text.
+
+    Raises:
+        RefusedError: it cannot be done without a change to something else; the details are the lines to add by hand.
+    """
+    wanted = tuple(additions)
+    pieces: list[str] = []
+    for addition in wanted:
+        done = next(_successes(text, addition), None)
+        if done is None:
+            raise RefusedError(
+                "the manifest is written in a way that cannot be edited safely; nothing was changed",
+                hint="add the lines by hand, and lock",
+                details=lines(wanted),
+            )
+        text = done.text
+        pieces += done.pieces
+    return Edited(text=text, pieces=tuple(pieces))
+
+
+def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) -> str:
+    """The text without our additions, whatever else has changed in it since.
+
+    Args:
+        text: as it is now.
+        additions: that `add` has put in.
+        pieces: of its `Edited`; one that is there as it stands is cut out, and no other byte changes.
+    """
+    for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
+        if text.count(piece) == 1:
+            text = text.replace(piece, "")
+    left = [addition for addition in additions if holds(toml_data(text), addition)]
+    if left:
+        document = _parsed(text)
+        for addition in left:
+            _take_out(document, addition)
+        text = document.as_string()
+    return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
+
+
+def _successes(text: str, addition: Addition) -> Iterator[Edited]:
+    """The ways to get an addition in that change nothing else, the gentlest first."""
+    try:
+        meant = _meant(text, addition)
+    except (TypeError, AttributeError):
+        return  # something else than a table, or than an array, is in its place
+    for attempt in (*_insertions(text, addition), _block(text, addition)):
+        if _reads(attempt.text) == meant:
+            yield attempt
+    edited = _edited(text, addition)
+    if _reads(edited) == meant:
+        yield Edited(text=edited, pieces=())
+
+
+def _reads(text: str) -> dict[str, Any] | None:
+    try:
+        return toml_data(text)
+    except ValueError:
+        return None
+
+
+def _insertions(text: str, addition: Addition) -> Iterator[Edited]:
+    """The addition below each line that looks like the header of its table."""
+    if isinstance(addition, Element):
+        return
+    newline = _newline(text)
+    piece = newline.join((MARK, *body_of(addition), ""))
+    names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
+    for found in re.finditer(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)", text, re.MULTILINE):
+        start = "" if found[0].endswith("\n") else newline
+        yield Edited(text=text[: found.end()] + start + piece + text[found.end() :], pieces=(start + piece,))
+
+
+def _block(text: str, addition: Addition) -> Edited:
+    """The addition with a header of its own, at the end."""
+    newline = _newline(text)
+    gap = "" if not text or text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
+    piece = gap + newline.join((MARK, header_of(addition), *body_of(addition), ""))
+    return Edited(text=text + piece, pieces=(piece,))
+
+
+def _edited(text: str, addition: Addition) -> str:
+    """The addition put in by tomlkit."""
+    document = _parsed(text)
+    if isinstance(addition, Element):
+        return text
+    table = table_at(document, addition.table)
+    if table is None:
+        return text
+    if isinstance(addition, Setting):
+        table[addition.key] = value_of(addition.literal)
+    elif addition.key in table:
+        array = table[addition.key]
+        for index, item in enumerate(addition.items):
+            if item not in array:
+                array.insert(index if addition.first else len(array), item)
+    else:
+        table[addition.key] = list(addition.items)
+    return document.as_string()
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _take_out(document: "TOMLDocument", addition: Addition) -> None:
+    if isinstance(addition, Element):
+        elements = table_at(document, addition.table)
+        elements.remove(element_of(addition))
+        _drop_empty(document, addition.table)
+        return
+    table = table_at(document, addition.table)
+    if isinstance(addition, Items):
+        array = table[addition.key]
+        for item in addition.items:
+            if item in array:
+                array.remove(item)
+        _drop_empty(document, (*addition.table, addition.key))
+    else:
+        del table[addition.key]
+    _drop_empty(document, addition.table)
+
+
+def _drop_empty(document: "TOMLDocument", path: tuple[str, ...]) -> None:
+    """Drop what has nothing left in it, unless a comment stands there."""
+    *parents, last = path
+    left = table_at(document, path)
+    if not left and "#" not in left.as_string():
+        del table_at(document, parents)[last]
+
+
+def _meant(text: str, addition: Addition) -> dict[str, Any]:
+    content = toml_data(text)
+    above = content
+    *parents, last = addition.table
+    for name in parents:
+        above = above.setdefault(name, {})
+    if isinstance(addition, Element):
+        above.setdefault(last, []).append(element_of(addition))
+        return content
+    table = above.setdefault(last, {})
+    if isinstance(addition, Items):
+        there = table.setdefault(addition.key, [])
+        added = [item for item in addition.items if item not in there]
+        table[addition.key] = [*added, *there] if addition.first else [*there, *added]
+    else:
+        table[addition.key] = value_of(addition.literal)
+    return content
+
+
+def _parsed(text: str) -> "TOMLDocument":
+    import tomlkit  # noqa: PLC0415 (only where a manifest is edited, and text alone does not do)
+
+    return tomlkit.parse(text)

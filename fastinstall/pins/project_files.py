@@ -1,0 +1,466 @@
+"""The files of a project's pin: put in place, taken back, and a change that was cut short brought to its end.
+
+Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, what comes
+in their place, and the record. Each file is then replaced in one step, so that after a kill each of them is either as
+it was or as it shall be, and the record says which is which.
+
+A project may come from anybody, with a record in it. So a pin touches manifest and lock of the project's tool alone,
+and no link; and a change that was cut short is brought to its end only where a note outside of the project says that
+this very user began it.
+
+What is on record of a project's pin, in `.fastinstall/pin.json`. A value.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path, PurePath
+
+from fastinstall.core import files, foreign, values
+from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import parse_json
+from fastinstall.core.surroundings import make_private
+from fastinstall.core.values import immutable
+from fastinstall.journal.snapshot import is_at_work
+from fastinstall.model.history import Cut, Interruption
+from fastinstall.model.stored_documents import open_stored
+from fastinstall.pins.manifests import Addition, withdraw
+from fastinstall.pins.markers import WHEELS
+from fastinstall.pins.tool import CHANNEL
+from fastinstall.pins.tools import tool_named, tools
+
+HOME = ".fastinstall"
+"""Where a pinned project keeps what is ours, relative to its directory."""
+
+RECORD = ".fastinstall/pin.json"
+
+
+class PinStage(StrEnum):
+    """How far a pin is: written down before its files change, and after."""
+
+    PINNING = "pinning"
+    PINNED = "pinned"
+    UNPINNING = "unpinning"
+
+
+@immutable
+class PinnedFile:
+    """A file of the project that bears the pin.
+
+    Attributes:
+        name: relative to the project's directory.
+        before: hexadecimal sha256 of what it was; empty where it was not there.
+        after: hexadecimal sha256 of what it is with the pin.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+@immutable
+class PinRecord:
+    """A pin of a project.
+
+    Attributes:
+        stage: how far it is.
+        at: ISO 8601, UTC.
+        tool_version: of fastinstall.
+        prefix: of the environment whose stack it holds, as it was.
+        manager: the name of the project's tool.
+        requirement: what is pinned.
+        payload: what lies beside it for the project's tool to find, with its hexadecimal sha256.
+        files: the manifest, and then the lock.
+        additions: what the manifest says more.
+        pieces: what was inserted into it as it stands.
+    """
+
+    stage: PinStage
+    at: str
+    tool_version: str
+    prefix: PurePath
+    manager: str
+    requirement: str
+    payload: dict[str, str]
+    files: tuple[PinnedFile, ...]
+    additions: tuple[Addition, ...]
+    pieces: tuple[str, ...]
+
+
+def foreign_names(record: PinRecord) -> Iterator[tuple[str, str]]:
+    """What a record names that no pin of ours touches, as dotted key and problem.
+
+    A project may come from anybody, and its record with it: of the files beside it we write the manifest and the lock
+    of its tool alone, and of the payload only what lies in our own directory there.
+    """
+    tool = tool_named(record.manager)
+    if tool is None:
+        yield "manager", f"{record.manager!r} is no tool whose projects are pinned"
+        return
+    for index, file in enumerate(record.files):
+        if file.name not in (tool.manifests if index == 0 else filter(None, (tool.lock,))) or index > 1:
+            yield f"files[{index}].name", f"{file.name!r} is neither manifest nor lock of {record.manager}"
+    for name in record.payload:
+        if not name.startswith((f"{WHEELS}/", f"{CHANNEL}/")) or ".." in PurePath(name).parts:
+            yield "payload", f"{name!r} does not lie in {WHEELS} or {CHANNEL}"
+
+
+_ORIGINALS = f"{HOME}/originals"
+_STAGED = f"{HOME}/staged"
+_READY = f"{HOME}/ready"
+_README = f"{HOME}/README"
+_WHEEL = 1 << 30
+"""Bytes."""
+_OURS = (RECORD, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, _README)
+_TEXT = """\
+fastinstall keeps here what this project is pinned to: a build of Pillow (wheels/), the files as they were before
+(originals/), and the record of it (pin.json). Commit it with the project: its lock names the wheel.
+
+To take it all away: fastinstall guard remove --prefix ENVIRONMENT --project .
+By hand: take out of the manifest what the comments of fastinstall mark, delete this directory, and lock again.
+"""
+
+
+@immutable
+class Begun:
+    """What a user has begun: for each project whose pin is being changed the digest of its record, outside of it.
+
+    Attributes:
+        directory: where the notes lie, one for each project; the user's alone.
+    """
+
+    directory: Path
+
+    def note(self, project: Path, record: bytes) -> None:
+        """Note what the record of a project is going to be; without a note what is cut short is told, not finished."""
+        with suppress(OSError):
+            make_private(self.directory, durable=True)
+            files.write_text(self._note(project), f"{_digest(record)}\n", mode=0o600)
+
+    def is_noted(self, project: Path) -> bool:
+        """Whether this user is at a project, or was when a run of theirs died there."""
+        try:
+            status = self._note(project).lstat()
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+
+    def holds(self, project: Path, record: bytes | None) -> bool:
+        """Whether this user has written the record that is there, or had none there yet, or none any more."""
+        if not self.is_noted(project):
+            return False
+        return record is None or foreign.text_if_there(self._note(project)).strip() == _digest(record)
+
+    def forget(self, project: Path) -> None:
+        """Drop the note: nothing is unfinished there."""
+        with suppress(OSError):
+            self._note(project).unlink(missing_ok=True)
+
+    def _note(self, project: Path) -> Path:
+        return self.directory / hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()
+
+
+def put(
+    directory: Path, record: PinRecord, payload: Mapping[str, Path], contents: Mapping[str, bytes], begun: Begun
+) -> PinRecord:
+    """Put a pin into a project.
+
+    Args:
+        directory: of the project.
+        record: of the pin; its stage and files are found here.
+        payload: what its tool shall find, by the path in the project.
+        contents: what the files shall be, by their names, the manifest first.
+        begun: where it is noted that this user does it.
+
+    Returns:
+        The record that was written.
+
+    Raises:
+        RefusedError: one of these is a link, or no file.
+    """
+    entries = []
+    _refuse_links(directory, (*payload, *contents))
+    begun.note(directory, b"")
+    files.write_text(directory / _README, _TEXT)
+    for name, source in payload.items():
+        files.write_bytes(directory / name, foreign.read_bytes(source, limit=_WHEEL))
+    for name, content in contents.items():
+        before = _content(directory / name)
+        if before is not None:
+            files.write_bytes(directory / _ORIGINALS / name, before)
+        files.write_bytes(directory / _STAGED / name, content)
+        entries.append(PinnedFile(name=name, before=_digest(before), after=_digest(content)))
+    started = replace(record, stage=PinStage.PINNING, files=tuple(entries))
+    _write(directory, started, begun)
+    return _finish(directory, started, begun)
+
+
+def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
+    """What files of a project would be without its pin, by their names; None for one that is not there then.
+
+    Args:
+        directory: of the project, pinned or not.
+        names: of its manifest and lock.
+
+    Raises:
+        RefusedError: one of them is a link, or no file.
+        DocumentError: the record of the pin is malformed.
+    """
+    record = read_record(directory)
+    _refuse_links(directory, names)
+    contents = {name: _content(directory / name) for name in names}
+    for index, file in enumerate(record.files if record is not None else ()):
+        if record is not None and file.name in contents:
+            contents[file.name] = _without_pin(directory, record, file, is_manifest=index == 0)
+    return contents
+
+
+def take_back(directory: Path, begun: Begun) -> bool:
+    """Take the pin out of a project: its files are as they were, or, where they were edited since, without our part.
+
+    A lock that was made again since stays: the project's tool makes it anew from the manifest. A change that was cut
+    short is taken back likewise, whoever began it.
+
+    Returns:
+        False where there is no pin.
+    """
+    record = read_record(directory)
+    if record is None:
+        return False
+    started = replace(record, stage=PinStage.UNPINNING)
+    _write(directory, started, begun)
+    _restore(directory, started, begun)
+    return True
+
+
+def is_touched(directory: Path) -> bool:
+    """Whether there is a pin, or what is left of one; one stat."""
+    return (directory / HOME).is_dir()
+
+
+def is_pinned_for(directory: Path, prefix: Path) -> bool:
+    """Whether the pin of a project is one for this environment, and the project this user's, or around it.
+
+    What an environment notes may come from anybody; so this is asked before something is changed in a project that
+    nobody named.
+    """
+    try:
+        record = read_record(directory)
+        owners = {(directory / RECORD).lstat().st_uid, directory.stat().st_uid}
+    except (FastinstallError, OSError):
+        return False
+    where, home = os.path.realpath(prefix), os.path.realpath(directory)
+    if record is None or os.path.realpath(directory / record.prefix) != where:
+        return False
+    return owners == {os.geteuid()} or where.startswith(f"{home}{os.sep}")
+
+
+def recover(directory: Path, begun: Begun) -> None:
+    """Bring a change that was cut short to its end, where this user began it; nothing where none was.
+
+    Raises:
+        DocumentError: the record is malformed.
+        RefusedError: something of it is a link.
+    """
+    record, content = _read(directory)
+    if not begun.holds(directory, content):
+        return
+    if record is None:
+        if _is_abandoned(directory):
+            _discard(directory)
+        begun.forget(directory)
+    elif record.stage is PinStage.UNPINNING:
+        _restore(directory, record, begun)
+    elif record.stage is PinStage.PINNING:
+        _finish(directory, record, begun) if _can_finish(directory, record) else _restore(directory, record, begun)
+
+
+def interruption_of(directory: Path, begun: Begun) -> Interruption | None:
+    """A change that was cut short, with whether this user began it.
+
+    Returns:
+        None where none was, where a living run is at it, or the record cannot be read.
+    """
+    if not is_touched(directory):
+        return None
+    try:
+        record, content = _read(directory)
+    except FastinstallError:
+        return None
+    cut = _is_abandoned(directory) if record is None else record.stage is not PinStage.PINNED
+    if not cut or is_at_work(directory):
+        return None
+    kind = Cut.PIN if begun.holds(directory, content) else Cut.FOREIGN_PIN
+    return Interruption(cut=kind, verb="", at=record.at if record is not None else "", file=directory / RECORD)
+
+
+def read_record(directory: Path) -> PinRecord | None:
+    """Read the record of a project's pin, or return None if there is none.
+
+    Raises:
+        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
+        DocumentError: it is malformed, or names what no pin touches; names the file and the key.
+        RefusedError: what it names is a link, or no file.
+    """
+    return _read(directory)[0]
+
+
+def _read(directory: Path) -> tuple[PinRecord | None, bytes | None]:
+    _refuse_links(directory, ())
+    content = foreign.bytes_if_there(directory / RECORD, limit=foreign.DOCUMENT)
+    if content is None:
+        return None, None
+    data = parse_json(content, file=directory / RECORD)
+    record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
+    for key, problem in foreign_names(record):
+        raise DocumentError(directory / RECORD, key, problem)
+    _refuse_links(directory, [file.name for file in record.files])
+    return record, content
+
+
+def _refuse_links(directory: Path, names: Sequence[str]) -> None:
+    """Nothing is read or written through a link that lies in a project, nor where no file is.
+
+    Args:
+        directory: of the project.
+        names: of what is written, relative to it.
+    """
+    places = (*(f"{kept}/{name}" for name in names for kept in (_ORIGINALS, _STAGED, _READY)), *names)
+    above = (str(parent) for name in names for parent in PurePath(name).parents if parent.name)
+    trees = (HOME, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, *above)
+    for path in dict.fromkeys((*trees, RECORD, _README, *places)):
+        try:
+            mode = (directory / path).lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        expected = stat.S_ISDIR if path in trees else stat.S_ISREG
+        if not expected(mode):
+            what = "a link" if stat.S_ISLNK(mode) else f"no {'directory' if path in trees else 'file'}"
+            raise RefusedError(
+                f"{directory / path} is {what}, and a pin follows none: nothing is changed there",
+                hint=f"see who made it: ls -ld {quote(directory / path)}",
+            )
+
+
+def _can_finish(directory: Path, record: PinRecord) -> bool:
+    """Whether every file is as it was or as it shall be, and what shall be lies ready."""
+    contents = ((file, _digest(_content(directory / file.name))) for file in record.files)
+    ready = (_digest(_content(directory / _STAGED / file.name)) == file.after for file in record.files)
+    return all(found in (file.before, file.after) for file, found in contents) and all(ready)
+
+
+def _finish(directory: Path, record: PinRecord, begun: Begun) -> PinRecord:
+    for file in record.files:
+        staged = _content(directory / _STAGED / file.name)
+        if staged is not None:
+            _replace(directory, file.name, staged)
+    done = replace(record, stage=PinStage.PINNED)
+    _write(directory, done, begun)
+    for name in (_STAGED, _READY):
+        files.discard(directory / name)
+    begun.forget(directory)
+    return done
+
+
+def _restore(directory: Path, record: PinRecord, begun: Begun) -> None:
+    for index, file in enumerate(record.files):
+        path = directory / file.name
+        content = _without_pin(directory, record, file, is_manifest=index == 0)
+        if content is not None:
+            _replace(directory, file.name, content)
+        elif path.is_file():
+            path.unlink()
+            files.sync_directory(path.parent)
+    _discard(directory)
+    begun.forget(directory)
+
+
+def _without_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_manifest: bool) -> bytes | None:
+    now = _content(directory / file.name)
+    if now is None or _digest(now) == file.before:
+        return now
+    original = _content(directory / _ORIGINALS / file.name)
+    if _digest(now) == file.after and _digest(original) == file.before:
+        return original
+    return _withdrawn(directory, record, now) if is_manifest else now
+
+
+def _withdrawn(directory: Path, record: PinRecord, manifest: bytes) -> bytes:
+    try:
+        return withdraw(manifest.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        problem = f"cannot be taken out of {record.files[0].name} any more: {error}"
+        hint = f"take out by hand what is marked there: grep -n fastinstall {quote(directory / record.files[0].name)}"
+        raise DocumentError(directory / RECORD, "additions", problem, hint=hint) from error
+
+
+def _is_abandoned(directory: Path) -> bool:
+    """Whether what is left there, without a record, is what a death leaves before the first step or after the last."""
+    home = directory / HOME
+    ours = (directory / _README).is_file() or any(_drafts(directory)) or (home.is_dir() and not any(home.iterdir()))
+    return ours and not _is_named(directory)
+
+
+def _is_named(directory: Path) -> bool:
+    """Whether a manifest names what lies there, or cannot be read, so that it has to stay even without a record."""
+    names = {name for each in tools() for name in each.manifests}
+    manifests = (directory / name for name in names if (directory / name).is_file())
+    try:
+        return any(HOME.encode() in (_content(manifest) or b"") for manifest in manifests)
+    except DocumentError:
+        return True
+
+
+def _replace(directory: Path, name: str, content: bytes) -> None:
+    """Put a file in place in one step; what a death leaves half-made lies in our directory."""
+    target = directory / name
+    if _content(target) == content:
+        return
+    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
+    ready = directory / _READY / name
+    files.write_bytes(ready, content, mode=mode)
+    try:
+        os.replace(ready, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        files.write_bytes(target, content, mode=mode)
+    files.sync_directory(target.parent)
+
+
+def _discard(directory: Path) -> None:
+    # The record goes first: what is left without one is swept away by `recover`.
+    for path in (*(directory / name for name in _OURS), *_drafts(directory)):
+        files.discard(path)
+    home = directory / HOME
+    if home.is_dir() and not any(home.iterdir()):
+        home.rmdir()
+    elif home.is_dir():
+        files.sync_directory(home)
+    files.sync_directory(directory)
+
+
+def _drafts(directory: Path) -> Iterator[Path]:
+    """What a death in `files.write_bytes` has left beside the record and the page for people."""
+    return (path for name in (RECORD, _README) for path in (directory / HOME).glob(f".{Path(name).name}.*"))
+
+
+def _write(directory: Path, record: PinRecord, begun: Begun) -> None:
+    content = values.dump(values.document("project-pin", record)).encode("utf-8")
+    if record.stage is not PinStage.PINNED:
+        begun.note(directory, content)
+    files.write_bytes(directory / RECORD, content)
+
+
+def _content(path: Path) -> bytes | None:
+    return foreign.bytes_if_there(path)
+
+
+def _digest(content: bytes | None) -> str:
+    return hashlib.sha256(content).hexdigest() if content is not None else ""

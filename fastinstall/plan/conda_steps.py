@@ -1,0 +1,407 @@
+"""The part of a plan that is about a conda environment: its packages, what else changes, and what is needless. Pure.
+
+What a solver is asked before there can be a plan.
+
+A situation as conda has it: what its packages ask of the version, and which libraries are its own.
+
+Who installs into an environment: an engine for conda packages, or our own way with a wheel ("pip").
+"""
+
+from dataclasses import replace
+from pathlib import PurePath
+
+from fastinstall.conda.changes import change_hazards, change_reason, changed_environment
+from fastinstall.conda.compiler_prefix import install_extra
+from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.conda_packages import (
+    CHANNEL,
+    GUARD,
+    PINS,
+    all_dependants,
+    conda_dependants,
+    is_ours,
+    is_pinned,
+    name_of,
+    pin_line,
+    planned_guard,
+    planned_stack,
+    providers,
+    refuse_contrary_pins,
+    replaced_packages,
+)
+from fastinstall.model.facts import Facts
+from fastinstall.model.plan import Hazard, Situation, Skipped
+from fastinstall.model.request import EnvironmentKind, LinkMode, Wish
+from fastinstall.model.steps import Build, ChangeCondaPackages, MakeCondaPackages, Pin, Step
+from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
+from fastinstall.plan.conda_advice import (
+    channels_for,
+    conda_advice,
+    libraries_reason,
+    missing_packages,
+    refuse_foreign_jpeg,
+    wheel_warning,
+    with_environment_libraries,
+)
+from fastinstall.plan.decision import build_step, decide
+from fastinstall.plan.risks import refuse_if_protected
+
+_NO_GUARD = "--no-guard: without the guard package a solver may replace the stack at the next change"
+_WITH_GUARD = "to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package"
+
+
+@immutable
+class CondaPart:
+    """What a plan has more in a conda environment; all of it empty elsewhere.
+
+    Attributes:
+        first: steps before the build, which needs what they bring.
+        before_swap: steps between the proof and the swap.
+        after_swap: steps between the guard and the verification.
+        records: conda packages that make room.
+        entries: top-level names in site-packages that are theirs.
+        skipped: what is not needed.
+        hazards: what a solver would change.
+        warnings: what is advised against.
+        note: what is put behind the plan's summary.
+        guard: why the start-up guard is installed; empty where the usual reason does.
+    """
+
+    first: tuple[Step, ...] = ()
+    before_swap: tuple[Step, ...] = ()
+    after_swap: tuple[Step, ...] = ()
+    records: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+    guard: str = ""
+
+
+def conda_part(situation: Situation, build: Build) -> CondaPart:
+    """What a plan has more, for what is built.
+
+    Raises:
+        RefusedError: no engine, a pin that keeps another build, or no word from a solver that had to be asked.
+    """
+    facts = situation.facts
+    conda = facts.conda
+    if not is_conda(facts) or conda is None:
+        return CondaPart()
+    engine = planned_engine(situation)
+    if engine is Engine.PIP:
+        return _as_a_wheel(situation)
+    replaced = replaced_packages(conda, situation.recipe)
+    change = _change(situation, engine)
+    make = _make(situation, build, engine)
+    linked = build.link is LinkMode.ENV
+    return CondaPart(
+        first=change if linked else (),
+        before_swap=(make,) if linked else (*change, make),
+        after_swap=_pin(situation, make),
+        records=tuple(package.dist for package in replaced),
+        entries=_entries(situation, conda, replaced),
+        skipped=_skipped(situation, make, changing=bool(change)),
+        hazards=change_hazards(_others(situation)),
+        warnings=conda_advice(facts, situation.recipe, build.link),
+        note=f" as the conda package {_told(make.package)}",
+        guard=_WITH_GUARD,
+    )
+
+
+def without_guard(situation: Situation) -> str:
+    """Why no guard is installed, where that is wished."""
+    return _NO_GUARD if is_conda(situation.facts) else "--no-guard"
+
+
+def _as_a_wheel(situation: Situation) -> CondaPart:
+    facts, recipe, link = situation.facts, situation.recipe, situation.wish.link
+    why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
+    told = (wheel_warning(facts, recipe), *conda_advice(facts, recipe, link))
+    return CondaPart(skipped=(why,), warnings=told, note=" as a wheel, which conda does not know of")
+
+
+def _others(situation: Situation) -> CondaChange:
+    """What a solver would change, less what is ours or makes room for it."""
+    change = situation.preview or CondaChange()
+    return change.without(frozenset({*providers(situation.recipe), GUARD}))
+
+
+def _change(situation: Situation, engine: Engine) -> tuple[ChangeCondaPackages, ...]:
+    missing = missing_packages(situation.facts, situation.recipe, situation.wish)
+    if missing and situation.preview is None:
+        raise RefusedError(
+            f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
+            hint="make the plan again: fastinstall plan",
+        )
+    others = _others(situation)
+    if not others.linked and not others.unlinked:
+        return ()
+    why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
+    return (ChangeCondaPackages(engine=engine, change=others, reason=change_reason(others, why)),)
+
+
+def _make(situation: Situation, build: Build, engine: Engine) -> MakeCondaPackages:
+    package, guard = stack_packages(_afterwards(situation), build)
+    kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
+    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, and it depends on them"
+    return MakeCondaPackages(
+        engine=engine,
+        package=package,
+        guard=guard,
+        channel=PurePath(situation.facts.environment.prefix) / CHANNEL,
+        reason=f"conda then knows of it, as {_told(package)}, and {kept}; the libraries are {where}",
+    )
+
+
+def _afterwards(situation: Situation) -> Situation:
+    """The situation once the other packages are changed: the stack depends on what is there then."""
+    facts = situation.facts
+    if facts.conda is None:
+        return situation
+    packages = changed_environment(facts.conda, _others(situation))
+    return replace(situation, facts=replace(facts, conda=replace(facts.conda, packages=packages)))
+
+
+def _entries(situation: Situation, conda: Conda, replaced: tuple[CondaPackage, ...]) -> tuple[str, ...]:
+    """Top-level names in site-packages of the packages that make room."""
+    prefix, site = situation.facts.environment.prefix, situation.facts.interpreter.site_packages
+    leaving = {package.dist for package in replaced}
+    files = (prefix / path for claim in conda.claims if claim.dist in leaving for path in claim.files)
+    names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
+    return tuple(sorted(names - {"__pycache__"}))
+
+
+def _pin(situation: Situation, make: MakeCondaPackages) -> tuple[Pin, ...]:
+    if not situation.wish.pin or _unpinned_because(situation, make):
+        return ()
+    why = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
+    return (Pin(file=PINS, line=pin_line(make.package), reason=why),)
+
+
+def _unpinned_because(situation: Situation, make: MakeCondaPackages) -> str:
+    """Explain why a requested pin is not made, or return "" if it is."""
+    conda, prefix = situation.facts.conda, situation.facts.environment.prefix
+    if is_of_pixi(prefix):
+        return f"pixi made the environment, and reads no {PINS}: the pin belongs into pixi.toml"
+    return f"{PINS} keeps it already" if conda is not None and is_pinned(conda, make.package) else ""
+
+
+def _skipped(situation: Situation, make: MakeCondaPackages, *, changing: bool) -> tuple[Skipped, ...]:
+    libraries = libraries_reason(situation.facts, situation.wish.link)
+    unpinned = _unpinned_because(situation, make)
+    return (
+        *(() if changing else (Skipped(step="change-conda-packages", reason=libraries),)),
+        *((Skipped(step="pin", reason=unpinned),) if situation.wish.pin and unpinned else ()),
+    )
+
+
+def _told(package: CondaPackage) -> str:
+    return f"{package.name} {package.version} {package.build}"
+
+
+def conda_request(situation: Situation) -> CondaRequest | None:
+    """What to ask: whether our packages fit in, and what else would change with them.
+
+    Channels are named only where something else is needed; without any the answer comes from what is installed, at
+    once and without a network.
+
+    Returns:
+        None where no conda package is made, or where what is put back was there before.
+
+    Raises:
+        FastinstallError: as the planner says, which decides what is built from the same situation.
+    """
+    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    refuse_if_protected(facts)
+    refuse_unsuited_engine(facts, wish)
+    if not is_conda(facts) or planned_engine(situation) is Engine.PIP:
+        return None
+    specs = missing_packages(facts, recipe, wish)
+    if situation.restoring and not specs:
+        return None
+    ours = stack_packages(situation, build_step(decide(as_conda_has_it(situation))))
+    return CondaRequest(
+        prefix=facts.environment.prefix,
+        ours=tuple(package for package in ours if package is not None),
+        specs=specs,
+        channels=channels_for(facts, wish) if specs else (),
+        offline=wish.offline,
+    )
+
+
+def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
+    """The packages that are made of a build: the stack, and its guard where that is wished.
+
+    Raises:
+        RefusedError: a pin of the environment keeps another build.
+    """
+    facts = situation.facts
+    stack = planned_stack(
+        build,
+        facts,
+        situation.microarchitectures,
+        number=_number(situation, build),
+        libraries=situation.recipe.libraries,
+    )
+    refuse_contrary_pins(facts, stack, situation.wish)
+    guard = planned_guard(stack, facts.environment.prefix, _kept(situation)) if situation.wish.guard else None
+    return stack, guard
+
+
+def _kept(situation: Situation) -> tuple[str, ...]:
+    """Installed packages that the Pillow which makes room depends on, or that an earlier guard kept."""
+    conda, receipt = situation.facts.conda, situation.receipt
+    if conda is None:
+        return ()
+    earlier = list(replaced_packages(conda, situation.recipe))
+    if receipt is not None and receipt.conda is not None and receipt.conda.guard is not None:
+        earlier.append(receipt.conda.guard)
+    wanted = {name_of(spec) for package in earlier for spec in package.depends}
+    installed = {package.name for package in conda.packages}
+    return tuple(sorted((wanted & installed) - {"python", "python_abi", *providers(situation.recipe)}))
+
+
+def _number(situation: Situation, build: Build) -> int:
+    """What is put back keeps its number; what comes in place of ours of the same version has the next one."""
+    receipt, conda = situation.receipt, situation.facts.conda
+    if situation.restoring and receipt is not None and receipt.conda is not None:
+        return _number_in(receipt.conda.package)
+    version = build.version.partition("+")[0]
+    earlier = replaced_packages(conda, situation.recipe) if conda is not None else ()
+    same = (each for each in earlier if is_ours(each) and (each.name, each.version) == (build.distribution, version))
+    return max((_number_in(each) + 1 for each in same), default=0)
+
+
+def _number_in(package: CondaPackage) -> int:
+    """The number at the end of a build string of ours; 0 where there is none."""
+    number = package.build.rpartition("_")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def as_conda_has_it(situation: Situation) -> Situation:
+    """The situation with conda's dependants among the others, and the libraries of the environment where they count.
+
+    Raises:
+        RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
+    """
+    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    if not is_conda(facts) or facts.conda is None:
+        return situation
+    engine = planned_engine(situation)
+    asking = all_dependants(facts.stack.dependants, conda_dependants(facts.conda, providers(recipe)))
+    seen = replace(facts, stack=replace(facts.stack, dependants=asking))
+    if wish.link is LinkMode.ENV:
+        refuse_foreign_jpeg(seen)
+        seen = with_environment_libraries(seen, recipe, _coming(situation, engine))
+    return replace(situation, facts=seen)
+
+
+def _coming(situation: Situation, engine: Engine) -> tuple[str, ...]:
+    """What an engine brings; our own way with a wheel brings nothing."""
+    if engine is Engine.PIP:
+        return ()
+    return missing_packages(situation.facts, situation.recipe, situation.wish)
+
+
+_CONDA = "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
+_WHEEL = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
+
+
+def chosen_engine(wish: Wish, facts: Facts) -> Engine:
+    """Who installs there: never "auto", and "pip" for what is no conda environment.
+
+    Args:
+        wish: may name one.
+        facts: say whether a conda executable was found, and whether py-rattler is installed beside fastinstall.
+
+    Raises:
+        RefusedError: the one that is named is not there, or none is.
+    """
+    if not is_conda(facts) or wish.engine is Engine.PIP:
+        return Engine.PIP
+    there = available_engines(facts)
+    if wish.engine is Engine.AUTO and there:
+        return there[0]
+    if wish.engine not in there:
+        raise _lacking(wish.engine, facts)
+    return wish.engine
+
+
+def planned_engine(situation: Situation) -> Engine:
+    """Who carries a plan out; what is put back comes by the engine of the receipt, or by any that is left.
+
+    Raises:
+        RefusedError: the one that is named is not there, or none is.
+    """
+    receipt, facts, wish = situation.receipt, situation.facts, situation.wish
+    if not situation.restoring or receipt is None or not is_conda(facts):
+        return chosen_engine(wish, facts)
+    if receipt.engine is Engine.PIP:
+        return Engine.PIP
+    there = available_engines(facts)
+    if not there:
+        raise _lacking(Engine.AUTO, facts)
+    return receipt.engine if receipt.engine in there else there[0]
+
+
+def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
+    """Raise where a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
+
+    Raises:
+        UsageError: an engine for conda packages, and no conda environment.
+        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold; a wheel
+            where conda is marked as the only one that installs.
+    """
+    prefix = facts.environment.prefix
+    if is_conda(facts):
+        marker = facts.interpreter.externally_managed
+        if marker is not None and wish.engine is Engine.PIP:
+            raise RefusedError(
+                f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
+                hint="make conda packages, which conda knows of: --engine auto",
+            )
+        if wish.pin and wish.engine is Engine.PIP:
+            raise RefusedError(
+                f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
+                hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
+            )
+        return
+    if wish.engine in {Engine.CONDA, Engine.RATTLER}:
+        raise UsageError(
+            f"--engine {wish.engine}: {prefix} is no conda environment",
+            hint=f"leave it out, or name a conda environment: --prefix DIR --engine {wish.engine}",
+        )
+    if wish.pin and wish.dist_name != NAME:
+        raise RefusedError(
+            f"--pin: others require {NAME}, so a constraint on {wish.dist_name} holds nothing in {prefix}",
+            hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
+        )
+
+
+def is_conda(facts: Facts) -> bool:
+    """Whether the environment is one of conda's."""
+    return facts.environment.kind is EnvironmentKind.CONDA
+
+
+def available_engines(facts: Facts) -> tuple[Engine, ...]:
+    """The engines that are there, the preferred one first."""
+    conda = facts.conda is not None and facts.conda.tool is not None
+    rattler = facts.toolchain is not None and facts.toolchain.rattler
+    return (*((Engine.CONDA,) if conda else ()), *((Engine.RATTLER,) if rattler else ()))
+
+
+def _lacking(engine: Engine, facts: Facts) -> FastinstallError:
+    extra = install_extra(facts)
+    if engine is Engine.CONDA:
+        return RefusedError("--engine conda: no conda executable was found", hint=f"{_CONDA}; or --engine auto")
+    if engine is Engine.RATTLER:
+        return RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
+    return RefusedError(
+        f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
+        hint=f"install py-rattler: {extra}; or {_CONDA}; or {_WHEEL}",
+    )

@@ -1,0 +1,246 @@
+"""What is built, and of what: version, levels and libraries, in this order. Pure.
+
+What of the releases a recipe can build from, or take as it is, for this machine and this wish.
+
+What was decided, as the step of a plan that makes the wheel.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version
+from fastinstall.elf.description import Cpu
+from fastinstall.model.artefact import Artefact, Releases, labelled_levels, labelled_version
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.plan import Situation
+from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.request import LinkMode, Wish
+from fastinstall.model.steps import Build, Target
+from fastinstall.observe.toolchain import compile_flags, probed_flags
+from fastinstall.plan.level_choice import (
+    AUTO,
+    LevelChoice,
+    asked_levels,
+    choose_levels,
+    hindrance_to_several,
+    in_order,
+    refuse_unsuited,
+    serves,
+)
+from fastinstall.plan.native_libraries import (
+    NativeChoice,
+    StaticChoice,
+    choose_libraries,
+    choose_statics,
+    wanted_libraries,
+)
+from fastinstall.plan.versions import Choice, newest_fitting
+
+
+@immutable
+class Decision:
+    """What is built, and of what.
+
+    Attributes:
+        situation: what it was decided from; of a repair, with the wish for what the receipt says.
+        choice: the version, with the files that belong to it.
+        levels: CPU levels.
+        statics: libraries that are linked into the core.
+        native: all libraries, and how what they need comes here.
+    """
+
+    situation: Situation
+    choice: Choice
+    levels: LevelChoice
+    statics: StaticChoice
+    native: NativeChoice
+
+
+def decide(situation: Situation) -> Decision:
+    """Decide what is built, and of what.
+
+    Raises:
+        RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
+        UsageError: an unknown level, version or library.
+    """
+    situation = _pinned(situation)
+    recipe, wish = situation.recipe, situation.wish
+    releases, choice = _chosen(situation)
+    levels = _levels(situation, choice)
+    if choice.prebuilt is not None:
+        statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
+    elif situation.cached is not None:
+        statics = choose_statics(recipe, releases, wish.link)
+        native = NativeChoice(enabled=wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
+    else:
+        statics = choose_statics(recipe, releases, wish.link)
+        native = _native(situation, choice, statics)
+    return Decision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
+
+
+def compiles(situation: Situation) -> bool:
+    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at.
+
+    Raises:
+        RefusedError: no version or level fits.
+        UsageError: an unknown level or version.
+    """
+    _releases, choice = _chosen(_pinned(situation))
+    return choice.prebuilt is None
+
+
+def _chosen(situation: Situation) -> tuple[Releases, Choice]:
+    """What there is for the machine and the wish, and what is taken of it."""
+    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    refuse_unsuited(recipe, facts.cpu, wish)
+    releases = buildable(situation.releases, recipe, facts.cpu, wish)
+    return releases, newest_fitting(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
+
+
+def _pinned(situation: Situation) -> Situation:
+    """What is put back is the version and the levels of the receipt, whatever there is by now."""
+    receipt, wish = situation.receipt, situation.wish
+    if not situation.restoring or receipt is None:
+        return situation
+    pinned = replace(wish, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
+    return replace(situation, wish=pinned)
+
+
+def _levels(situation: Situation, choice: Choice) -> LevelChoice:
+    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    if choice.prebuilt is None:
+        hindrance = hindrance_to_several(facts.interpreter, wish.link, chassis=choice.chassis is not None)
+        return choose_levels(recipe, facts.cpu, wish, hindrance=hindrance)
+    if asked_levels(wish):
+        return choose_levels(recipe, facts.cpu, wish)
+    levels = in_order(recipe, labelled_levels(recipe, choice.prebuilt.version))
+    return LevelChoice(levels=levels, reason=_levels_inside(levels, facts.interpreter))
+
+
+def _levels_inside(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
+    told = f"{listing(level.name for level in levels)} in it"
+    hindrance = hindrance_to_several(interpreter, LinkMode.BUNDLE, chassis=True)
+    if len(levels) == 1 or not hindrance:
+        return told
+    return f"{told}, of which {levels[0].name} is loaded here: {hindrance}"
+
+
+def _native(situation: Situation, choice: Choice, statics: StaticChoice) -> NativeChoice:
+    if situation.facts.toolchain is None:
+        raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
+    chassis = choice.chassis is not None and situation.wish.link is LinkMode.BUNDLE
+    return choose_libraries(
+        situation.recipe, situation.facts, situation.wish, chassis=chassis, statics=tuple(statics.artefacts)
+    )
+
+
+def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Wish) -> Releases:
+    """What is left of the releases: sources that the recipe can build, and wheels of ours with the levels wished for.
+
+    Where no level is named, a wheel will do that runs on this CPU at its best. Of several wheels of one version the
+    one with the recipe's own choice of levels is left, else the one with the fewest.
+
+    Raises:
+        RefusedError: the CPU is below the lowest level of the recipe.
+    """
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
+
+    known = SpecifierSet(recipe.source.versions)
+    return replace(
+        releases,
+        sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
+        prebuilt=_preferred(recipe, [wheel for wheel in releases.prebuilt if _will_do(recipe, cpu, wish, wheel)]),
+    )
+
+
+def _will_do(recipe: Recipe, cpu: Cpu, wish: Wish, wheel: Artefact) -> bool:
+    levels, asked = labelled_levels(recipe, wheel.version), asked_levels(wish)
+    if asked:
+        return levels == tuple(level.name for level in in_order(recipe, asked))
+    return serves(recipe, cpu, levels)
+
+
+def _preferred(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ...]:
+    usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
+
+    def rank(wheel: Artefact) -> tuple[bool, int]:
+        levels = labelled_levels(recipe, wheel.version)
+        return levels != usual, len(levels)
+
+    best: dict[tuple[str, str], Artefact] = {}
+    for wheel in wheels:
+        key = (wheel.name, base_version(wheel.version))
+        best[key] = min(best.get(key, wheel), wheel, key=rank)
+    return tuple(best.values())
+
+
+def build_step(decision: Decision) -> Build:
+    """The step that makes the wheel, or takes it as it is.
+
+    Raises:
+        RefusedError: the compiler is too old for a level.
+    """
+    recipe, wish, choice = decision.situation.recipe, decision.situation.wish, decision.choice
+    prebuilt = choice.prebuilt
+    made = labelled_version(recipe, choice.version, decision.levels.names, wish.dist_name)
+    return Build(
+        recipe=recipe.name,
+        source=choice.source,
+        kernels=choice.kernels,
+        base=choice.base,
+        statics=decision.statics.of(decision.native.enabled),
+        chassis=choice.chassis if wish.link is LinkMode.BUNDLE else None,
+        prebuilt=prebuilt,
+        cached=decision.situation.cached or "",
+        distribution=prebuilt.name if prebuilt else wish.dist_name,
+        version=prebuilt.version if prebuilt else made,
+        targets=_targets(decision),
+        link=wish.link,
+        libraries=decision.native.enabled,
+        jobs=wish.jobs or _jobs(decision.situation.facts),
+        reason="; ".join(_reasons(decision)),
+    )
+
+
+def _targets(decision: Decision) -> tuple[Target, ...]:
+    recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
+    if decision.choice.prebuilt is not None:
+        return tuple(Target(level=name, cflags=(), ldflags=()) for name in decision.levels.names)
+    compiler = toolchain.compiler if toolchain else None
+    # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
+    accepts: Collection[str] = compiler.accepts if compiler else probed_flags(recipe)
+    found = []
+    for level in decision.levels.levels:
+        cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
+        found.append(Target(level=level.name, cflags=cflags, ldflags=ldflags))
+    return tuple(found)
+
+
+def _reasons(decision: Decision) -> Iterator[str]:
+    choice = decision.choice
+    yield choice.reason
+    if choice.caution:
+        yield choice.caution
+    yield decision.levels.reason
+    yield from decision.statics.reasons
+    if decision.situation.cached:
+        yield "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
+    yield _link_reason(decision.situation.wish, choice)
+
+
+def _jobs(facts: Facts) -> int:
+    granted = facts.cpu.cores if facts.cpu.quota is None else min(facts.cpu.cores, round(facts.cpu.quota))
+    return max(1, granted)
+
+
+def _link_reason(wish: Wish, choice: Choice) -> str:
+    if choice.prebuilt is not None:
+        return "already built, so nothing is compiled"
+    if wish.link is not LinkMode.BUNDLE:
+        return f"linked to the libraries of the {'environment' if wish.link is LinkMode.ENV else 'system'}, as asked"
+    if choice.chassis is not None:
+        return f"put into the official wheel {choice.chassis.filename}, with all its codecs"
+    return "no official wheel fits this Python, so the libraries are bundled by auditwheel"

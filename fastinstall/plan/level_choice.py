@@ -1,0 +1,254 @@
+"""Which CPU levels to build for, and whether one wheel can carry several. Pure.
+
+Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
+
+Whether a recipe knows what is wished for; asked before anything is observed or looked up.
+"""
+
+from collections.abc import Collection, Iterable
+
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu_levels import LEVELS, LOADER_WITH_LEVELS
+from fastinstall.elf.description import Cpu
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.plan import Hazard
+from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.request import LinkMode, Risk, Wish
+
+
+@immutable
+class LevelChoice:
+    """The levels of a wheel, and why.
+
+    Attributes:
+        levels: of the recipe, the baseline first.
+        reason: for people.
+        hazard: the named risk of a level that this CPU does not show to have.
+    """
+
+    levels: tuple[Level, ...]
+    reason: str
+    hazard: Hazard | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the levels."""
+        return tuple(level.name for level in self.levels)
+
+
+def choose_levels(recipe: Recipe, cpu: Cpu, wish: Wish, *, hindrance: str = "") -> LevelChoice:
+    """The levels that are wished for; else all that the recipe lets us choose and the CPU has.
+
+    Args:
+        recipe: knows the levels.
+        cpu: of this machine, where the build is proven.
+        wish: names levels, or leaves the choice to us.
+        hindrance: why one wheel cannot carry several (`hindrance_to_several`); empty where it can.
+
+    Raises:
+        RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
+        UsageError: the recipe has no level of that name.
+    """
+    refuse_unsuited(recipe, cpu, wish)
+    names = asked_levels(wish)
+    if not names:
+        return _automatic(recipe, cpu, hindrance)
+    if len(names) > 1 and hindrance:
+        raise RefusedError(
+            f"--levels {','.join(names)}: one level only: {hindrance}",
+            hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
+        )
+    return _named(in_order(recipe, names), cpu)
+
+
+def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Wish) -> None:
+    """Raise where nothing can be built for this machine, whatever the index offers.
+
+    Raises:
+        RefusedError: another architecture, or a CPU below the lowest level.
+        UsageError: the recipe has no level of a wished name.
+    """
+    refuse_unknown_levels(recipe, wish)
+    if cpu.architecture != "x86_64":
+        raise RefusedError(
+            f"{recipe.name} is built for x86-64 only, and this machine is {cpu.architecture}",
+            hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
+            "python -m pip install pillow",
+        )
+    if not asked_levels(wish):
+        best_level(recipe, cpu)
+
+
+def hindrance_to_several(interpreter: Interpreter, link: LinkMode, *, chassis: bool) -> str:
+    """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
+
+    Args:
+        interpreter: its C library's loader is to choose.
+        link: several copies of the core share the libraries inside the wheel only.
+        chassis: whether there is an official wheel around the core.
+    """
+    if link is not LinkMode.BUNDLE:
+        return f"linked to the libraries of the {'environment' if link is LinkMode.ENV else 'system'}"
+    if not chassis:
+        return "no official wheel to carry several"
+    if interpreter.libc != "glibc":
+        return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
+    parts = interpreter.libc_version.split(".")[:2]
+    known = tuple(int(part) for part in parts if part.isdigit())
+    return (
+        "" if known >= LOADER_WITH_LEVELS else f"glibc {interpreter.libc_version or 'of unknown version'} cannot choose"
+    )
+
+
+def best_level(recipe: Recipe, cpu: Cpu) -> Level:
+    """The best level that the recipe lets us choose and the CPU has.
+
+    Raises:
+        RefusedError: the CPU is below the lowest of them.
+    """
+    candidates = [level for level in recipe.levels if level.automatic]
+    found = next((level for level in candidates if not lacking(level, cpu)), None)
+    if found is None:
+        raise RefusedError(
+            f"{_name(cpu)} {_without(candidates[-1], cpu)}, the least that {recipe.name} is built for",
+            hint="keep stock Pillow: python -m pip install pillow",
+        )
+    return found
+
+
+def serves(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
+    """Whether a wheel with these levels runs on a CPU, and at its best.
+
+    Raises:
+        RefusedError: the CPU is below the lowest level of the recipe.
+    """
+    best, levels = best_level(recipe, cpu), in_order(recipe, names)
+    return best in levels and not lacking(levels[0], cpu)
+
+
+def in_order(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
+    """The levels of these names, the baseline first."""
+    return tuple(level for level in reversed(recipe.levels) if level.name in names)
+
+
+def lacking(level: Level, cpu: Cpu) -> tuple[str, ...]:
+    """What a CPU lacks for a level: its features, or the level itself where the loader denies it.
+
+    The loader's word counts because an emulator shows the flags of its host. Where the flags are not
+    known, it is all there is.
+    """
+    denied = (level.name,) if _denied(level.name, cpu.level) else ()
+    if not cpu.flags and cpu.level is not None:
+        return denied
+    return tuple(flag for flag in level.requires if flag not in cpu.flags) or denied
+
+
+def _denied(name: str, reached: str | None) -> bool:
+    order = list(LEVELS)
+    return name in order and reached in order and order.index(reached) < order.index(name)
+
+
+def _automatic(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
+    best = best_level(recipe, cpu)
+    candidates = [level for level in recipe.levels if level.automatic]
+    passed = "".join(f", which {_without(better, cpu)}" for better in candidates[: candidates.index(best)])
+    running = [level for level in candidates if level.name in LEVELS and not lacking(level, cpu)]
+    only = ""
+    if best in running and len(running) > 1:
+        if not hindrance:
+            levels = in_order(recipe, [level.name for level in running])
+            reason = f"{_together(levels)} in one wheel: the loader takes {best.name} on {_name(cpu)}{passed}"
+            return LevelChoice(levels=levels, reason=reason)
+        only = f"; one level only: {hindrance}"
+    return LevelChoice(levels=(best,), reason=f"{best.name} suits {_name(cpu)}{passed}{only}")
+
+
+def _named(levels: tuple[Level, ...], cpu: Cpu) -> LevelChoice:
+    together = _together(levels)
+    reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
+    beyond = [level for level in levels if lacking(level, cpu)]
+    if not beyond:
+        return LevelChoice(levels=levels, reason=reason)
+    although = listing(_without(level, cpu) for level in beyond)
+    hazard = Hazard(
+        risk=Risk.UNVERIFIED_CPU,
+        summary=_unproven(levels, beyond, cpu),
+        items=tuple(dict.fromkeys(flag for level in beyond for flag in lacking(level, cpu))),
+    )
+    return LevelChoice(levels=levels, reason=f"{reason}, although this CPU {although}", hazard=hazard)
+
+
+def _unproven(levels: tuple[Level, ...], beyond: list[Level], cpu: Cpu) -> str:
+    if levels[0] in beyond:
+        return f"{_name(cpu)} {_without(levels[0], cpu)}: the result would not run here, and cannot be proven here"
+    why = listing(_without(level, cpu) for level in beyond)
+    return f"{_together(beyond)} cannot be proven on this machine: {_name(cpu)} {why}"
+
+
+def _together(levels: Iterable[Level]) -> str:
+    return listing(level.name for level in levels)
+
+
+def _without(level: Level, cpu: Cpu) -> str:
+    missing = lacking(level, cpu)
+    hidden = [flag for flag in missing if flag in cpu.masked]
+    why = " (hidden by the virtual machine or the kernel)" if hidden else ""
+    if missing == (level.name,):
+        return f"does not reach {level.name}"
+    return f"lacks {listing(missing)} for {level.name}{why}"
+
+
+def _name(cpu: Cpu) -> str:
+    return cpu.name or "this CPU"
+
+
+AUTO = "auto"
+
+
+def refuse_unknown(recipe: Recipe, wish: Wish) -> None:
+    """Raise where a wish names a level or a library that the recipe does not have.
+
+    Raises:
+        UsageError: names the flag; the hint lists what is known.
+    """
+    refuse_unknown_levels(recipe, wish)
+    for name in wish.require:
+        if name not in recipe.libraries:
+            known = ", ".join(recipe.libraries)
+            raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
+
+
+def refuse_unknown_levels(recipe: Recipe, wish: Wish) -> None:
+    """Raise where a recipe has no level of a wished name, or where they do not go together.
+
+    Raises:
+        UsageError: the hint lists the levels.
+    """
+    if wish.levels and wish.level != AUTO:
+        raise UsageError(
+            f"--level {wish.level} and --levels {','.join(wish.levels)} exclude each other",
+            hint="--levels puts several into one wheel, --level takes one",
+        )
+    known = [level.name for level in recipe.levels]
+    _refuse_others("--level", (wish.level,), (AUTO, *known), recipe)
+    _refuse_others("--levels", wish.levels, known, recipe)
+    apart = [name for name in wish.levels if name not in LEVELS]
+    if apart and len(set(wish.levels)) > 1:
+        choosable = ",".join(name for name in reversed(known) if name in LEVELS)
+        raise UsageError(
+            f"--levels {','.join(wish.levels)}: {apart[0]} cannot be combined: the loader cannot choose it",
+            hint=f"--level {apart[0]} alone, or some of --levels {choosable}",
+        )
+
+
+def asked_levels(wish: Wish) -> tuple[str, ...]:
+    """The levels that are named, each once; none where the choice is left to us."""
+    return tuple(dict.fromkeys(wish.levels)) or (() if wish.level == AUTO else (wish.level,))
+
+
+def _refuse_others(flag: str, names: tuple[str, ...], known: list[str] | tuple[str, ...], recipe: Recipe) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{flag} {name}: {recipe.name} has no such level", hint=f"known: {', '.join(known)}")

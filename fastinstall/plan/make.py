@@ -1,0 +1,467 @@
+"""From a wish to a plan; nothing is changed.
+
+An environment that does not exist yet: the step that makes it, and what will be true of it.
+
+What a conda engine's solver says before a plan is made; nothing is changed.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+from fastinstall.conda.compiler_prefix import TOOLCHAINS
+from fastinstall.conda.engines.choose import Means, engine_for, microarchitectures
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UndeterminedError
+from fastinstall.core.events import Started
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.process import Running
+from fastinstall.core.values import immutable
+from fastinstall.doctor.registry import foreign_verifying_checks
+from fastinstall.guard.pip_trap import keeps_pip_pin, wants_pip_pin
+from fastinstall.index.execution import CondaEngine
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.model.artefact import Releases
+from fastinstall.model.conda import Conda, CondaChange, CondaRequest, CondaTool, Engine
+from fastinstall.model.facts import Facts, Interpreter, Stack
+from fastinstall.model.machine import Toolchain
+from fastinstall.model.plan import Plan, Situation, facts_digest
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, EnvironmentKind, Risk, Wish
+from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
+from fastinstall.observe.active_environment import Target, base_python, find, is_active_elsewhere
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import (
+    ObservationRequest,
+    facts_of,
+    observe_means,
+    observe_use,
+    receipt_of,
+    recipe_named,
+    recorded_recipe,
+)
+from fastinstall.observe.session import Session
+from fastinstall.pins.recognition import project_of
+from fastinstall.plan.conda_steps import conda_request, planned_engine
+from fastinstall.plan.decision import compiles
+from fastinstall.plan.level_choice import refuse_unknown
+from fastinstall.plan.native_libraries import may_have_made
+from fastinstall.plan.planner import make_plan, nothing_to_do, planned_build
+from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.satisfied import guard_plan
+from fastinstall.plan.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
+
+
+@immutable
+class _Basis:
+    """What decides a plan besides what is observed and asked for.
+
+    Attributes:
+        saved: the plan that is decided anew; the files that it names count alone.
+        looks_into_cache: whether a wheel that was built before is taken. Where a saved plan says that one has to be
+            built, it stays right when somebody builds it meanwhile.
+    """
+
+    saved: Plan | None = None
+    looks_into_cache: bool = True
+
+
+def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = None) -> Plan:
+    """Decide what a setup would do.
+
+    Args:
+        session: the outside world.
+        target: the environment.
+        wish: what is asked for.
+        saved: decide anew what this one decided, of the files that it names alone.
+
+    Raises:
+        FastinstallError: as planner, probes and index say.
+    """
+    recipe = recipe_named(session, wish.recipe)
+    refuse_unknown(recipe, wish)
+    from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
+    basis = _Basis(saved=saved, looks_into_cache=from_cache)
+    made = creation(session, target)
+    if made is not None:
+        return _plan_new(session, recipe, wish, made, basis)
+    environment = find(session, target)
+    receipt = receipt_of(environment)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
+    if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
+        return done
+    return _plan_existing(session, recipe, wish, (facts, receipt), basis)
+
+
+def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
+    """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
+    made = creation(session, target)
+    if made is not None:
+        return _facts_before_creation(session, recipe, made, toolchain=True)
+    return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
+
+
+def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
+    """Decide how to put back what a receipt says, at its very version."""
+    recipe = recorded_recipe(session, environment, receipt)
+    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
+    situation = Situation(
+        facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
+    )
+    ready = _with_project(session, _with_cached(session, situation) if compiling else situation)
+    return _decided(_with_links(session, _with_preview(session, ready)))
+
+
+def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = False) -> tuple[Plan, Interpreter]:
+    """Decide a build alone: nothing is known or asked of the environment but its interpreter.
+
+    Args:
+        session: the outside world.
+        target: its interpreter is the one that is built for.
+        wish: what to build.
+        anew: plan what compiling needs, even if the cache has the wheel.
+
+    Returns:
+        A plan with the steps that make the wheel, and the interpreter that it is for.
+    """
+    wish = replace(wish, engine=Engine.AUTO, pin=False)  # of an environment, which is not concerned
+    recipe = recipe_named(session, wish.recipe)
+    refuse_unknown(recipe, wish)
+    python = target.python or _python_of(session, target)
+    interpreter = observe_interpreter(python)
+    elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
+    create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
+    made = _plan_new(
+        session, recipe, wish, (create, relocated(interpreter, elsewhere)), _Basis(looks_into_cache=not anew)
+    )
+    needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
+    steps = tuple(step for step in made.steps if isinstance(step, needed))
+    environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
+    return replace(made, steps=steps, environment=environment), interpreter
+
+
+def refuse_if_stale(session: Session, saved: Plan) -> None:
+    """Raise where the facts that a plan was made from have changed.
+
+    Raises:
+        RefusedError: they have.
+    """
+    if current_digest(session, saved) != saved.facts_digest:
+        raise RefusedError(
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
+        )
+
+
+def decided_anew(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
+    """A saved plan as it is decided now: it may come from anybody, and says neither what it risks nor what it may.
+
+    Args:
+        session: the outside world.
+        saved: its wish, environment and files count.
+        allowed: risks that whoever carries it out accepts.
+
+    Returns:
+        The plan to carry out: what was decided now, with addresses of the index that is configured here.
+
+    Raises:
+        RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
+        FastinstallError: as `plan`.
+    """
+    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
+    existing = Target(prefix=Path(saved.environment.prefix))
+    target = Target(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
+    anew = plan(session, target, saved.wish, saved=saved)
+    difference = next(differences(saved, anew), None)
+    if difference is not None:
+        key, problem = difference
+        raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
+    return with_allowed(anew, allowed)
+
+
+def refuse_another_environment(session: Session, saved: Plan) -> None:
+    """Raise where a plan names another interpreter than one of its environment; it is not run.
+
+    Raises:
+        RefusedError: it does, or there is no environment.
+    """
+    if any(isinstance(step, CreateEnvironment) for step in saved.steps):
+        return
+    there = find(session, Target(prefix=Path(saved.environment.prefix)))
+    if saved.environment.kind is not there.kind or not _same_file(Path(saved.environment.python), Path(there.python)):
+        raise RefusedError(
+            f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
+            f"and {there.prefix} is the {there.kind} of {there.python}",
+            hint=PLAN_AGAIN,
+        )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.parent == other.parent and os.path.realpath(one) == os.path.realpath(other)
+
+
+def current_digest(session: Session, saved: Plan) -> str:
+    """The digest of the facts as they are now, for the environment of a plan."""
+    recipe = recipe_named(session, saved.wish.recipe)
+    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
+    if create is None:
+        return facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
+    made = creation(session, Target(new=Path(create.prefix), python=Path(create.python)))
+    if made is None:
+        raise UndeterminedError(f"{create.prefix} could not be observed")
+    return facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
+
+
+def releases_of_all(
+    session: Session, target: Target, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Wish
+) -> dict[str, Releases]:
+    """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
+
+    Raises:
+        FailedError: the index cannot be reached.
+    """
+    python = target.python or base_python(session) if target.new else Path(find(session, target).python)
+    return index_for(session, wish, settings_of(session, python)).releases_for(recipes, interpreter)
+
+
+def index_for(session: Session, wish: Wish, settings: Callable[[], PipSettings]) -> PackageIndex:
+    """The package index, as the target's pip is configured, or the wheelhouse."""
+    return PackageIndex(
+        settings=settings,
+        wheelhouse=Path(wish.wheelhouse) if wish.wheelhouse else None,
+        offline=wish.offline,
+        cache=session.directories.cache,
+    )
+
+
+def settings_of(session: Session, python: Path) -> Callable[[], PipSettings]:
+    """Pip's settings for a target, found out when they are first asked for."""
+    return cache(partial(pip_settings, python, session.variables))
+
+
+def _python_of(session: Session, target: Target) -> Path:
+    nothing_named = target.prefix is None and not is_active_elsewhere(session)
+    return base_python(session) if nothing_named else Path(find(session, target).python)
+
+
+def _plan_existing(
+    session: Session, recipe: Recipe, wish: Wish, known: tuple[Facts, Receipt | None], basis: _Basis
+) -> Plan:
+    """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
+    seen, receipt = known
+    environment = seen.environment
+    index = _index_soon(session, recipe, wish, Path(environment.python))
+    if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
+        toolchain = None
+        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+    else:
+        toolchain = _toolchain_soon(session, recipe, wish)
+        facts = replace(seen, runtime=observe_use(environment, session.variables))
+    releases = _named_by(basis.saved, index.releases(recipe, facts.interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
+    ready = _with_project(session, _equipped(session, situation, toolchain, basis))
+    return _decided(_with_links(session, _with_preview(session, ready)))
+
+
+def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
+    from fastinstall.guard.pinning import unpinned_project  # noqa: PLC0415 (only with --pin)
+
+    return unpinned_project(session, environment, None, receipt) is not None
+
+
+def _with_project(session: Session, situation: Situation) -> Situation:
+    """The project that makes the environment; one that cannot be read is in the way of nothing but a pin."""
+    prefix = Path(situation.facts.environment.prefix)
+    try:
+        project = project_of(prefix)
+    except FastinstallError:
+        if situation.wish.pin:
+            raise
+        return situation
+    if project is not None and situation.wish.pin and not situation.restoring:
+        from fastinstall.guard.pinning import refuse_without_tool  # noqa: PLC0415 (only with --pin)
+
+        refuse_without_tool(session, prefix, project)
+    return replace(situation, project=project)
+
+
+def _decided(situation: Situation) -> Plan:
+    """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
+    return make_plan(replace(situation, foreign_checks=foreign_verifying_checks()))
+
+
+def _with_links(session: Session, situation: Situation) -> Situation:
+    """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
+    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
+        return situation
+    from fastinstall.guard.pinning import links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+
+    prefix = Path(situation.facts.environment.prefix)
+    return replace(situation, links=links_beside_pin(session, prefix, situation.project))
+
+
+def _with_preview(session: Session, situation: Situation) -> Situation:
+    if situation.facts.environment.kind is not EnvironmentKind.CONDA:
+        return situation
+    refuse_if_protected(situation.facts)
+
+    return previewed(session, situation)
+
+
+def _named_by(saved: Plan | None, releases: Releases) -> Releases:
+    return releases if saved is None else releases_named_by(saved, releases)
+
+
+def _plan_new(
+    session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
+) -> Plan:
+    create, interpreter = made
+    index = _index_soon(session, recipe, wish, Path(create.python))
+    toolchain = _toolchain_soon(session, recipe, wish)
+    facts = _facts_before_creation(session, recipe, made, toolchain=False)
+    releases = _named_by(basis.saved, index.releases(recipe, interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
+    return _decided(_with_links(session, _equipped(session, situation, toolchain, basis)))
+
+
+def _facts_before_creation(
+    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool
+) -> Facts:
+    create, interpreter = made
+    base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
+    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
+    return predicted(observed, Path(create.prefix), interpreter)
+
+
+def _toolchain_soon(session: Session, recipe: Recipe, wish: Wish) -> Running[Toolchain] | None:
+    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
+    return None if wish.wheelhouse else Running(partial(observe_means, recipe, session.variables))
+
+
+def _equipped(session: Session, situation: Situation, toolchain: Running[Toolchain] | None, basis: _Basis) -> Situation:
+    """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
+    if situation.facts.toolchain is None:
+        if toolchain is None and not compiles(situation):
+            return situation
+        found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
+        situation = replace(situation, facts=replace(situation.facts, toolchain=found))
+    return _with_cached(session, situation) if basis.looks_into_cache else situation
+
+
+def _with_cached(session: Session, situation: Situation) -> Situation:
+    """The situation with a wheel that was built before as it would be now, if the cache has one."""
+    from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+
+    step = planned_build(replace(situation, cached=""))
+    facts, cache = situation.facts, session.directories.cache
+    for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
+        if may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
+            return replace(situation, cached=ready.entry.sha256)
+    return situation
+
+
+def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:
+    """An index whose settings are being found out while the target is observed."""
+    kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
+    session.emit(Started(stage="index", message=f"looking up {names}"))
+    if wish.offline:
+        return index_for(session, wish, settings_of(session, python))
+    return index_for(session, wish, Running(partial(pip_settings, python, session.variables)).result)
+
+
+def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Interpreter] | None:
+    """The step that makes a new environment, and the interpreter as it will be there; None if none is wished.
+
+    Raises:
+        RefusedError: something is there already.
+    """
+    if target.new is None:
+        return None
+    prefix = target.new.expanduser().absolute()
+    if prefix.exists() and any(prefix.iterdir() if prefix.is_dir() else [prefix]):
+        raise RefusedError(
+            f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {quote(prefix)}"
+        )
+    base = observe_interpreter(target.python or base_python(session))
+    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for; nothing is there yet")
+    return step, relocated(base, prefix)
+
+
+def predicted(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
+    """Facts of the environment as it will be once it is made: nothing is installed there."""
+    environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin" / "python")
+    return replace(
+        observed,
+        environment=environment,
+        interpreter=interpreter,
+        writable=True,
+        frozen=None,
+        distributions=(),
+        stack=Stack(directory=None),
+        guard=replace(observed.guard, installed=False, version="", problems=()),
+        interrupted=None,
+        runtime=None,
+    )
+
+
+def relocated(base: Interpreter, prefix: Path) -> Interpreter:
+    """An interpreter as it will be in a virtual environment made from it."""
+    minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
+    return replace(
+        base,
+        executable=prefix / "bin" / "python",
+        prefix=prefix,
+        site_packages=prefix / "lib" / f"python{minor}" / "site-packages",
+        externally_managed=None,
+        pip_version=None,
+    )
+
+
+def previewed(session: Session, situation: Situation) -> Situation:
+    """The situation, with what a solver says where the stack becomes conda packages; else as it is.
+
+    Raises:
+        RefusedError: there is no engine, or its solver finds no solution.
+        FailedError: the engine failed, or said nothing of what it was asked.
+    """
+    facts, wish = situation.facts, situation.wish
+    if facts.environment.kind is not EnvironmentKind.CONDA or facts.conda is None:
+        return situation
+    chosen = planned_engine(situation)
+    if chosen is Engine.PIP:
+        return situation
+    known = replace(situation, microarchitectures=microarchitectures(level.name for level in situation.recipe.levels))
+    request = conda_request(known)
+    if request is None:
+        return known
+    engine = engine_of(session, chosen, facts.conda.tool, offline=wish.offline)
+    session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
+    preview = engine.preview(request)
+    _refuse_silence(request, preview, facts.conda, engine)
+    return replace(known, preview=preview)
+
+
+def engine_of(session: Session, engine: Engine, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+    """An engine that works by this session's variables and cache.
+
+    Raises:
+        RefusedError: it is not there.
+    """
+    means = Means(variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline)
+    return engine_for(engine, tool, means)
+
+
+def _refuse_silence(request: CondaRequest, preview: CondaChange, conda: Conda, engine: CondaEngine) -> None:
+    """An answer without the packages that were asked for is none, and not the news that nothing else changes."""
+    told = {package.dist for package in (*preview.linked, *conda.packages)}
+    untold = [package.dist for package in request.ours if package.dist not in told]
+    if untold:
+        raise FailedError(
+            f"{engine.description}: what it says of {listing(untold)} cannot be understood",
+            hint=f"take another engine: --engine {Engine.RATTLER if engine.name is Engine.CONDA else Engine.CONDA}",
+        )

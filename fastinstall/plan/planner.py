@@ -1,0 +1,245 @@
+"""Facts, recipe, wish and what the index offers, to a plan. Pure: a dry run is this plan, not executed.
+
+The part of a plan that is about the project which makes the environment: its pin, or a word of warning.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.doctor.registry import verifying_checks
+from fastinstall.guard.pip_trap import PipPart, pip_part
+from fastinstall.model.facts import Facts, Owner
+from fastinstall.model.pins import Project
+from fastinstall.model.plan import Hazard, Plan, Situation, Skipped, facts_digest
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Wish
+from fastinstall.model.steps import Build, InstallGuard, PinProject, Prove, Step, Swap, Verify
+from fastinstall.plan.conda_steps import CondaPart, as_conda_has_it, conda_part, refuse_unsuited_engine, without_guard
+from fastinstall.plan.decision import Decision, build_step, decide
+from fastinstall.plan.risks import installed_already, known_against, refuse_if_protected, version_hazards, weighed
+from fastinstall.plan.satisfied import guard_plan, unsatisfied
+from fastinstall.plan.saved_plan import artefacts_of
+from fastinstall.plan.versions import Choice
+
+_GUARD = "to notice when pip, uv or another tool replaces it"
+
+
+def planned_build(situation: Situation) -> Build:
+    """What a plan for a situation would build, and nothing else of it.
+
+    Raises:
+        FastinstallError: as `make_plan` says.
+    """
+    refuse_if_protected(situation.facts)
+    refuse_unsuited_engine(situation.facts, situation.wish)
+    return build_step(decide(as_conda_has_it(situation)))
+
+
+def nothing_to_do(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
+    """The empty plan, where the environment is as wished; needs no index and no compiler."""
+    refuse_if_protected(facts)
+    refuse_unsuited_engine(facts, wish)
+    if receipt is None or unsatisfied(facts, recipe, wish, receipt) is not None:
+        return None
+    what = f"{receipt.distribution} {receipt.version}"
+    return Plan(
+        environment=facts.environment,
+        facts_digest=facts_digest(facts),
+        wish=wish,
+        steps=(),
+        skipped=(Skipped(step="everything", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
+        summary=f"nothing to do: {what} is in place and intact",
+    )
+
+
+def make_plan(situation: Situation) -> Plan:
+    """Decide every step, with its reason.
+
+    Raises:
+        RefusedError: the target is protected, no version or level fits, or something is missing that
+            this wish does not allow to install.
+        UsageError: an unknown level, version or library, or an engine for conda packages where there is no conda.
+    """
+    refuse_if_protected(situation.facts)
+    refuse_unsuited_engine(situation.facts, situation.wish)
+    decision = decide(as_conda_has_it(situation))
+    build = build_step(decision)
+    latest = _latest_in_place(situation, build)
+    if latest is not None:
+        return latest
+    conda, pip, project = conda_part(situation, build), pip_part(situation, build), project_part(situation, build)
+    steps = (*_steps(decision, build, conda, pip), *project.steps)
+    return Plan(
+        environment=situation.facts.environment,
+        facts_digest=facts_digest(situation.facts),
+        wish=situation.wish,
+        steps=steps,
+        skipped=(*_skipped(decision), *conda.skipped, *pip.skipped),
+        hazards=(*_hazards(decision), *weighed(conda.hazards, situation.wish.allow)),
+        warnings=(*_warnings(decision), *_unhashed(steps), *conda.warnings, *project.warnings),
+        summary=_summary(decision, build) + conda.note,
+    )
+
+
+def _latest_in_place(situation: Situation, build: Build) -> Plan | None:
+    """The plan that leaves the stack alone, where an upgrade was asked for and there is nothing later than it."""
+    receipt, wish = situation.receipt, situation.wish
+    if not wish.upgrade or receipt is None or _public(receipt.version) != _public(build.version):
+        return None
+    facts, recipe, kept = situation.facts, situation.recipe, replace(wish, upgrade=False)
+    return nothing_to_do(facts, recipe, kept, receipt) or guard_plan(facts, recipe, kept, receipt)
+
+
+def _public(version: str) -> str:
+    return version.partition("+")[0]
+
+
+def _summary(decision: Decision, build: Build) -> str:
+    situation, choice = decision.situation, decision.choice
+    kernels = f" with the kernels of {choice.kernels.name} {choice.kernels.version}" if choice.kernels else ""
+    made = f"from {situation.recipe.source.pypi} {choice.version}{kernels}"
+    if choice.prebuilt or build.cached:
+        made = "already built" if choice.prebuilt else "from the cache"
+    where = situation.facts.environment.prefix
+    return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
+
+
+def _steps(decision: Decision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
+    situation = decision.situation
+    first = (situation.create,) if situation.create else ()
+    guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
+    made = (*first, *conda.first, *decision.native.steps, build, _prove(situation, decision.choice))
+    pins = (*conda.after_swap, *pip.steps)
+    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify(situation))
+
+
+def _prove(situation: Situation, choice: Choice) -> Prove:
+    in_place = situation.facts.stack.core is not None and situation.facts.stack.has_init
+    wheels = situation.releases.wheels
+    baseline = None if in_place or not wheels else wheels[0]
+    return Prove(
+        reference=choice.chassis,
+        baseline=baseline,
+        timed=not situation.restoring,
+        reason="real operations in a subprocess, their pixels and their speed, before the environment is touched",
+    )
+
+
+def _swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
+    owners = situation.facts.stack.owners
+    incoming = f"{build.distribution.replace('-', '_')}-{build.version}.dist-info"
+    entries = {entry for owner in owners for entry in owner.entries} | {*situation.facts.stack.debris, *conda.entries}
+    if situation.facts.stack.directory is not None:
+        entries.add(situation.recipe.package)
+    what = " and ".join((*_distributions(owners, conda.records), *(f"conda's {dist}" for dist in conda.records)))
+    reason = f"replaces {what}; moved aside, not deleted" if what else "there is no PIL yet"
+    return Swap(
+        removes=tuple(owner.distribution.metadata for owner in owners),
+        entries=tuple(sorted(entries)),
+        installs=incoming,
+        records=conda.records,
+        reason=reason,
+    )
+
+
+def _distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[str]:
+    """What makes room, in words; of a conda package the record alone is named."""
+    for owner in owners:
+        installed = owner.distribution
+        if installed.installer != "conda" or not any(dist.startswith(f"{installed.name}-") for dist in records):
+            yield f"{installed.name} {installed.version}"
+
+
+def _verify(situation: Situation) -> Verify:
+    return Verify(
+        checks=(*verifying_checks(), *situation.foreign_checks),
+        reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
+    )
+
+
+def _skipped(decision: Decision) -> tuple[Skipped, ...]:
+    situation = decision.situation
+    found = []
+    if situation.create is None:
+        found.append(Skipped(step="create-environment", reason=f"{situation.facts.environment.prefix} exists"))
+    if not decision.native.steps:
+        found.append(Skipped(step="system-packages", reason="compiler and headers are there or not needed"))
+    if not situation.wish.guard:
+        found.append(Skipped(step="install-guard", reason=without_guard(situation)))
+    return tuple(found)
+
+
+def _hazards(decision: Decision) -> tuple[Hazard, ...]:
+    """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
+    situation = decision.situation
+    facts = situation.facts
+    of_version = version_hazards(situation.recipe, facts.stack, decision.choice.version, facts.interpreter)
+    again = (*of_version, *((decision.levels.hazard,) if decision.levels.hazard else ()))
+    known = tuple(hazard.risk for hazard in again) if situation.restoring else ()
+    found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
+    return weighed(found, (*situation.wish.allow, *known))
+
+
+def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Files that nothing is known of but their names, because the index says no more."""
+    files = (each for step in steps for each in artefacts_of(step) if not each.url.startswith("file:"))
+    names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
+    if not names:
+        return ()
+    return (f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there",)
+
+
+def _warnings(decision: Decision) -> tuple[str, ...]:
+    recipe, stack, choice = decision.situation.recipe, decision.situation.facts.stack, decision.choice
+    caution = (choice.caution,) if choice.caution else ()
+    vulnerable = installed_already(recipe, stack, choice.version)
+    return (*vulnerable, *known_against(recipe, choice.version), *caution)
+
+
+@immutable
+class ProjectPart:
+    """What a plan has more where a project makes the environment; all of it empty elsewhere.
+
+    Attributes:
+        steps: that pin it there, after everything else.
+        warnings: that the project's own installs undo the setup.
+    """
+
+    steps: tuple[PinProject, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def project_part(situation: Situation, build: Build) -> ProjectPart:
+    """What a plan has more, for what is built."""
+    project = situation.project
+    if project is None:
+        return ProjectPart()
+    if situation.wish.pin:
+        return ProjectPart(steps=(_step(project, build),))
+    return ProjectPart() if _is_pinned(situation, project) else ProjectPart(warnings=(_warning(situation, project),))
+
+
+def _step(project: Project, build: Build) -> PinProject:
+    return PinProject(
+        directory=project.directory,
+        manager=project.manager,
+        files=tuple(file for file in (project.manifest, project.lock) if file is not None),
+        requirement=f"{build.distribution}=={build.version}",
+        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
+        "tried on a copy first; no later Pillow comes, security updates neither",
+    )
+
+
+def _is_pinned(situation: Situation, project: Project) -> bool:
+    return any(pin.kind == project.manager for pin in situation.facts.pins)
+
+
+def _warning(situation: Situation, project: Project) -> str:
+    prefix = quote(situation.facts.environment.prefix)
+    return (
+        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
+        f"its lock; --pin has it keep this one, now or later: fastinstall guard install --pin --prefix {prefix}"
+    )

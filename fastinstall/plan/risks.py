@@ -1,0 +1,255 @@
+"""The named risks of a plan, and what a person should know before consenting. Pure.
+
+Which environments are never changed, and why.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePath
+
+from fastinstall.conda.reinstall import name_of
+from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.index.upgrades import instead_of_risk, outlook
+from fastinstall.model.conda import Conda
+from fastinstall.model.facts import Facts, Interpreter, Stack
+from fastinstall.model.history import way_out
+from fastinstall.model.plan import Hazard
+from fastinstall.model.recipe import Advisory, Recipe, applicable, coming_back, count_by_severity, critical
+from fastinstall.model.request import EnvironmentKind, Risk, Wish
+
+
+def version_hazards(
+    recipe: Recipe, stack: Stack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
+) -> tuple[Hazard, ...]:
+    """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
+
+    Args:
+        recipe: whose advisories count.
+        stack: what is in place.
+        version: of the source.
+        interpreter: the target's Python.
+        elsewhere: see `instead_of_risk`.
+    """
+    found = [_downgrade(recipe, stack, version)]
+    vulnerable = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    if vulnerable is not None and not _as_installed(recipe, stack, version):
+        grave = critical(recipe.advisories, version, kernels=_has_kernels(recipe))
+        view = outlook(grave, version, interpreter, stack.dependants)
+        instead = instead_of_risk(view, recipe.name, Wish().recipe, elsewhere=elsewhere)
+        found.append(replace(vulnerable, instead=instead))
+    return tuple(hazard for hazard in found if hazard is not None)
+
+
+def installed_already(recipe: Recipe, stack: Stack, version: str) -> tuple[str, ...]:
+    """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
+    hazard = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    if hazard is None or not _as_installed(recipe, stack, version):
+        return ()
+    return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
+
+
+def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
+    """Return the risk of a version with a known critical vulnerability, or None if it has none.
+
+    Args:
+        recipe: whose advisories count.
+        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core that would be installed has the SIMD kernels.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    found = critical(recipe.advisories, version, kernels=kernels)
+    if not found:
+        return None
+    subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
+    names = ", ".join(advisory.id for advisory in found)
+    return Hazard(
+        risk=Risk.VULNERABLE,
+        summary=f"{subject} Pillow {base_version(version)}: {names}",
+        items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
+    )
+
+
+def consent_hint(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> str:
+    """What can be done instead of accepting risks, then the flag that accepts them by name.
+
+    Args:
+        hazards: those that nobody has allowed.
+        allowed: risks that are.
+    """
+    risks = tuple(hazards)
+    by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
+    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept it by name: --allow {by_name}"))
+
+
+def weighed(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> tuple[Hazard, ...]:
+    """The hazards, those marked whose risk is allowed by name."""
+    names = tuple(allowed)
+    return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
+
+
+def known_against(recipe: Recipe, version: str) -> tuple[str, ...]:
+    """A sentence about the advisories of a version; none where it has none."""
+    known = applicable(recipe.advisories, version, kernels=_has_kernels(recipe))
+    if not known:
+        return ()
+    what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_counted(known)})"
+    return (f"{what}: fastinstall recipes show {recipe.name}",)
+
+
+def _as_installed(recipe: Recipe, stack: Stack, version: str) -> bool:
+    """Whether no more critical advisories concern a version than what is in place."""
+    if stack.version is None:
+        return False
+    kernels = stack.core is not None and bool(stack.core.simd_symbols)
+    try:
+        present = critical(recipe.advisories, stack.version, kernels=kernels)
+    except ValueError:
+        return False
+    return len(critical(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
+
+
+def _downgrade(recipe: Recipe, stack: Stack, version: str) -> Hazard | None:
+    installed, core = stack.version, stack.core
+    if installed is None or not _is_later(installed, version):
+        return None
+    kernels = core is not None and bool(core.simd_symbols)
+    returning = coming_back(recipe.advisories, installed, version, installed_kernels=kernels)
+    return Hazard(
+        risk=Risk.DOWNGRADE,
+        summary=f"Pillow {installed} is in place; {version} is older, "
+        f"and {len(returning)} known advisories come back ({_counted(returning)})",
+        items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
+    )
+
+
+def _is_later(installed: str, version: str) -> bool:
+    try:
+        return parsed(base_version(installed)) > parsed(base_version(version))
+    except ValueError:
+        return False
+
+
+def _has_kernels(recipe: Recipe) -> bool:
+    return bool(recipe.expect.symbols)
+
+
+def _counted(advisories: Iterable[Advisory]) -> str:
+    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
+
+
+def refuse_if_protected(facts: Facts) -> None:
+    """Raise where the target must not be changed, whatever is wished.
+
+    Raises:
+        RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose
+            conda records cannot be read, the tool's own environment, one that this user may not write to, or one
+            with an unfinished transaction, of ours or of conda.
+    """
+    for judge in (_interpreter, _ownership, _kind, _conda, _permission, _unfinished):
+        reason = judge(facts)
+        if reason is not None:
+            raise reason
+
+
+def _interpreter(facts: Facts) -> FastinstallError | None:
+    if facts.interpreter.implementation == "cpython":
+        return None
+    return RefusedError(
+        f"{facts.interpreter.executable} is {facts.interpreter.implementation}: "
+        "the SIMD core is built for CPython only",
+        hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env DIR --python python3",
+    )
+
+
+def _ownership(facts: Facts) -> FastinstallError | None:
+    marker = facts.interpreter.externally_managed
+    if marker is not None and facts.environment.kind is not EnvironmentKind.CONDA:  # there it means: by conda
+        return RefusedError(
+            f"{facts.environment.prefix} belongs to the operating system ({marker}, PEP 668)",
+            hint=f"make an environment of your own: fastinstall setup --new-env ./fast-env "
+            f"--python {quote(facts.interpreter.executable)}",
+        )
+    if facts.frozen is not None:
+        return RefusedError(
+            f"{facts.environment.prefix} is frozen ({facts.frozen})",
+            hint=f"clone it: conda create --clone {quote(facts.environment.prefix)} --prefix ./clone, and work there: "
+            "fastinstall setup --prefix ./clone; or ask whoever froze it",
+        )
+    if facts.environment.prefix == facts.tool_prefix:
+        return RefusedError(
+            f"{facts.environment.prefix} is fastinstall's own environment",
+            hint="name the environment to work on: --prefix DIR",
+        )
+    return None
+
+
+def _kind(facts: Facts) -> FastinstallError | None:
+    if facts.environment.kind is EnvironmentKind.SYSTEM:
+        return RefusedError(
+            f"{facts.environment.prefix} is not a virtual environment: a global interpreter is never changed",
+            hint=f"fastinstall setup --new-env ./fast-env --python {quote(facts.interpreter.executable)}",
+        )
+    return None
+
+
+def _conda(facts: Facts) -> FastinstallError | None:
+    if facts.environment.kind is not EnvironmentKind.CONDA:
+        return None
+    conda, prefix = facts.conda, facts.environment.prefix
+    if conda is None:
+        return RefusedError(f"{prefix}: what conda has installed there was not observed")
+    if conda.is_base:
+        return RefusedError(
+            f"{prefix} is conda's own environment (base): what goes wrong there takes conda along",
+            hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
+        )
+    if conda.unreadable:
+        return _unreadable(prefix, conda)
+    if conda.debris:
+        return RefusedError(
+            f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
+            hint=f"run conda's last command again (`conda list --prefix {quote(prefix)} --revisions` tells what it "
+            f"was about), then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
+        )
+    return None
+
+
+def _unreadable(prefix: PurePath, conda: Conda) -> FastinstallError:
+    """Without every record nobody knows which files are whose; conda itself stops there too."""
+    names = sorted(conda.unreadable)
+    file = prefix / "conda-meta" / names[0]
+    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+    package = name_of(names[0].removesuffix(".json"))
+    return RefusedError(
+        f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
+        hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
+        f"conda install --prefix {quote(prefix)} --force-reinstall {quote(package)}",
+        details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if more else (),
+    )
+
+
+def _permission(facts: Facts) -> FastinstallError | None:
+    if facts.writable:
+        return None
+    records = f" or {facts.environment.prefix / 'conda-meta'}" if facts.conda is not None else ""
+    return RefusedError(
+        f"{facts.interpreter.site_packages}{records} is not writable for this user",
+        hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
+    )
+
+
+def _unfinished(facts: Facts) -> FastinstallError | None:
+    damaged = next((each for each in facts.past.unreadable if each.transaction), None)
+    if damaged is not None:
+        out = way_out(damaged, facts.environment.prefix)
+        return UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
+    if facts.interrupted is None:
+        return None
+    return RefusedError(
+        f"{facts.environment.prefix}: transaction {facts.interrupted} was interrupted",
+        hint=f"undo it: fastinstall rollback --yes --prefix {quote(facts.environment.prefix)}",
+    )

@@ -1,0 +1,189 @@
+"""Is there anything to do? Compares a receipt with the facts and the wish. Pure.
+
+The plan for a stack that is whole but for its start-up guard: that alone is renewed, nothing is built or swapped.
+
+Pure. Nothing else may be wrong: whatever a setup would have to do beside it is done by a whole setup, guard included.
+"""
+
+from dataclasses import replace
+
+from fastinstall.conda.reinstall import has_channel
+from fastinstall.core.messages import listing
+from fastinstall.core.version_numbers import base_version
+from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
+from fastinstall.model.conda import CondaPackage, Engine
+from fastinstall.model.conda_packages import GUARD, is_pinned
+from fastinstall.model.facts import Facts, GuardState
+from fastinstall.model.plan import Plan, Skipped, facts_digest
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Wish
+from fastinstall.model.steps import InstallGuard, Verify
+from fastinstall.plan.conda_steps import is_conda
+from fastinstall.plan.level_choice import asked_levels, choose_levels, serves
+
+_SHOWN = 3
+
+
+def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> str | None:
+    """Explain why a setup has work to do, or return None if it has none.
+
+    Returns:
+        A reason for people, or None if the environment is what the wish asks for, to the byte.
+    """
+    if receipt is None:
+        return "fastinstall has set up nothing here"
+    return (
+        _by_conda(facts, receipt)
+        or _changed(facts, receipt)
+        or _wished_otherwise(facts, recipe, wish, receipt)
+        or _guard(facts, wish)
+        or _conda_guards(facts, wish, receipt)
+        or _pip_pin(facts, wish)
+    )
+
+
+def _by_conda(facts: Facts, receipt: Receipt) -> str | None:
+    """What conda says has become of the package; the files are looked at by others."""
+    conda = facts.conda
+    if conda is None or receipt.conda is None:
+        return None
+    ours, there = receipt.conda.package, conda.named(receipt.conda.package.name)
+    if there is None:
+        return f"conda has removed it: {_told(ours)} was installed"
+    if there.dist != ours.dist:
+        return f"conda has replaced it: {_told(there)}"
+    claim = next((claim for claim in conda.claims if claim.dist == ours.dist), None)
+    if claim is not None and (claim.missing or claim.altered):
+        return f"files of {_told(ours)} were changed: {listing((*claim.missing, *claim.altered)[:_SHOWN])}"
+    return None
+
+
+def _changed(facts: Facts, receipt: Receipt) -> str | None:
+    core = facts.stack.core
+    if core is None or core.sha256 != receipt.core.sha256:
+        return "the imaging core is not the one that was installed"
+    if facts.stack.version != receipt.stack_version:
+        return f"PIL says {facts.stack.version}, but {receipt.stack_version} was installed"
+    owners = facts.stack.owners
+    if [owner.distribution.metadata for owner in owners] != [receipt.metadata]:
+        return "the distributions that own PIL are not what was installed"
+    if owners[0].mismatched or owners[0].missing or facts.stack.unclaimed or not facts.stack.has_init:
+        return "files of PIL were changed"
+    return _left_over(facts)
+
+
+def _left_over(facts: Facts) -> str | None:
+    if facts.stack.debris:
+        return f"left over from an interrupted installer: {', '.join(facts.stack.debris)}"
+    if facts.interrupted is not None:
+        return f"transaction {facts.interrupted} did not finish"
+    return None
+
+
+def _wished_otherwise(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt) -> str | None:
+    if wish.upgrade:
+        return "an upgrade was asked for"
+    asked = (wish.recipe, wish.link, wish.dist_name)
+    if asked != (receipt.recipe, receipt.link, receipt.distribution):
+        return (
+            f"asked for {wish.recipe} as {wish.dist_name} ({wish.link}), not {receipt.recipe} as {receipt.distribution}"
+        )
+    engine = _other_engine(facts, wish, receipt)
+    if engine is not None:
+        return engine
+    if wish.version is not None and not _is_of(receipt.source_version, wish.version):
+        return f"asked for version {wish.version}, not {receipt.source_version}"
+    return _other_levels(facts, recipe, wish, receipt)
+
+
+def _other_engine(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+    """Which engine has linked a package makes no difference to it; whether it is one does."""
+    if not is_conda(facts) or (wish.engine is Engine.PIP) == (receipt.conda is None):
+        return None
+    wanted, made = ("a wheel", "conda packages") if wish.engine is Engine.PIP else ("conda packages", "a wheel")
+    return f"asked for {wanted} (--engine {wish.engine}), not {made}"
+
+
+def _is_of(built: str, asked: str) -> bool:
+    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
+    if built == asked or "+" not in built:
+        return built == asked
+    try:
+        return base_version(built) == base_version(asked)
+    except ValueError:
+        return False
+
+
+def _other_levels(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt) -> str | None:
+    """Where no level is named, any wheel will do that runs on this CPU at its best."""
+    chosen = choose_levels(recipe, facts.cpu, wish).names
+    if receipt.levels == chosen or (not asked_levels(wish) and serves(recipe, facts.cpu, receipt.levels)):
+        return None
+    subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
+    return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
+
+
+def _guard(facts: Facts, wish: Wish) -> str | None:
+    if wish.guard and (not facts.guard.installed or facts.guard.problems):
+        return "the start-up guard is missing or damaged"
+    return None
+
+
+def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+    """The guard package and the pin, where they are wished, and the channel that has the packages."""
+    conda, stack = facts.conda, receipt.conda
+    if conda is None or stack is None:
+        return None
+    there = conda.named(GUARD)
+    if wish.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
+        return "the guard package is missing" if there is None else f"the guard package is another: {_told(there)}"
+    if wish.pin and not is_pinned(conda, stack.package):
+        return "the pin is missing"
+    return (
+        None
+        if has_channel(conda, stack, facts.environment.prefix)
+        else "its channel is not registered for the environment any more"
+    )
+
+
+def _pip_pin(facts: Facts, wish: Wish) -> str | None:
+    if not wants_pip_pin(facts, wish):
+        return None
+    pin = pip_pin(facts)
+    if pin is None:
+        return "the pin is missing"
+    return f"the pin: {pin.problems[0]}" if pin.problems else None
+
+
+def _told(package: CondaPackage) -> str:
+    return f"{package.name} {package.version} {package.build}"
+
+
+GUARDS = "guards"
+
+
+def guard_plan(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
+    """Return a plan that only renews the start-up guard, or None if more has to be done."""
+    guard = facts.guard
+    whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
+    if receipt is None or not wish.guard or unsatisfied(whole, recipe, wish, receipt) is not None:
+        return None
+    what = f"{receipt.distribution} {receipt.version}"
+    why = listing(guard.problems) if guard.installed else "it is not installed"
+    return Plan(
+        environment=facts.environment,
+        facts_digest=facts_digest(facts),
+        wish=wish,
+        steps=(
+            InstallGuard(reason=f"{why}: written again for the core in place"),
+            Verify(checks=(GUARDS,), reason="the check of doctor that looks at it; an error undoes it"),
+        ),
+        skipped=(Skipped(step="build", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
+        summary=f"renew the start-up guard of {what}; the stack itself is intact and stays",
+    )
+
+
+def is_for_guard_alone(plan: Plan) -> bool:
+    """Whether a plan renews the start-up guard and nothing else."""
+    return bool(plan.steps) and all(isinstance(step, InstallGuard | Verify) for step in plan.steps)

@@ -1,1 +1,0 @@
-"""What is true of a target and of this machine: one fact each, observed and never judged."""

@@ -1,0 +1,380 @@
+"""The cases on a build with AddressSanitizer and UBSan, which stop at the first byte that is read out of bounds.
+
+A fault that upstream's own source shows in the same function is none of the merge's. Not instrumented are the
+libraries that the core is linked to.
+
+What the run-time libraries of AddressSanitizer and UBSan write about a fault: which kind of it, in which function.
+
+Not where in the file: two versions of a source are to be compared. Pure.
+
+Warnings of the compiler that neither upstream's source gives nor the fork's: a merge that mixed something up.
+
+All are compiled with the build's own flags and -Wall -Wextra; what is compared is file, function, kind and text, for
+lines shift. That the fork's own are harmless is shown by what runs: heap and sanitizers.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
+from fastinstall.core import files
+from fastinstall.core.concurrency import awaited
+from fastinstall.core.errors import FailedError
+from fastinstall.core.process import Completed, Leash, run
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.proof.cases import (
+    CaseDifference,
+    ProofCheck,
+    ProofStatus,
+    check_of,
+    matrix_cases,
+    operation_of,
+    skipped,
+)
+from fastinstall.proof.quick import Effort, damaged_files
+from fastinstall.proof.runs import Results, Stack, Work, is_death
+from fastinstall.proof.variant import Bench, CompileStep, CoreSteps, Variant, Yard, for_each
+
+_ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?):\d+:\d+: runtime error: (?P<text>.+)$")
+_FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
+_NUMBER = re.compile(r"0x[0-9a-f]+|-?\b\d[\d.e+]*\b")
+_RUNTIME = "sanitizer"
+_OF_MERGE = re.compile(rf"({re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})$")
+
+
+@immutable
+class Report:
+    """A fault, as far as it can be told of another version of the same source.
+
+    Attributes:
+        kind: "heap-buffer-overflow", or what UBSan says, numbers aside.
+        function: in which it happened, without what a merge adds to its name; empty if unknown.
+    """
+
+    kind: str
+    function: str
+
+    @property
+    def text(self) -> str:
+        """For people: "heap-buffer-overflow in ImagingBoxBlur"."""
+        return f"{self.kind} in {self.function}" if self.function else self.kind
+
+
+def read_reports(log: str) -> frozenset[Report]:
+    """The faults of a log; those of one kind in one function once."""
+    return frozenset(_reports(log.splitlines()))
+
+
+def _reports(lines: list[str]) -> Iterator[Report]:
+    for number, line in enumerate(lines):
+        error = _ERROR.search(line)
+        if error is not None:
+            kind = error["kind"] or _NUMBER.sub("N", error["text"])
+            yield Report(kind=kind, function=_function(lines[number + 1 :]))
+
+
+def _function(lines: list[str]) -> str:
+    """Of the first stack that follows, the innermost function with a source that is not the library's own."""
+    for line in lines:
+        if _ERROR.search(line):
+            return ""
+        frame = _FRAME.match(line)
+        if frame is not None and _RUNTIME not in frame["file"]:
+            return _OF_MERGE.sub("", frame["function"])
+    return ""
+
+
+SANITIZED = "sanitizers"
+FLAGS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-omit-frame-pointer")
+LINKER = ("-fsanitize=address,undefined",)
+
+_RUNTIMES = ("libasan.so", "libubsan.so")
+_OPTIONS = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0:print_stacktrace=1"
+_SECONDS = 60.0
+_LOOKED_INTO = 3
+_NOT_REACHED = "was not reached"  # in `runs`, after too many deaths
+
+
+@immutable
+class Seen:
+    """What the sanitizers saw in a run.
+
+    Attributes:
+        deaths: cases that ended their process, and how.
+        reports: all faults.
+    """
+
+    deaths: Mapping[str, str]
+    reports: frozenset[Report]
+
+
+def prove_sanitized(yard: Yard, reference: Stack, effort: Effort) -> ProofCheck:
+    """Run matrix and decoders under the sanitizers.
+
+    Args:
+        yard: the build, taken apart.
+        reference: the official wheel, which writes the files to decode.
+        effort: how much is tried.
+
+    Raises:
+        FailedError: the source does not compile with sanitizers, or PIL cannot be imported.
+    """
+    begun = time.monotonic()
+    if not yard.gcc or not _path_of(yard.steps, _RUNTIMES[0]):
+        return skipped(SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)")
+    ours = sanitized_stack(yard, yard.source, "sanitized")
+    with damaged_files(reference, effort.damage) as decoders:
+        works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
+        found = faults(ours, works, partial(_stock, yard))
+    passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
+    return check_of(SANITIZED, passed, found, time.monotonic() - begun)
+
+
+def _stock(yard: Yard) -> Stack | None:
+    return sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
+
+
+def sanitized_stack(yard: Yard, source: Path, name: str) -> Stack:
+    """Compile a source with sanitizers, and say how it is run.
+
+    Raises:
+        FailedError: it does not compile.
+    """
+    stack = yard.stack(name, Variant(source=source, flags=FLAGS, linker=LINKER))
+    return preloaded(stack, yard.steps, stack.tree / yard.chassis.core.relative_to(yard.chassis.root))
+
+
+def preloaded(stack: Stack, steps: CoreSteps, core: Path) -> Stack:
+    """The same stack with the run-time libraries loaded first that a sanitized core asks for."""
+    asked = (name for name in read_dynamic(core).needed if name.startswith(_RUNTIMES))
+    paths = (_path_of(steps, name) for name in sorted(asked))
+    return stack.with_variables({"LD_PRELOAD": " ".join(filter(None, paths)), "PILLOW_BLOCK_SIZE": "4096"})
+
+
+def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack | None]) -> tuple[CaseDifference, ...]:
+    """The faults that upstream's own source does not have in the same function.
+
+    Args:
+        ours: the sanitized build.
+        works: what to run.
+        stock: makes the same of upstream's source, if it is at hand; only called where there is a fault.
+
+    Raises:
+        FailedError: PIL cannot be imported on one of them.
+    """
+    seen = [watch(ours, work) for work in works]
+    if not any(each.deaths or each.reports for each in seen):
+        return ()
+    other = stock()
+    known = frozenset(report for work in works for report in watch(other, work).reports) if other else frozenset()
+    return tuple(
+        fault for work, each in zip(works, seen, strict=True) for fault in _new_faults(ours, work, each, known)
+    )
+
+
+def watch(stack: Stack, work: Work) -> Seen:
+    """Run cases on a sanitized stack, on all processors."""
+    with files.temporary_directory("sanitizers") as logs:
+        options = f"{_OPTIONS}:log_path={logs / 'log'}"
+        watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
+        with Results(None) as results:
+            runs = [results.start(watched, part) for part in _parts(replace(work, seconds=_SECONDS))]
+            outcomes = {case: outcome for each in runs for case, outcome in awaited(each).items()}
+        told = (log.read_text("utf-8", "replace") for log in logs.iterdir())
+        reports = frozenset(report for text in told for report in read_reports(text))
+    return Seen(deaths={case: how for case, how in outcomes.items() if is_death(how)}, reports=reports)
+
+
+def _new_faults(ours: Stack, work: Work, seen: Seen, known: frozenset[Report]) -> Iterator[CaseDifference]:
+    told: set[Report] = set()
+    for case in _samples(seen.deaths):
+        alone = watch(ours, replace(work, cases=(case,)))
+        told |= alone.reports
+        if not alone.reports or alone.reports - known:
+            yield _fault(case, alone.reports - known, seen.deaths[case])
+    rest = seen.reports - known - told
+    if rest:
+        yield from _located(ours, work, rest)
+
+
+def _located(ours: Stack, work: Work, wanted: frozenset[Report]) -> Iterator[CaseDifference]:
+    """Find out which operations cause reports that end no process: each operation by itself."""
+    for operation in dict.fromkeys(map(operation_of, work.cases)):
+        cases = tuple(case for case in work.cases if operation_of(case) == operation)
+        found = watch(ours, replace(work, cases=cases)).reports & wanted
+        if found:
+            yield _fault(cases[0], found, "")
+
+
+def _samples(deaths: Mapping[str, str]) -> Iterator[str]:
+    """Some cases of each operation that died, to be looked into."""
+    seen: dict[str, int] = {}
+    for case, outcome in deaths.items():
+        operation = operation_of(case)
+        if outcome != _NOT_REACHED and seen.setdefault(operation, 0) < _LOOKED_INTO:
+            seen[operation] += 1
+            yield case
+
+
+def _fault(case: str, reports: Iterable[Report], outcome: str) -> CaseDifference:
+    problem = "; ".join(sorted(report.text for report in reports)) or outcome
+    return CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=problem)
+
+
+def _parts(work: Work) -> Iterator[Work]:
+    """Parts of equal length, one for each processor."""
+    length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
+    for first in range(0, len(work.cases), length):
+        yield replace(work, cases=work.cases[first : first + length])
+
+
+def _path_of(steps: CoreSteps, library: str) -> str:
+    """Ask the compiler for a library's path, or return "" (it echoes the name) if it has none."""
+    answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
+    return answer if "/" in answer else ""
+
+
+COMPILER_WARNINGS = "compiler warnings"
+QUICK_NAME = "compiler warnings, without optimising"
+
+_FLAGS = ("-Wall", "-Wextra", "-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
+"""The order of `static`, `inline` and a type is a matter of style, in which the fork differs from upstream."""
+
+_FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
+_INLINED = re.compile(r"^\s+inlined from '(?P<function>\w+)'")
+_WARNING = re.compile(r"^(?P<file>[^\s:]+):\d+:(?:\d+:)? warning: (?P<text>.+?)(?: \[(?P<kind>-W[^\]]+)\])?$")
+_WARNING_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
+_LINE_NUMBER = re.compile(r"\b\d+\b")
+_INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+@immutable
+class Warned:
+    """A warning, as far as it can be told of another version of the same source.
+
+    Attributes:
+        file: where it stands.
+        function: in which; empty where that is not told.
+        kind: the option that gives it ("-Wunused-variable").
+        text: numbers aside.
+    """
+
+    file: str
+    function: str
+    kind: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """For people."""
+        return f"{self.file}: {f'{self.function}: ' if self.function else ''}{self.text} [{self.kind}]"
+
+
+def prove_warnings(yard: Yard, *, quick: bool = False) -> ProofCheck:
+    """Compile the source, and upstream's where the first one gave a warning, and compare.
+
+    Args:
+        yard: the build, taken apart.
+        quick: look at changed files only, and do not optimise: warnings that follow the flow of data do not come.
+    """
+    begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, yard.stock
+    if stock is None:
+        return skipped(name, "upstream's own source, to compare with, is not part of this build")
+    steps = changed_steps(yard, stock) if quick else yard.steps.compile
+    try:
+        found = warnings_of(yard, yard.source, steps, quick=quick)
+        suspects = [step for step in steps if found[step.source]]
+        found = _less(found, warnings_of(yard, stock, suspects, quick=quick))
+        merged = _less(found, _of_the_fork(yard, [step for step in suspects if found[step.source]], quick=quick))
+    except FailedError as error:
+        return _check(name, error.message, (error.message, *error.details), begun)
+    own = f"; {len(_lines(found))} are the fork's own" if found != merged else ""
+    fresh = _lines(merged)
+    told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
+    return _check(name, told, fresh, begun)
+
+
+def _of_the_fork(yard: Yard, steps: Sequence[CompileStep], *, quick: bool) -> dict[str, frozenset[Warned]]:
+    """What the fork's files give as they were published: no fault of the merge."""
+    if yard.fork is None:
+        return {}
+    fork = yard.fork
+    return warnings_of(yard, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
+
+
+def _less(found: dict[str, frozenset[Warned]], known: dict[str, frozenset[Warned]]) -> dict[str, frozenset[Warned]]:
+    everything = frozenset(warned for each in known.values() for warned in each)
+    return {source: each - everything for source, each in found.items()}
+
+
+def _lines(found: dict[str, frozenset[Warned]]) -> tuple[str, ...]:
+    return tuple(sorted({warned.line for each in found.values() for warned in each}))
+
+
+def warnings_of(yard: Yard, source: Path, steps: Sequence[CompileStep], *, quick: bool) -> dict[str, frozenset[Warned]]:
+    """The warnings of each file.
+
+    Raises:
+        FailedError: one does not compile.
+    """
+    if not steps:
+        return {}
+    directory = yard.space / "warnings" / source.name
+    directory.mkdir(parents=True, exist_ok=True)
+    bench = Bench(replace(yard.steps, compile=tuple(steps)), Variant(source=source, flags=_FLAGS), directory)
+    output = ("-fsyntax-only",) if quick else ("-o", "/dev/null")
+
+    def compile_one(step: CompileStep, leash: Leash) -> Completed:
+        return bench.compile(step, output, leash)
+
+    answers = for_each(steps, compile_one, yard.steps.jobs)
+    failed = [step.source for step, answer in zip(steps, answers, strict=True) if answer.exit_code != 0]
+    if failed:
+        words = next(answer.stderr for answer in answers if answer.exit_code != 0)
+        raise FailedError(f"{', '.join(failed)} cannot be compiled", details=tuple(words.splitlines()))
+    return {step.source: parse_warnings(answer.stderr) for step, answer in zip(steps, answers, strict=True)}
+
+
+def parse_warnings(text: str) -> frozenset[Warned]:
+    """What GCC or clang wrote, in the C locale."""
+    return frozenset(_warnings(text.splitlines()))
+
+
+def changed_steps(yard: Yard, stock: Path) -> tuple[CompileStep, ...]:
+    """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
+    return tuple(step for step in yard.steps.compile if any(_differs(yard, stock, file) for file in _files(yard, step)))
+
+
+def _files(yard: Yard, step: CompileStep) -> Iterator[Path]:
+    file = Path(step.source)
+    yield file
+    text = (yard.source / file).read_text("utf-8", "replace")
+    yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
+
+
+def _differs(yard: Yard, stock: Path, file: Path) -> bool:
+    ours, theirs = yard.source / file, stock / file
+    return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
+
+
+def _warnings(lines: Iterable[str]) -> Iterator[Warned]:
+    function = ""
+    for line in lines:
+        heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
+        if heading is not None:
+            function = _WARNING_OF_MERGE.sub("", heading["function"] or "")
+        elif warning is not None:
+            text = _LINE_NUMBER.sub("N", _WARNING_OF_MERGE.sub("", warning["text"]))
+            yield Warned(file=warning["file"], function=function, kind=warning["kind"] or "", text=text)
+
+
+def _check(name: str, summary: str, problems: tuple[str, ...], begun: float) -> ProofCheck:
+    status = ProofStatus.FAILED if problems else ProofStatus.OK
+    seconds = round(time.monotonic() - begun, 2)
+    return ProofCheck(name=name, status=status, summary=summary, details=problems, seconds=seconds)

@@ -1,0 +1,403 @@
+"""Two stacks, operation by operation, in turn: A B A B, the best of each, as a table of ratios.
+
+Run real operations on a staged tree, and hold their pixels and features against what they must be.
+
+Compare what two stacks computed, operation by operation, within stated tolerances.
+
+SIMD kernels round differently: most results are identical, others differ by one. Where a resize divides by a small
+alpha the difference grows, though nobody sees it; so colours are weighted by their alpha before they are compared.
+"""
+
+import json
+import math
+import operator
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core import files, process
+from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
+from fastinstall.core.events import Emit, Progressed, Started
+from fastinstall.core.values import digest, immutable
+from fastinstall.index.execution import Workshop
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Runtime
+from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.observe.runtime import observe_runtime
+
+SHORT: tuple[str, ...] = (
+    "decode-256-224 500 px",
+    "decode-256-224 1080p",
+    "jpeg decode 1080p",
+    "resize 1080p-256 RGB bilinear",
+    "resize 1080p-256 RGB bicubic",
+    "resize 1080p-256 RGB lanczos",
+    "resize 1080p-256 L lanczos",
+    "reduce(4) RGB",
+    "filter 3x3 RGB",
+    "gaussian r5 RGB",
+    "alpha_composite",
+    "colour LUT 17",
+    "convert RGB-L",
+    "enhance Color",
+    "chops add",
+)
+_WORKER = Path(__file__).with_name("_worker.py")
+
+
+@immutable
+class Contender:
+    """One PIL to measure.
+
+    Attributes:
+        label: for the table ("pillow 13.0.0").
+        python: the interpreter that runs it.
+        stage: a directory that goes in front of its path; None for what is installed.
+    """
+
+    label: str
+    python: Path
+    stage: Path | None = None
+
+
+@immutable
+class TimingEffort:
+    """How long to measure.
+
+    Attributes:
+        operations: names; empty for every one that there is.
+        rounds: how often the two take turns.
+        seconds: for each operation, contender and round.
+        photo: a picture to work on; None for a generated one.
+    """
+
+    operations: tuple[str, ...] = SHORT
+    rounds: int = 3
+    seconds: float = 0.02
+    photo: Path | None = None
+
+
+@immutable
+class Circumstances:
+    """Where and when it is measured.
+
+    Attributes:
+        cpu: its name, for the table.
+        measured_at: ISO 8601, for the table.
+        variables: environment variables of the subprocesses.
+        emit: listens to progress.
+    """
+
+    cpu: str
+    measured_at: str
+    variables: Mapping[str, str]
+    emit: Emit
+
+
+def measure(before: Contender, after: Contender, effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
+    """Measure two stacks.
+
+    Raises:
+        FailedError: one of them cannot even be imported, or they share no operation.
+    """
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_open(contender, effort.photo, circumstances)) for contender in (before, after)]
+        for worker, contender in zip(workers, (before, after), strict=True):
+            _greet(worker, contender)
+        names = effort.operations or _common_names(workers)
+        timings = _take_turns(workers, names, effort, circumstances.emit)
+    rows = tuple(row for name, rounds in timings.items() if (row := _row(name, rounds)) is not None)
+    if not rows:
+        raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
+    return SpeedTable(
+        baseline=before.label,
+        candidate=after.label,
+        cpu=circumstances.cpu,
+        measured_at=circumstances.measured_at,
+        geomean=round(geometric_mean([row.before_ms / row.after_ms for row in rows]), 3),
+        rows=rows,
+    )
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean of positive numbers."""
+    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+
+
+def _open(
+    contender: Contender, photo: Path | None, circumstances: Circumstances
+) -> AbstractContextManager[process.Conversation]:
+    options: list[str | Path] = []
+    if contender.stage is not None:
+        options += ["--stage", contender.stage]
+    if photo is not None:
+        options += ["--photo", photo]
+    variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
+    return process.conversation((contender.python, "-I", "-B", _WORKER, *options), environment=variables)
+
+
+def _greet(worker: process.Conversation, contender: Contender) -> None:
+    try:
+        worker.listen()
+    except FailedError as error:
+        raise FailedError(f"{contender.label} cannot be measured: {error.message}", details=error.details) from error
+
+
+def _common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
+    known = [_ask(worker, {"operation": "?", "seconds": 0})["names"] for worker in workers]
+    return tuple(name for name in known[0] if name in known[1])
+
+
+def _take_turns(
+    workers: Sequence[process.Conversation], names: Sequence[str], effort: TimingEffort, emit: Emit
+) -> dict[str, list[tuple[float, ...]]]:
+    """Milliseconds of each operation: a row for each round, a column for each worker."""
+    timings: dict[str, list[tuple[float, ...]]] = {}
+    for number, name in enumerate(names, start=1):
+        request = {"operation": name, "seconds": effort.seconds}
+        timings[name] = [
+            tuple(_ask(worker, request).get("ms", math.inf) for worker in workers) for _ in range(effort.rounds)
+        ]
+        emit(Progressed(stage="measure", done=number, total=len(names)))
+    return timings
+
+
+def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any]:
+    answer = json.loads(worker.ask(json.dumps(request)))
+    return answer if isinstance(answer, dict) else {}
+
+
+def _row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
+    """Return one row of the table, or None if one of the two cannot do it."""
+    before, after = (min(column) for column in zip(*rounds, strict=True))
+    if not (math.isfinite(before) and math.isfinite(after)):
+        return None
+    ratios = sorted(first / second for first, second in rounds if math.isfinite(first + second))
+    several = len(ratios) > 1
+    return SpeedRow(
+        operation=name,
+        before_ms=round(before, 4),
+        after_ms=round(after, 4),
+        low=round(ratios[0], 3) if several else None,
+        high=round(ratios[-1], 3) if several else None,
+    )
+
+
+_TOLERANCE = 1.0
+_TOLERANCES = (
+    ("png-", 0.0),
+    ("tiff-", 0.0),
+    ("webp-", 0.0),
+    ("split-", 0.0),
+    ("rotate-", 0.0),
+    ("median-", 0.0),
+    ("jpeg-", 4.0),
+    ("resize-", 3.0),
+    ("enlarge-", 3.0),
+)
+_WITH_ALPHA = ("RGBA", "LA")
+
+
+@immutable
+class PixelDifference:
+    """How far two stacks are apart in one operation.
+
+    Attributes:
+        operation: its name.
+        largest: the largest difference of one sample, 0 to 255, colours weighted by alpha.
+        tolerance: what is allowed for this operation.
+        problem: why nothing could be compared (only one stack has it, another size); empty if it could.
+    """
+
+    operation: str
+    largest: float
+    tolerance: float
+    problem: str = ""
+
+    @property
+    def is_tolerable(self) -> bool:
+        """Whether the results count as the same."""
+        return not self.problem and self.largest <= self.tolerance
+
+
+def compare_pixels(ours: Path, reference: Path) -> tuple[PixelDifference, ...]:
+    """Compare two files that `observe_runtime` wrote, in the order of the reference.
+
+    Operations that only ours has are left out; one that only the reference has is a problem.
+
+    Raises:
+        UndeterminedError: a file is missing or damaged.
+    """
+    mine, theirs = _read(ours), _read(reference)
+    return tuple(_compare(name, mine.get(name), theirs[name]) for name in theirs)
+
+
+def _read(path: Path) -> dict[str, tuple[str, bytes]]:
+    """Mode and samples by operation."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())
+            return {name: (mode, samples) for (name, _, mode), samples in parts}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UndeterminedError(f"{path}: no pixels to compare: {error}") from error
+
+
+def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[str, bytes]) -> PixelDifference:
+    tolerance = next((allowed for prefix, allowed in _TOLERANCES if operation.startswith(prefix)), _TOLERANCE)
+    if ours is None:
+        problem = "it failed, or is not there"
+    elif ours[0] != reference[0] or len(ours[1]) != len(reference[1]):
+        problem = f"mode {ours[0]} with {len(ours[1])} samples, expected {reference[0]} with {len(reference[1])}"
+    else:
+        largest = _largest_difference(ours[1], reference[1], reference[0])
+        return PixelDifference(operation=operation, largest=largest, tolerance=tolerance)
+    return PixelDifference(operation=operation, largest=0.0, tolerance=tolerance, problem=problem)
+
+
+def _largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
+    if ours == reference:
+        return 0.0
+    if mode not in _WITH_ALPHA:
+        return float(max(map(abs, map(operator.sub, ours, reference))))
+    bands = len(mode)
+    alphas = (ours[bands - 1 :: bands], reference[bands - 1 :: bands])
+    colours = (_weighted((ours[band::bands], reference[band::bands]), alphas) for band in range(bands - 1))
+    return max(float(max(map(abs, map(operator.sub, *alphas)))), *colours)
+
+
+def _weighted(colours: tuple[bytes, bytes], alphas: tuple[bytes, bytes]) -> float:
+    """The largest difference of one band, each weighted by the greater of the two alphas."""
+    differences = map(abs, map(operator.sub, *colours))
+    return float(max(map(operator.mul, differences, map(max, *alphas)))) / 255
+
+
+_HEADERS_ONLY = {"zlib_ng"}
+"""What `PIL.features` says of the header that was compiled against: the official wheels say it and load the
+host's zlib all the same (measured on Pillow 13.0.0), so nothing is lost with it."""
+
+_PARTS_OF_WEBP = {"transp_webp", "webp_anim", "webp_mux"}
+"""Pillow 12 has no names of their own for them: since 11 they come with webp. Source: Pillow's deprecations page."""
+
+
+@immutable
+class Subject:
+    """What is proven; two equal ones need one proof.
+
+    Attributes:
+        wheel_sha256: of the build.
+        reference: the official wheel whose pixels are the standard; None: only that everything runs.
+        python: version and ABI of the target's interpreter.
+        cpu: name of the CPU, as kernels round differently on others.
+        level: that the CPU shows, which a virtual machine may change.
+    """
+
+    wheel_sha256: str
+    reference: Artefact | None
+    python: str
+    cpu: str
+    level: str | None
+
+
+def prove(stage: Path, subject: Subject, python: Path, workshop: Workshop) -> Runtime:
+    """Import the staged PIL in the target's interpreter and use it.
+
+    What was proven before on this machine, the same wheel with the same Python, is used once more
+    but not compared again.
+
+    Args:
+        stage: the staged tree.
+        subject: what is proven, and against what.
+        python: the target's interpreter.
+        workshop: tools.
+
+    Returns:
+        What happened, all of it well.
+
+    Raises:
+        FailedError: an operation failed, died, or gave other pixels than the reference.
+    """
+    workshop.emit(Started(stage="prove", message="running real operations on the staged build"))
+    note = workshop.cache / "proofs" / digest(subject)
+    if note.is_file():
+        runtime = observe_runtime(python, stage=stage, environment=workshop.variables, quick=True)
+        _refuse_failures(runtime)
+        return runtime
+    runtime = _compared(stage, subject.reference, python, workshop)
+    files.write_text(note, f"{subject.wheel_sha256} proven at {workshop.now.isoformat(timespec='seconds')}\n")
+    return runtime
+
+
+def _compared(stage: Path, reference: Artefact | None, python: Path, workshop: Workshop) -> Runtime:
+    with files.temporary_directory("proof", within=workshop.cache / "tmp") as scratch:
+        ours = scratch / "ours"
+        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=workshop.variables)
+        _refuse_failures(runtime)
+        if reference is not None:
+            theirs = scratch / "reference"
+            official = unpacked(reference, workshop)
+            observe_runtime(python, stage=official, pixels=theirs, environment=workshop.variables)
+            ran = {operation.name for operation in runtime.operations}
+            _refuse_differences(ours, theirs, reference, ran)
+    return runtime
+
+
+def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *, allowed: bool) -> None:
+    """Raise where a feature of the replaced Pillow is gone, unless that risk is allowed.
+
+    Raises:
+        RefusedError: names what would be lost.
+    """
+    lost = sorted(set(before) - set(after) - _HEADERS_ONLY - _PARTS_OF_WEBP)
+    if lost and not allowed:
+        raise RefusedError(
+            f"the build lacks {', '.join(lost)}, which the Pillow in place has",
+            hint="accept it with --allow feature-loss, or ask for the libraries with --require",
+        )
+
+
+def unpacked(wheel: Artefact, workshop: Workshop) -> Path:
+    """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
+    target = workshop.cache / "unpacked" / (wheel.sha256 or wheel.filename)
+    if target.is_dir():
+        return target
+    archive = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with files.temporary_directory("unpack", within=workshop.cache / "tmp") as scratch:
+        from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
+
+        tree = scratch / "tree"
+        unpack_wheel(archive, tree)
+        if not target.exists():
+            files.rename(tree, target)
+    return target
+
+
+def _refuse_failures(runtime: Runtime) -> None:
+    if runtime.signal:
+        raise FailedError(
+            f"the build dies of {runtime.signal} in {runtime.during or 'the import'}",
+            hint="the CPU may lack what the level needs: try --level x86-64-v2",
+        )
+    if not runtime.imported:
+        raise FailedError(f"the build cannot be imported: {runtime.error}")
+    failed = [f"{operation.name}: {operation.error}" for operation in runtime.operations if not operation.ok]
+    if failed:
+        raise FailedError(f"{len(failed)} operations fail on the build", details=tuple(failed))
+
+
+def _refuse_differences(ours: Path, theirs: Path, reference: Artefact, ran: Collection[str]) -> None:
+    """Operations that did not run need a feature that this build is without: that is judged as a feature."""
+    compared = (difference for difference in compare_pixels(ours, theirs) if difference.operation in ran)
+    wrong = [difference for difference in compared if not difference.is_tolerable]
+    if wrong:
+        raise FailedError(
+            f"{len(wrong)} operations give other pixels than {reference.filename}",
+            hint="report this build: it is not installed",
+            details=tuple(_difference_text(item) for item in wrong),
+        )
+
+
+def _difference_text(item: PixelDifference) -> str:
+    return f"{item.operation}: {item.problem or f'differs by {item.largest:g}, allowed {item.tolerance:g}'}"

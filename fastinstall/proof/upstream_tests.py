@@ -1,0 +1,256 @@
+"""Pillow's own tests, out of the sdist, on a build and on the official wheel: what only the build fails is told.
+
+Tests of Pillow's own that a build with kernels may fail, each with its reason and by how much.
+"""
+
+import re
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.concurrency import together
+from fastinstall.core.process import CommandError, Completed, Leash, run
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.model.facts import Interpreter
+from fastinstall.proof.cases import ProofCheck, ProofStatus, skipped
+from fastinstall.proof.runs import Stack
+from fastinstall.wheelbuild.prepare import extract_source
+
+NAME = "pillow's tests"
+SELFTEST_NAME = "pillow's self-test"
+
+_REQUIRES = ("pytest",)
+_TESTS = "Tests"
+_SECONDS = 1200.0
+_SHOWN = 40
+
+
+@immutable
+class Ended:
+    """How one test ended.
+
+    Attributes:
+        outcome: "passed", "failed" or "skipped".
+        message: why.
+    """
+
+    outcome: str
+    message: str = ""
+
+
+Results = Mapping[str, Ended]
+"""By the test's identifier."""
+
+
+@immutable
+class Suite:
+    """Tests that can be run.
+
+    Attributes:
+        source: top directory of the unpacked sdist.
+        python: of an environment with what the tests require, and without PIL.
+        space: a temporary directory.
+    """
+
+    source: Path
+    python: Path
+    space: Path
+
+
+def prove_suite(sdist: Path, interpreter: Interpreter, ours: Stack, reference: Stack) -> tuple[ProofCheck, ...]:
+    """Run self-test and tests on both, and compare.
+
+    Args:
+        sdist: of the source.
+        interpreter: the target's Python.
+        ours: the build.
+        reference: the official wheel of the same version.
+    """
+    with files.temporary_directory("suite") as space:
+        source = extract_source(sdist, space / "source")
+        if not (source / _TESTS).is_dir():
+            return _left_out(f"{sdist.name} brings no tests")
+        try:
+            python = _environment(interpreter, space / "environment", ours.variables)
+        except CommandError as error:
+            return _left_out(f"no environment with {', '.join(_REQUIRES)} could be made: {error.message}")
+        suite = Suite(source=source, python=python, space=space)
+        return (_selftest(suite, ours), _tests(suite, ours, reference))
+
+
+def read_results(report: Path) -> Results:
+    """Read what pytest wrote with --junitxml.
+
+    Raises:
+        OSError: it wrote nothing.
+        xml.etree.ElementTree.ParseError: it was interrupted.
+    """
+    root = ET.parse(report).getroot()  # noqa: S314 (written by a pytest that we have started)
+    return {_name(case): _ended(case) for case in root.iter("testcase")}
+
+
+def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, str]]:
+    """Tests that end otherwise than on the official wheel and may not, with why."""
+    for test in sorted(reference.keys() | ours.keys()):
+        mine, theirs = ours.get(test), reference.get(test)
+        if mine is None or theirs is None:
+            yield test, f"was {'not ' if mine is None else ''}run, other than on the official wheel"
+        elif mine.outcome not in ("passed", theirs.outcome) and not _is_known(test, mine):
+            yield (
+                test,
+                f"{mine.outcome}, on the official wheel {theirs.outcome}: {' '.join(mine.message.split())[:200]}",
+            )
+
+
+def _left_out(reason: str) -> tuple[ProofCheck, ...]:
+    return (skipped(SELFTEST_NAME, reason), skipped(NAME, reason))
+
+
+def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str, str]) -> Path:
+    """Make an environment with what the tests require.
+
+    Raises:
+        CommandError: it cannot be made, or filled from the index.
+    """
+    environment = pip_environment(variables)
+    run((str(interpreter.executable), "-I", "-m", "venv", "--without-pip", str(prefix)), environment=environment)
+    python = prefix / "bin" / "python"
+    words = ("install", "--quiet", "--only-binary", ":all:", *_REQUIRES)
+    run((*argv_for(replace(interpreter, executable=python)), *words), environment=environment)
+    return python
+
+
+def _variables(stack: Stack) -> dict[str, str]:
+    ours = {"PYTHONPATH": str(stack.tree.absolute()), "PYTHONDONTWRITEBYTECODE": "1", "FASTINSTALL_GUARD": "0"}
+    return {**pip_environment(stack.variables), **ours}
+
+
+def _selftest(suite: Suite, stack: Stack) -> ProofCheck:
+    begun = time.monotonic()
+    argv = (suite.python, "selftest.py", "--installed")
+    completed = run(argv, directory=suite.source, environment=_variables(stack), check=False, timeout=_SECONDS)
+    lines = tuple(line for line in completed.stdout.splitlines()[-_SHOWN:] if line.strip())
+    passed = completed.exit_code == 0
+    return ProofCheck(
+        name=SELFTEST_NAME,
+        status=ProofStatus.OK if passed else ProofStatus.FAILED,
+        summary=lines[-1] if passed and lines else f"it ends with {_ending(completed)}",
+        details=() if passed else lines,
+        seconds=round(time.monotonic() - begun, 2),
+    )
+
+
+def _tested(suite: Suite, stack: Stack, number: int, leash: Leash) -> Results | str:
+    """The results of one stack; a sentence where there are none."""
+    report = suite.space / f"report-{number}.xml"
+    quiet = ("-q", "-p", "no:cacheprovider", "--tb=line", "-o", "addopts=", f"--junitxml={report}")
+    argv = (suite.python, "-m", "pytest", *quiet, f"--basetemp={suite.space / f'temporary-{number}'}", _TESTS)
+    variables = _variables(stack)
+    completed = run(argv, directory=suite.source, environment=variables, check=False, timeout=_SECONDS, leash=leash)
+    try:
+        return read_results(report)
+    except (OSError, ET.ParseError):
+        return (
+            f"{stack.label}: pytest ends with {_ending(completed)}: {completed.stdout.strip().rpartition(chr(10))[2]}"
+        )
+
+
+def _tests(suite: Suite, ours: Stack, reference: Stack) -> ProofCheck:
+    begun = time.monotonic()
+    works = [partial(_tested, suite, stack, number) for number, stack in enumerate((ours, reference))]
+    mine, theirs = together(works)
+    return _check(tuple(_problems(mine, theirs)), mine, begun)
+
+
+def _problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
+    for results in (mine, theirs):
+        if isinstance(results, str):
+            yield results
+    if not isinstance(mine, str) and not isinstance(theirs, str):
+        yield from (f"{test}: {why}" for test, why in compare_results(mine, theirs))
+
+
+def _check(problems: tuple[str, ...], mine: Results | str, begun: float) -> ProofCheck:
+    counts = {} if isinstance(mine, str) else mine
+    failed = sum(ended.outcome == "failed" for ended in counts.values())
+    passed = f"{len(counts)} tests end as on the official wheel; {failed} fail, which is known or happens there too"
+    return ProofCheck(
+        name=NAME,
+        status=ProofStatus.FAILED if problems else ProofStatus.OK,
+        summary=f"{len(problems)} tests end otherwise than on the official wheel" if problems else passed,
+        details=problems,
+        seconds=round(time.monotonic() - begun, 2),
+    )
+
+
+def _is_known(test: str, ended: Ended) -> bool:
+    known = known_difference(test)
+    if known is None or ended.outcome != "failed":
+        return False
+    largest = told_difference(ended.message)
+    return largest is not None and largest <= known.most
+
+
+def _name(case: ET.Element) -> str:
+    return f"{case.get('classname', '')}::{case.get('name', '')}"
+
+
+def _ended(case: ET.Element) -> Ended:
+    for kind, outcome in (("failure", "failed"), ("error", "failed"), ("skipped", "skipped")):
+        found = case.find(kind)
+        if found is not None:
+            return Ended(outcome=outcome, message=found.text or found.get("message") or "")
+    return Ended(outcome="passed")
+
+
+def _ending(completed: Completed) -> str:
+    return completed.signal_name or f"exit code {completed.exit_code}"
+
+
+_TABLES = re.compile(r"Have:\s*\n(?P<have>.*?)\n\s*Expected:\s*\n(?P<expected>.*?)(?:\n\s*assert\b|$)", re.DOTALL)
+_SAMPLE = re.compile(r"\b[0-9a-f]{2}\b")
+
+
+@immutable
+class KnownDifference:
+    """A failure that is expected.
+
+    Attributes:
+        test: how its identifier begins.
+        most: the largest difference of one sample that it may tell.
+        reason: why it is harmless.
+    """
+
+    test: str
+    most: int
+    reason: str
+
+
+KNOWN = (
+    KnownDifference(
+        test="Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[",
+        most=1,
+        reason="the test expects upstream's rounding of each sample; the kernels' coefficients have 16 bits",
+    ),
+)
+
+
+def known_difference(test: str) -> KnownDifference | None:
+    """The entry for a test, if there is one."""
+    return next((known for known in KNOWN if test.startswith(known.test)), None)
+
+
+def told_difference(message: str) -> int | None:
+    """The largest difference of one sample between the two tables of an assertion; None where it shows none."""
+    tables = _TABLES.search(message)
+    if tables is None:
+        return None
+    have, expected = (_SAMPLE.findall(tables[name]) for name in ("have", "expected"))
+    if not have or len(have) != len(expected):
+        return None
+    return max(abs(int(one, 16) - int(other, 16)) for one, other in zip(have, expected, strict=True))

@@ -1,1 +1,0 @@
-"""The only door to the operating system: processes, files, locks, resources."""

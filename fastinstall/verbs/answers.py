@@ -1,0 +1,97 @@
+"""Keep the wizard's answers in the state directory, for this user alone; give them back, and forget them.
+
+What a person has answered the wizard so far, kept so that an interruption does not lose it.
+"""
+
+import contextlib
+import hashlib
+import os
+from dataclasses import fields, replace
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.files import write_text
+from fastinstall.core.parsing import json_data
+from fastinstall.core.secrets import known_secrets, redacted
+from fastinstall.core.surroundings import make_private
+from fastinstall.core.values import document, dump, immutable, open_document
+from fastinstall.model.request import Wish
+from fastinstall.observe.session import Session
+
+
+@immutable
+class Answers:
+    """Answers for one target.
+
+    Attributes:
+        target: the environment, or the directory in which one was to be made.
+        before: the wish that flags, variables and settings gave.
+        after: the wish as it was customised; without accepted risks, which are asked for each time.
+        kept_at: ISO 8601, UTC.
+        at_work: whether the plan was being carried out.
+    """
+
+    target: PurePath
+    before: Wish
+    after: Wish
+    kept_at: str
+    at_work: bool = False
+
+
+DIRECTORY = "wizard"
+"""In the state directory: a file for each target."""
+
+_KEPT = 20
+
+
+def keep(session: Session, answers: Answers) -> None:
+    """Keep them in place of earlier ones for the target.
+
+    What bears a secret is not kept at all, because without it it would be another answer; that nothing can be written
+    is no reason to stop.
+    """
+    plain = replace(answers, before=_without_risks(answers.before), after=_without_risks(answers.after))
+    text = dump(document("answers", plain))
+    if redacted(text, known_secrets(session.variables)) != text:
+        return
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        file = _file(session, Path(answers.target))
+        make_private(file.parent)
+        write_text(file, text, mode=0o600, durable=False)
+        for old in sorted(file.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
+
+
+def kept(session: Session, target: Path) -> Answers | None:
+    """Read earlier answers for a target, or return None if there are none that this version understands."""
+    file = _file(session, target)
+    try:
+        return open_document(Answers, "answers", json_data(foreign.read_text(file)), file=file)
+    except (OSError, ValueError, DocumentError):
+        return None
+
+
+def forget(session: Session, target: Path) -> None:
+    """Remove what is kept for a target."""
+    with contextlib.suppress(OSError):
+        _file(session, target).unlink()
+
+
+def resumed(answers: Answers, wish: Wish) -> Wish:
+    """The wish of this run with what was changed by the answers."""
+    changed = {
+        field.name: getattr(answers.after, field.name)
+        for field in fields(Wish)
+        if getattr(answers.after, field.name) != getattr(answers.before, field.name)
+    }
+    return replace(wish, **changed)
+
+
+def _without_risks(wish: Wish) -> Wish:
+    return replace(wish, allow=(), avoid=())
+
+
+def _file(session: Session, target: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(os.path.realpath(target))).hexdigest()[:24]
+    return session.directories.state / DIRECTORY / f"{name}.json"

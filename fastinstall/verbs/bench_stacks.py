@@ -1,0 +1,235 @@
+"""Where `bench` measures, and the PILs that it compares: target and machine, the official wheel and our build.
+
+Both are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastinstall.bench.candidates import Stack, Stacks
+from fastinstall.bench.effort import FULL, QUICK, BenchContext
+from fastinstall.bench.report import BenchWish
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import open_document
+from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.index.execution import Workshop
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import Environment, LinkMode, Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import index_for, settings_of
+from fastinstall.proof.stack_operations import unpacked
+from fastinstall.wheelbuild.wheel_cache import Entry
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+
+def observe_context(
+    session: Session, environment: Environment, wish: BenchWish, space: Path, remarks: list[str]
+) -> BenchContext:
+    """Observe target and machine.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        wish: what was asked for.
+        space: a temporary directory.
+        remarks: where lines for the reader are collected.
+
+    Raises:
+        UndeterminedError: there is no PIL to measure.
+    """
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
+
+    started = time.monotonic()
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Wish().recipe)))
+    if facts.stack.core is None:
+        raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
+
+    def remark(line: str) -> None:
+        if line not in remarks:
+            remarks.append(line)
+            session.emit(Noted(message=line))
+
+    libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
+    return BenchContext(
+        session=session,
+        environment=environment,
+        wish=wish,
+        facts=facts,
+        core=facts.stack.core,
+        machine=observe_machine(facts.cpu, libc, session.variables),
+        effort=QUICK if wish.quick else FULL,
+        space=space,
+        remark=remark,
+        elapsed=lambda: time.monotonic() - started,
+    )
+
+
+def workshop_of(context: BenchContext, *, offline: bool) -> Workshop:
+    """Tools to fetch an official wheel with.
+
+    Args:
+        context: where it is measured.
+        offline: from our cache alone.
+    """
+    wish = Wish(offline=offline)
+    session = context.session
+    return Workshop(
+        recipe=recipe_named(session, wish.recipe),
+        index=index_for(session, wish, settings_of(session, context.python)),
+        cache=session.own_cache(),
+        variables=session.variables,
+        emit=session.emit,
+        now=session.now(),
+        cpu=context.facts.cpu,
+    )
+
+
+def holds_our_build(context: BenchContext) -> bool:
+    """Whether the PIL in place is a build of ours, by the receipt of its setup."""
+    receipt = receipt_if_readable(context.environment)
+    return receipt is not None and receipt.core.sha256 == context.core.sha256
+
+
+_NO_BUILD = "our build is not in the cache"
+
+
+def prepare_stacks(context: BenchContext) -> Stacks:
+    """Have both ready, as far as may be; what could not be had says why."""
+    return Stacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
+
+
+def _official(context: BenchContext) -> Stack | None:
+    title = "the newest official wheel"
+    try:
+        wheel = (
+            find_official_wheel(context.session.own_cache(), context.facts.interpreter)
+            if context.wish.quick
+            else _newest_official(context)
+        )
+        if wheel is None:
+            missing = "is not in the cache" if context.wish.quick else "does not exist for this Python"
+            return Stack(title=title, absent=f"{title} {missing}")
+        title = f"pillow {wheel.version} (official wheel)"
+        stage = unpacked(wheel, workshop_of(context, offline=context.wish.quick))
+    except FastinstallError as error:
+        return Stack(title=title, absent=error.message)
+    return None if _is_in_place(context, stage) else Stack(title=title, directory=stage)
+
+
+def _newest_official(context: BenchContext) -> Artefact | None:
+    workshop = workshop_of(context, offline=False)
+    found = workshop.index.releases_for((workshop.recipe,), context.facts.interpreter)[workshop.recipe.name].wheels
+    return found[0] if found else None
+
+
+def _ours(context: BenchContext) -> Stack | None:
+    title = "fastinstall's build, not installed yet"
+    try:
+        wheel = (
+            find_cached_build(context.session.own_cache(), context.facts.interpreter)
+            if context.wish.quick or not context.wish.build
+            else _built(context)
+        )
+        if wheel is None:
+            return Stack(title=title, absent=_NO_BUILD)
+        stage = _stage(wheel, context.session.own_cache())
+    except FastinstallError as error:
+        return Stack(title=title, absent=error.message)
+    if _is_in_place(context, stage):
+        return None
+    return Stack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
+
+
+def _built(context: BenchContext) -> Path:
+    """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
+    from fastinstall.apply.wheel_only import build_into  # noqa: PLC0415 (only where it may be built)
+
+    message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
+    context.session.emit(Started(stage="build", message=message))
+    target = Target(prefix=Path(context.environment.prefix), python=context.python)
+    return build_into(context.session, target, Wish(), context.space / "wheel").result.wheel
+
+
+def _stage(wheel: Path, cache: Path) -> Path:
+    """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
+    target = cache / "unpacked" / files.sha256(wheel)
+    if target.is_dir():
+        return target
+    files.make_directories(target.parent, durable=False)
+    with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
+        unpack_wheel(wheel, scratch / "tree")
+        if not target.exists():
+            files.rename(scratch / "tree", target)
+    return target
+
+
+def _is_in_place(context: BenchContext, stage: Path) -> bool:
+    core = stage / "PIL" / Path(context.core.path).name
+    return core.is_file() and files.sha256(core) == context.core.sha256
+
+
+def find_official_wheel(cache: Path, interpreter: Interpreter) -> Artefact | None:
+    """The newest official wheel of Pillow that was ever fetched and fits.
+
+    Args:
+        cache: root of our cache.
+        interpreter: that it has to fit.
+    """
+    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+
+    tags = set(selection.supported_tags(interpreter))
+    found = []
+    for path in (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/pillow-*.whl"):
+        name = selection.parse_filename(path.name)
+        if name is not None and name.tags & tags and name.version.local is None:
+            found.append((name.version, path))
+    if not found:
+        return None
+    version, path = max(found)
+    digest = path.parent.name
+    return Artefact(name="pillow", version=str(version), filename=path.name, url=path.as_uri(), sha256=digest)
+
+
+def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
+    """The newest wheel of the usual recipe that was built for this Python before; of several, that with most levels.
+
+    Args:
+        cache: root of our cache.
+        interpreter: that it was built for.
+    """
+    found = max(_entries(cache, interpreter), key=lambda each: _rank(each[1]), default=None)
+    return found[0] if found else None
+
+
+def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, Entry]]:
+    python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
+    wanted = {"recipe": Wish().recipe, "link": LinkMode.BUNDLE.value, "python": python}
+    for result in sorted((cache / "wheels").glob("*/result.json")):
+        entry = _read(result)
+        if entry is None or any(entry.inputs.get(name) != value for name, value in wanted.items()):
+            continue
+        if entry.inputs.get("distribution", "").startswith("pillow ") and (result.parent / entry.wheel).is_file():
+            yield result.parent / entry.wheel, entry
+
+
+def _read(path: Path) -> Entry | None:
+    try:
+        return open_document(Entry, "build", json_data(foreign.read_text(path)), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None
+
+
+def _rank(entry: Entry) -> tuple["Version", int]:
+    version = entry.wheel.split("-")[1]
+    return parsed(base_version(version)), len(version)

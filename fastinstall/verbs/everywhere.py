@@ -1,0 +1,236 @@
+"""doctor --all: examine every environment that a receipt or a registry knows. Changes nothing.
+
+The environments that a person may mean, with what is in each; only files are looked at, nothing is run.
+
+Which environment a process that runs already belongs to.
+"""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from fastinstall.core.concurrency import in_processes
+from fastinstall.core.errors import FastinstallError, RefusedError, UndeterminedError
+from fastinstall.core.messages import quote
+from fastinstall.core.surroundings import stranger_in
+from fastinstall.core.values import immutable
+from fastinstall.doctor.examine import Examination, Known, examine
+from fastinstall.doctor.registry import check_names, gravest
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.facts import LiveProcess, running_core
+from fastinstall.model.finding import Report, Status, Survey, Unobservable
+from fastinstall.model.request import Environment, Wish
+from fastinstall.observe.active_environment import active_prefixes, locate
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.known_environments import (
+    Glimpse,
+    Siblings,
+    glimpse,
+    has_pillow,
+    is_environment,
+    known_environments,
+    nearby_environments,
+)
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+
+_ENOUGH = 8
+"""Fewer environments than this are examined sooner than a second process has started."""
+
+
+def examine_everywhere(session: Session, examination: Examination) -> Survey:
+    """Examine all known environments that have PIL or a receipt of ours; the tool's own is none of them.
+
+    Args:
+        session: the outside world.
+        examination: what to examine in each.
+
+    Raises:
+        UsageError: there is no check of that name, or the usual recipe is not there.
+    """
+    check_names(examination.checks)
+    prefixes = known_environments(session.variables, session.directories.state)
+    worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
+    results = _results(session, replace(examination, known=_known(session)), worth)
+    reports = tuple(result for result in results if isinstance(result, Report))
+    unobservable = tuple(result for result in results if isinstance(result, Unobservable))
+    statuses = (*(report.status for report in reports), *(Status.UNKNOWN for _ in unobservable))
+    return Survey(
+        status=gravest(statuses), reports=reports, unobservable=unobservable, without=len(prefixes) - len(worth)
+    )
+
+
+def _known(session: Session) -> Known:
+    """What is the same for all of them."""
+    usual = Wish().recipe
+    cpu = observe_cpu(allowed_cores=_cores(), tunables=session.variables.get("GLIBC_TUNABLES", ""))
+    return Known(cpu=cpu, recipes={usual: recipe_named(session, usual)})
+
+
+def _results(
+    session: Session, examination: Examination, prefixes: Sequence[Path]
+) -> list[Report | Unobservable | None]:
+    siblings = Siblings()
+
+    def work(prefix: Path) -> Report | Unobservable | None:
+        return _examined(session, examination, siblings, prefix)
+
+    return in_processes(work, prefixes, count=_cores() if len(prefixes) >= _ENOUGH else 1)
+
+
+def _examined(
+    session: Session, examination: Examination, siblings: Siblings, prefix: Path
+) -> Report | Unobservable | None:
+    """The report on one environment; None for the tool's own."""
+    stranger = stranger_in(prefix)
+    if stranger:
+        owner = quote(stranger)
+        return Unobservable(
+            prefix=prefix,
+            problem=f"{stranger} keeps files there, and root runs no code of others unasked; examine it as that user: "
+            f"sudo -u {owner} fastinstall doctor --prefix {quote(prefix)}; or by name, if its code may be run as root",
+        )
+    try:
+        environment = locate(prefix, None, session.variables, session.tool_prefix)
+        known = replace(examination.known, interpreter=siblings.interpreter(environment))
+        return examine(session, environment, replace(examination, known=known))
+    except RefusedError:
+        return None
+    except FastinstallError as error:
+        return Unobservable(prefix=prefix, problem=error.message)
+    except Exception as error:  # noqa: BLE001 (whatever is in one of them, the others are judged)
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug of fastinstall: {said}")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+NEARBY = "in this directory"
+"""How an environment is known that lies where the person is."""
+
+_SHOWN = 12
+_USUAL = (".venv", "venv")
+
+
+@immutable
+class AtHand:
+    """An environment that may be meant.
+
+    Attributes:
+        seen: what is in it.
+        found: how it is known ("active (VIRTUAL_ENV)", "in this directory", "known here").
+    """
+
+    seen: Glimpse
+    found: str
+
+
+def environments_at_hand(session: Session, directory: Path) -> tuple[AtHand, ...]:
+    """The likeliest first: active ones, those of the directory, those that fastinstall set up, others with a Pillow.
+
+    Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
+    environment of fastinstall itself.
+
+    Args:
+        session: the outside world.
+        directory: where the person is.
+    """
+    found: dict[str, AtHand] = {}
+    own = os.path.realpath(session.tool_prefix)
+    for prefix, how in _candidates(session, directory):
+        real = os.path.realpath(prefix)
+        if real == own or real in found or len(found) >= _SHOWN:
+            continue
+        seen = glimpse(prefix)
+        if how or seen.pillow or seen.ours:
+            found[real] = AtHand(seen=seen, found=how or "known here")
+    return tuple(sorted(found.values(), key=_rank))
+
+
+def _candidates(session: Session, directory: Path) -> Iterator[tuple[Path, str]]:
+    for name, active in active_prefixes(session.variables).items():
+        if is_environment(Path(active)):
+            yield Path(active), f"active ({name})"
+    for prefix in nearby_environments(directory, session.variables):
+        yield prefix, NEARBY
+    for prefix in known_environments(session.variables, session.directories.state):
+        yield prefix, ""
+
+
+def _rank(each: AtHand) -> tuple[int, int, int]:
+    order = ("active", NEARBY)
+    first = next((number for number, word in enumerate(order) if each.found.startswith(word)), len(order))
+    return first, 0 if each.seen.prefix.name in _USUAL else 1, 0 if each.seen.ours else 1
+
+
+_INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?")
+_MARKS = ("pyvenv.cfg", "conda-meta")
+
+
+def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Environment:
+    """The environment of the PIL that a process has mapped, or of its interpreter where it has mapped none.
+
+    Args:
+        process: what was seen of it.
+        variables: the environment variables of the shell.
+
+    Raises:
+        UndeterminedError: it is no Python and has no PIL, it has a file system of its own (a container's), or what it
+            ran from is gone.
+        RefusedError: it runs in fastinstall's own environment; or root asks, and it is another user's.
+    """
+    if process.root != PurePath("/"):
+        raise _in_container(process)
+    tool_prefix = Path(sys.prefix)
+    core = running_core(process.mapped)
+    prefix = _prefix_of(core) if core is not None else None
+    _refuse_stranger(process, prefix or Path(process.executable).parent.parent)
+    if prefix is not None:
+        return locate(_as_called(prefix, process.executable), None, variables, tool_prefix)
+    if core is None and not _INTERPRETER.fullmatch(process.executable.name):
+        raise UndeterminedError(
+            f"process {process.pid} is no Python and has no PIL mapped: {_shown(process)}",
+            hint="list the processes that have: grep -l PIL/_imaging /proc/[0-9]*/maps",
+        )
+    return locate(None, Path(process.executable), variables, tool_prefix)
+
+
+def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
+    """Whoever starts a process and waits for root to examine it would have code run as root."""
+    stranger = stranger_in(prefix)
+    if stranger:
+        raise RefusedError(
+            f"process {process.pid} runs in {prefix}, where {stranger} keeps files, and root runs no code of others",
+            hint=f"as that user: sudo -u {quote(stranger)} fastinstall doctor --pid {process.pid}; or name the "
+            f"environment, if its code may be run: fastinstall doctor --prefix {quote(prefix)}",
+        )
+
+
+def _prefix_of(core: PurePath) -> Path | None:
+    """The nearest environment that a core lies in, moved aside or not; None where it is in none ("~/.local")."""
+    return next((prefix for prefix in Path(core).parents if any((prefix / mark).exists() for mark in _MARKS)), None)
+
+
+def _as_called(prefix: Path, executable: PurePath) -> Path:
+    """A prefix by the name that the process was started by: the kernel's name for a file has no links in it."""
+    called = Path(executable).parent.parent
+    return called if called.exists() and called.resolve() == prefix.resolve() else prefix
+
+
+def _in_container(process: LiveProcess) -> UndeterminedError:
+    inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"
+    return UndeterminedError(
+        f"process {process.pid} has a file system of its own, as in a container: its files are not those of this one",
+        hint=f"run fastinstall inside it, in its own environment: {inside}",
+        details=(f"it runs {_shown(process)}",),
+    )
+
+
+def _shown(process: LiveProcess) -> str:
+    return shlex.join(process.command) or str(process.executable)

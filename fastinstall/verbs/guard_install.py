@@ -1,0 +1,331 @@
+"""The guards alone: look at them, install and remove them.
+
+The start-up guard everywhere, in a conda environment also the guard package; pins where they are asked for, of the
+environment and of the project that it belongs to.
+
+The guard package of a stack that is a conda package: brought back, and moved out, with a revision of the history.
+
+The package itself stays in the channel inside the environment, so that it can come back without a network.
+
+guard accept: what has taken the place of the stack stays, and fastinstall withdraws from it; a rollback undoes that.
+
+Guards, pins and the receipt go, in one transaction. PIL itself is not touched, neither here nor by undoing it: the
+receipt comes back and with it the warnings.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from fastinstall.apply.recovery import late_interruptions_told, mended
+from fastinstall.conda.history_file import history_revision, linked_moves
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.values import immutable
+from fastinstall.doctor.examine import judge
+from fastinstall.guard.pinning import (
+    pin_its_project,
+    pin_of,
+    pin_removal,
+    pin_to_add,
+    pinned_project,
+    project_pins,
+    unpin_alone,
+    unpin_its_project,
+    unpinned_project,
+)
+from fastinstall.guard.status import Guards, measure_cost, moves_out, read_events, renew
+from fastinstall.journal.external_changes import claims
+from fastinstall.journal.fingerprints import HISTORY
+from fastinstall.journal.store import Store, fresh_stamp
+from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.model.conda import CondaChange, CondaPackage, Engine
+from fastinstall.model.conda_packages import GUARD, REGISTRATION
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Status
+from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.request import Environment
+from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.guard_files import entries_present
+from fastinstall.observe.installed_pins import is_of_pixi, refuse_unpinnable
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_recipe
+from fastinstall.observe.session import Session
+from fastinstall.pins.recognition import project_of
+from fastinstall.plan.make import engine_of
+from fastinstall.plan.risks import refuse_if_protected
+
+_REMOVAL = "guard remove"
+
+
+def guards_of(
+    session: Session, environment: Environment, *, measured: bool = False, project: Path | None = None
+) -> Guards:
+    """What of the guards is there, and whether it is as it should be.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        measured: also measure what the start-up guard costs, and read what it has told.
+        project: whose pin is told too, beside that of the project which the environment lies in.
+    """
+    receipt = receipt_of(environment)
+    recipe = recorded_recipe(session, environment, receipt)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    guards = _guards(facts, receipt)
+    guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
+    return _measured(guards, facts) if measured else guards
+
+
+def install_guard(
+    session: Session, environment: Environment, *, pin: bool = False, project: Path | None = None
+) -> Guards:
+    """Install or renew the guards, for the stack that a setup has put there.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        pin: also pin the stack, in the configuration of the environment and of its project.
+        project: the directory of that project; None for the one that the environment lies in, if there is one.
+
+    Raises:
+        RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
+    """
+    verb = "guard install --pin" if pin else "guard install"
+    with late_interruptions_told(Path(environment.prefix), verb), mended(session, environment) as result:
+        store, facts, receipt = _ready(session, environment, result.store)
+        core = facts.stack.core
+        if core is None or core.sha256 != receipt.core.sha256:
+            raise RefusedError(
+                f"{facts.stack.directory or 'PIL'}: not what fastinstall has put there",
+                hint=fix_command(environment.prefix),
+            )
+        owner = project_of(store.prefix, project) if pin else None
+        by_pixi = is_of_pixi(environment.prefix) and owner is not None
+        if pin and not by_pixi:  # pixi reads no pins but its own
+            refuse_unpinnable(facts)
+        renewing = not facts.guard.installed or bool(facts.guard.problems)
+        missing = missing_package(facts, receipt)
+        add_pin = pin_to_add(session, facts, receipt, owner) if pin and not by_pixi else None
+        belongs = unpinned_project(session, environment, project, receipt) if pin else None
+        if not renewing and add_pin is None and missing is None and belongs is None:
+            return guards_of(session, environment, project=project)
+        with _transaction(store, facts, verb) as transaction:
+            if renewing:
+                renew(store, facts, receipt, transaction)
+            if missing is not None:
+                bring_package(session, missing, facts, receipt, transaction)
+            if add_pin is not None:
+                add_pin(transaction)
+            if belongs is not None:
+                pin_its_project(session, environment, receipt, belongs, transaction)
+            transaction.commit(_wishing(receipt, pin=pin or receipt.wish.pin))
+    return guards_of(session, environment, project=project)
+
+
+def remove_guard(session: Session, environment: Environment, *, project: Path | None = None) -> Guards:
+    """Move the guards out of the way of Python, of its installers and of conda, and take the pins back.
+
+    Raises:
+        RefusedError: nothing is set up here.
+    """
+    with late_interruptions_told(Path(environment.prefix), _REMOVAL), mended(session, environment) as result:
+        if receipt_of(environment) is None and unpin_alone(session, environment, project):
+            return guards_of(session, environment)
+        store, facts, receipt = _ready(session, environment, result.store)
+        site_packages = Path(facts.interpreter.site_packages)
+        present, package = entries_present(site_packages), installed_package(facts)
+        belongs = pinned_project(session, environment, project)
+        pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
+        if not present and package is None and not pinned:
+            return guards_of(session, environment)
+        with _transaction(store, facts, _REMOVAL) as transaction:
+            unpinning = pin_removal(store, transaction.stage)
+            transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *unpinning))
+            if package is not None:
+                note_removal(package, facts, session.now(), transaction)
+            if belongs is not None:
+                unpin_its_project(session, store, belongs, transaction)
+            transaction.commit(_wishing(receipt, pin=False))
+    return guards_of(session, environment)
+
+
+def _wishing(receipt: Receipt, *, pin: bool) -> Receipt:
+    """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
+    return replace(receipt, wish=replace(receipt.wish, pin=pin))
+
+
+def _guards(facts: Facts, receipt: Receipt | None) -> Guards:
+    state, package = facts.guard, installed_package(facts)
+    return Guards(
+        installed=state.installed,
+        version=state.version,
+        problems=state.problems,
+        installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
+        installed_at=receipt.created_at if receipt is not None else "",
+        package=package.dist if package is not None else "",
+        pins=facts.pins,
+    )
+
+
+def _measured(guards: Guards, facts: Facts) -> Guards:
+
+    python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
+    cost = measure_cost(python, site_packages) if guards.installed else None
+    return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
+
+
+def _ready(session: Session, environment: Environment, store: Store) -> tuple[Store, Facts, Receipt]:
+    receipt = store.read_receipt()
+    if receipt is None:
+        raise RefusedError(
+            f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
+            hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
+        )
+    facts = facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+    refuse_if_protected(facts)
+    return store, facts, receipt
+
+
+def _transaction(store: Store, facts: Facts, verb: str) -> Transaction:
+    document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
+    return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=fresh_stamp())
+
+
+_RECORDS = "conda-meta"
+_STAGED = "conda"
+
+
+def installed_package(facts: Facts) -> CondaPackage | None:
+    """Find the guard package in conda's records, or return None if it is not installed."""
+    return facts.conda.named(GUARD) if facts.conda is not None else None
+
+
+def missing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
+    """Return the setup's guard package if it should be installed and is not, else None."""
+    guard = receipt.conda.guard if receipt.conda is not None else None
+    return guard if guard is not None and installed_package(facts) is None else None
+
+
+def bring_package(
+    session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
+) -> None:
+    """Have it linked beside the environment, and move it in.
+
+    Raises:
+        RefusedError: the engine that has set it up is not there any more.
+        FailedError: the package is damaged; the caller undoes.
+    """
+    prefix = Path(facts.environment.prefix)
+    tool = find_conda(session.variables, prefix) if receipt.engine is Engine.CONDA else None
+    engine = engine_of(session, receipt.engine, tool, offline=True)
+    root = transaction.stage / _STAGED
+    engine.link([guard], root, prefix=prefix)
+    transaction.perform(tuple(linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
+    _note(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
+
+
+def package_moves(facts: Facts) -> Sequence[Move]:
+    """The moves that take it out: its files, then its record; nothing where it is not there."""
+    guard = installed_package(facts)
+    if guard is None:
+        return ()
+    prefix = Path(facts.environment.prefix)
+    record = f"{_RECORDS}/{guard.record}"
+    there = (path for path in (*claims(prefix, guard.record), record) if os.path.lexists(prefix / path))
+    return tuple(Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
+
+
+def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: Transaction) -> None:
+    """Tell conda's history that it went, and that nobody asks for it any more."""
+    _note(Path(facts.environment.prefix), CondaChange(unlinked=(guard,)), now, transaction, "remove")
+
+
+def _note(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
+    file = prefix / HISTORY
+    existing = foreign.text_if_there(file)
+    revised = history_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
+    transaction.add(HISTORY, revised.removeprefix(existing))
+
+
+_SWAPPED = "swapped"
+_VERB = "guard accept"
+
+
+@immutable
+class Replacement:
+    """What stands in the place of a stack, and may be accepted.
+
+    Attributes:
+        story: what happened, in a sentence of doctor's.
+        ours: what was set up ("pillow 13.0.0+simd.v2.v3").
+    """
+
+    story: str
+    ours: str
+
+
+def replacement_of(session: Session, environment: Environment) -> Replacement | None:
+    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
+    receipt = Store(Path(environment.prefix)).read_receipt()
+    return _replacement(session, _facts(session, environment, receipt), receipt) if receipt is not None else None
+
+
+def accept(session: Session, environment: Environment) -> Replacement | None:
+    """Withdraw from an environment whose stack was replaced: guards, pins and receipt go.
+
+    Returns:
+        What was accepted; None where there is nothing to be accepted any more, and nothing has changed.
+
+    Raises:
+        RefusedError: the environment is protected, or locked by a running one.
+        DamagedError: something failed, and could not be undone.
+    """
+    prefix = Path(environment.prefix)
+    with late_interruptions_told(prefix, _VERB), mended(session, environment) as result:
+        store = result.store
+        receipt = store.read_receipt()
+        if receipt is None:
+            return None
+        facts = _facts(session, environment, receipt)
+        refuse_if_protected(facts)
+        accepted = _replacement(session, facts, receipt)
+        if accepted is not None:
+            _withdraw(session, store, facts)
+    return accepted
+
+
+def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
+    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+
+
+def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
+    recipe = recipe_named(session, receipt.recipe)
+    (finding,) = judge(session, facts, receipt, recipe, (_SWAPPED,)).findings
+    if finding.status is not Status.ERROR:
+        return None
+    return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")
+
+
+def _withdraw(session: Session, store: Store, facts: Facts) -> None:
+    document = {"schema": "fastinstall.plan/1", "summary": _VERB, "verb": _VERB}
+    stamp, site_packages = fresh_stamp(), Path(facts.interpreter.site_packages)
+    project, package = pinned_project(session, facts.environment), installed_package(facts)
+    with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
+        unpinning = pin_removal(store, transaction.stage)
+        registration = _registration(store)
+        transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *registration, *unpinning))
+        if package is not None:
+            note_removal(package, facts, session.now(), transaction)
+        if project is not None:
+            unpin_its_project(session, store, project, transaction)
+        transaction.retire(stamp.at)
+
+
+def _registration(store: Store) -> tuple[Move, ...]:
+    """Conda would go on taking our packages out of the channel that it registers."""
+    if not (store.prefix / REGISTRATION).is_file():
+        return ()
+    return (Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml"),)

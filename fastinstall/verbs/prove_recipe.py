@@ -1,0 +1,85 @@
+"""The whole proof of a recipe, for who maintains one: it is built as setup would build it, and everything is tried."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.proven_wheel import Ground, bring_headers, make_wheel, request_for, subject_of, trial_of
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.core.events import Noted
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import digest, document, dump, open_document
+from fastinstall.index.execution import Workshop
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import Wish
+from fastinstall.model.steps import Build
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import plan_build
+from fastinstall.proof.cases import Proof, ProofSubject
+from fastinstall.proof.whole import Case, whole_proof
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
+
+
+def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Proof:
+    """Build what a recipe makes for an interpreter, and prove it in every way; nothing is installed.
+
+    Args:
+        session: the outside world.
+        name: of the recipe.
+        target: its interpreter is the one that is built for.
+        wish: version, levels and the like; its recipe is not looked at.
+
+    Returns:
+        The proof, which may have failed; one that was made before of the same bytes is given again.
+
+    Raises:
+        RefusedError: the wheel is taken ready-made, so there is no build to take apart.
+        FailedError: it cannot be built.
+    """
+    plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
+    for warning in plan.warnings:
+        session.emit(Noted(message=warning, warning=True))
+    workshop = workshop_for(session, plan, recipe_named(session, name))
+    step = next(step for step in plan.steps if isinstance(step, Build))
+    if step.prebuilt is not None:
+        raise RefusedError(
+            f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
+        )
+    brought = bring_headers(plan, workshop)
+    built = make_wheel(step, interpreter, brought, workshop)
+    request = request_for(step, interpreter, brought, workshop)
+    return _proven(built, request, interpreter, workshop)
+
+
+def _proven(built: BuildResult, request: BuildRequest, interpreter: Interpreter, workshop: Workshop) -> Proof:
+    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=request.step.chassis)
+    subject = subject_of(request.step, built, ground)
+    kept = workshop.cache / "proofs" / f"{_key(subject, request)}.whole.json"
+    proof = _read_proof(kept)
+    if proof is not None and proof.holds:
+        workshop.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
+        return proof
+    with files.temporary_directory("whole-proof", within=workshop.cache / "tmp") as space:
+        tree = space / "tree"
+        unpack_wheel(built.wheel, tree)
+        trial = trial_of(subject, tree, ground, workshop)
+        proof = whole_proof(Case(trial=trial, request=request, tree=tree, space=space / "yard"))
+    files.write_text(kept, dump(document("proof", proof)))
+    return proof
+
+
+def _key(subject: ProofSubject, request: BuildRequest) -> str:
+    """Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants."""
+    sources = (request.source, request.kernels, request.base, *request.statics.values())
+    return digest((subject, [files.sha256(path) for path in sources if path is not None]))
+
+
+def _read_proof(path: Path) -> Proof | None:
+    try:
+        return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None  # not there, or of another time: it is proven again

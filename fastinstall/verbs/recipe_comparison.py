@@ -1,0 +1,117 @@
+"""The recipes that there are.
+
+The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, RefusedError, UsageError
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable, open_document
+from fastinstall.core.version_numbers import base_version
+from fastinstall.model.artefact import Releases
+from fastinstall.model.facts import Facts
+from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.recipe import Advisory, Recipe, applicable
+from fastinstall.model.request import Wish
+from fastinstall.observe import observation
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.observation import load_recipe_file, load_recipes
+from fastinstall.observe.session import Session
+from fastinstall.plan.decision import buildable
+from fastinstall.plan.level_choice import refuse_unsuited
+from fastinstall.plan.make import releases_of_all
+from fastinstall.plan.versions import Choice, newest_fitting
+
+
+def all_recipes(session: Session) -> tuple[Recipe, ...]:
+    """Every recipe, by name.
+
+    Raises:
+        DocumentError: one is malformed.
+    """
+    return tuple(load_recipes(session.recipe_directories).values())
+
+
+def recipe_problems(session: Session) -> tuple[str, ...]:
+    """Why recipes of other distributions are left out, one sentence each."""
+    return observation.recipe_problems(session.recipe_directories)
+
+
+def check_recipe(file: Path) -> Recipe:
+    """Read one recipe file, wherever it is.
+
+    Raises:
+        DocumentError: it is malformed; names the key.
+        UsageError: it cannot be read.
+    """
+    return load_recipe_file(file)
+
+
+@immutable
+class Offer:
+    """What a recipe would give.
+
+    Attributes:
+        recipe: which one.
+        choice: the version that would be built, or None if no version fits.
+        problem: why none does; empty where one does.
+        advisories: known against that version, the gravest first.
+        speed: measured earlier on this machine for that version, or None if it was not measured.
+    """
+
+    recipe: Recipe
+    choice: Choice | None
+    problem: str = ""
+    advisories: tuple[Advisory, ...] = ()
+    speed: SpeedTable | None = None
+
+
+def compare_recipes(session: Session, target: Target, facts: Facts, wish: Wish) -> tuple[Offer, ...]:
+    """What each recipe would give for a target, the recommended ones first.
+
+    Args:
+        session: the outside world.
+        target: what is meant.
+        facts: of it.
+        wish: of which the version and the levels are left out, for they belong to one recipe.
+
+    Raises:
+        FailedError: the index cannot be reached.
+    """
+    recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
+    releases = releases_of_all(session, target, recipes, facts.interpreter, wish)
+    speeds = tuple(_measured(session.directories.cache, facts.cpu.name))
+    plain = Wish(recipe=wish.recipe, dist_name=wish.dist_name)
+    return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
+
+
+def _offer(recipe: Recipe, releases: Releases, facts: Facts, wish: Wish, speeds: tuple[SpeedTable, ...]) -> Offer:
+    try:
+        refuse_unsuited(recipe, facts.cpu, wish)
+        usable = buildable(releases, recipe, facts.cpu, wish)
+        choice = newest_fitting(usable, recipe, facts.interpreter, facts.stack.dependants, wish)
+    except (RefusedError, UsageError) as error:
+        return Offer(recipe=recipe, choice=None, problem=error.message)
+    made = f"{wish.dist_name} {base_version(choice.version)}+{recipe.source.label}."
+    return Offer(
+        recipe=recipe,
+        choice=choice,
+        advisories=applicable(recipe.advisories, choice.version, kernels=bool(recipe.expect.symbols)),
+        speed=next((table for table in speeds if table.candidate.startswith(made)), None),
+    )
+
+
+def _measured(cache: Path, cpu: str) -> Iterator[SpeedTable]:
+    """The speed tables of our cache for a CPU, the latest first."""
+    found = (table for path in (cache / "speed").glob("*.json") if (table := _read(path)) is not None)
+    yield from sorted((table for table in found if table.cpu == cpu), key=lambda table: table.measured_at, reverse=True)
+
+
+def _read(path: Path) -> SpeedTable | None:
+    try:
+        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None  # of another time: it is no more than a remark here

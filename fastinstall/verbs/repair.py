@@ -1,0 +1,333 @@
+"""doctor --fix: the way back to the receipt, or on to the version that somebody wanted, by the machinery of setup.
+
+A repair that keeps the version which somebody has put in the place of ours, built with the kernels; or says why not.
+
+Where there is no such build, what is left is two ways: ours of the earlier version, which is a risk to be allowed by
+name, or the stock one, accepted.
+
+A repair that puts ours in the place of a Pillow which somebody may have wanted: what the plan says of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from fastinstall.apply.carry_out import Agree, carry_out
+from fastinstall.apply.eta import foretelling
+from fastinstall.conda.reinstall import with_reinstalls
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.events import Noted
+from fastinstall.core.messages import fix_command, listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version
+from fastinstall.doctor.intent import Asked, Intent, Order, intent_of
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Facts
+from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, EnvironmentKind, Risk, Wish
+from fastinstall.model.steps import Prove
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_recipe
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import index_for, plan, plan_restoring, settings_of
+from fastinstall.plan.planner import nothing_to_do
+from fastinstall.plan.risks import vulnerable_hazard
+from fastinstall.plan.satisfied import guard_plan
+from fastinstall.wheelbuild.wheel_cache import find_wheel
+
+_VERB = "doctor --fix"
+"""What the list of what can be undone calls it."""
+
+
+def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
+    """Decide what makes an environment healthy again.
+
+    Where a setup is on record, exactly its build comes back, from the cache if it is there; unless somebody has put a
+    later Pillow in its place on purpose, or something requires what is there: then that version is built, with the
+    receipt's wish. Where nothing is on record, it is a setup as `wish` has it.
+
+    Raises:
+        RefusedError: neither can be had; says what can be done instead.
+        FastinstallError: as a setup's planning.
+    """
+    return replace(_planned(session, environment, wish), verb=_VERB)
+
+
+def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
+    receipt = receipt_of(environment)
+    if receipt is None:
+        return _reinstalling(session, plan(session, Target(prefix=Path(environment.prefix)), wish))
+    facts = _facts(session, environment, receipt)
+    recipe = recipe_named(session, receipt.recipe)
+    done = nothing_to_do(facts, recipe, receipt.wish, receipt) or guard_plan(facts, recipe, receipt.wish, receipt)
+    if done is not None and not _is_link(facts):
+        return done
+    intent = intent_of(facts, receipt)
+    if intent is None or not intent.is_kept:
+        restored = _restoring(session, environment, facts, receipt)
+        return _reinstalling(session, with_word_of(restored, intent, receipt, recipe))
+    followed = plan_following(session, environment, receipt, intent, wish)
+    if followed.plan is not None:
+        return _reinstalling(session, followed.plan)
+    return _returning(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, wish)
+
+
+def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt:
+    """Carry out what `plan_repair` has decided.
+
+    Args:
+        session: the outside world.
+        planned: the plan, consented to.
+        wish: as of `plan_repair`.
+        agree: asks for consent to another plan, where the version that somebody wanted does not prove.
+
+    Raises:
+        FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
+    """
+    try:
+        return _foretold(session, planned)
+    except UnprovenError as error:
+        swapped = _swapped(session, planned.environment)
+        if swapped is None or planned.wish.version != swapped.intent.version:
+            raise
+        for line in error.details:
+            session.emit(Noted(message=line))
+        back = replace(_returning(session, swapped, (error.message,), wish), verb=_VERB)
+        return _foretold(session, agree(back))
+
+
+def _foretold(session: Session, plan: Plan) -> Receipt:
+    with foretelling(session, plan) as telling:
+        return carry_out(telling, plan).receipt
+
+
+@immutable
+class _Swapped:
+    """An environment in which something stands in the place of ours."""
+
+    facts: Facts
+    receipt: Receipt
+    intent: Intent
+
+
+def _swapped(session: Session, environment: Environment) -> _Swapped | None:
+    receipt = receipt_of(environment)
+    if receipt is None:
+        return None
+    facts = _facts(session, environment, receipt)
+    intent = intent_of(facts, receipt)
+    return _Swapped(facts=facts, receipt=receipt, intent=intent) if intent is not None else None
+
+
+def _returning(session: Session, swapped: _Swapped, reasons: Sequence[str], wish: Wish) -> Plan:
+    """Back to ours, which is a risk to be allowed; refused where something requires what is in place."""
+    environment, intent = swapped.facts.environment, swapped.intent
+    if intent.unmet:
+        raise refusal(intent, reasons, environment.prefix)
+    restored = _restoring(session, environment, swapped.facts, swapped.receipt)
+    return _reinstalling(session, returning(restored, intent, reasons, wish.allow))
+
+
+def _restoring(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
+    return plan_restoring(session, environment, receipt, _releases(session, receipt, facts))
+
+
+def _reinstalling(session: Session, planned: Plan) -> Plan:
+    """In a conda environment other packages get back what was taken from them, in the same transaction."""
+    environment = planned.environment
+    if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
+        return planned
+    request = ObservationRequest(recipe=recipe_named(session, planned.wish.recipe))
+    conda = facts_of(session, environment, request).conda
+    return with_reinstalls(planned, conda) if conda is not None else planned
+
+
+def _is_link(facts: Facts) -> bool:
+    """Whether PIL itself is a link: its files may be the very ones, and do not find their libraries from there."""
+    return facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()
+
+
+def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
+    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+
+
+def _releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
+    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if cached is not None:
+        wheel = Artefact(
+            name=receipt.distribution,
+            version=receipt.version,
+            filename=cached.name,
+            url=cached.as_uri(),
+            sha256=receipt.wheel_sha256,
+        )
+        return Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
+    settings = settings_of(session, Path(facts.interpreter.executable))
+    recipe = recipe_named(session, receipt.recipe)
+    return index_for(session, receipt.wish, settings).releases(recipe, facts.interpreter)
+
+
+_OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
+"""Risks that were accepted for the version of the receipt, and are asked about again for another one."""
+
+
+@immutable
+class Followed:
+    """What came of planning for the version in place.
+
+    Attributes:
+        plan: builds it, or None if it cannot be built.
+        reasons: why it cannot, attempt by attempt.
+    """
+
+    plan: Plan | None
+    reasons: tuple[str, ...] = ()
+
+
+def plan_following(
+    session: Session, environment: Environment, receipt: Receipt, intent: Intent, wish: Wish
+) -> Followed:
+    """Plan our build of the version in place: by the receipt's recipe, else with the kernels merged onto it.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        receipt: of the setup that was replaced; its wish is kept, but for the version.
+        intent: what took its place.
+        wish: of this run: risks, and whether there is a network.
+    """
+    reasons: dict[str, None] = {}
+    reachable = True
+    for recipe in dict.fromkeys((receipt.recipe, Wish().recipe)):
+        for wanted in _attempts(session, _wanted(receipt, recipe, intent.version, wish), reachable=reachable):
+            made = _plan_following(session, environment, wanted)
+            if isinstance(made, Plan):
+                return Followed(plan=_told(made, intent))
+            reasons[made.message] = None
+            reachable = reachable and not isinstance(made, FailedError)
+            if reachable:
+                break
+    return Followed(plan=None, reasons=tuple(reasons))
+
+
+def _attempts(session: Session, wanted: Wish, *, reachable: bool) -> Iterator[Wish]:
+    """With the index, as long as it answers; without one what was fetched before may do."""
+    if reachable or wanted.offline:
+        yield wanted
+    source = f"[0-9a-f][0-9a-f]/*/*-{wanted.version}.tar.gz"
+    if not wanted.offline and any((session.directories.cache / "downloads").glob(source)):
+        yield replace(wanted, offline=True)
+
+
+def _wanted(receipt: Receipt, recipe: str, version: str, wish: Wish) -> Wish:
+    kept = tuple(risk for risk in receipt.wish.allow if risk not in _OF_ONE_VERSION)
+    return replace(
+        receipt.wish,
+        recipe=recipe,
+        version=version,
+        upgrade=False,
+        avoid=(),
+        offline=wish.offline or receipt.wish.offline,
+        wheelhouse=wish.wheelhouse or receipt.wish.wheelhouse,
+        allow=tuple(dict.fromkeys((*kept, *wish.allow))),
+    )
+
+
+def _plan_following(session: Session, environment: Environment, wish: Wish) -> Plan | FastinstallError:
+    try:
+        _refuse_unless_offered(session, environment, wish)
+        return plan(session, Target(prefix=Path(environment.prefix)), wish)
+    except (UsageError, RefusedError, FailedError) as error:
+        return error
+
+
+def _refuse_unless_offered(session: Session, environment: Environment, wish: Wish) -> None:
+    """Look whether there is such a version at all, before anything else is looked at for it."""
+    recipe = recipe_named(session, wish.recipe)
+    interpreter = observe_interpreter(Path(environment.python))
+    index = index_for(session, wish, settings_of(session, Path(environment.python)))
+    offered = index.releases(recipe, interpreter)
+    versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
+    if wish.version not in versions:
+        raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {wish.version}")
+
+
+def _told(made: Plan, intent: Intent) -> Plan:
+    """The plan with its story; like any repair it does without the measurement of speed."""
+    why = f", and {listing(intent.unmet)}" if intent.unmet else ""
+    story = f"{intent.story}{why}: that version is kept, and gets the kernels"
+    steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
+    return replace(made, steps=steps, warnings=(story, *made.warnings))
+
+
+def returning(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
+    """The plan that puts an earlier version of ours back, as a risk that has to be allowed: it was not meant so.
+
+    Args:
+        plan: that restores what the receipt says.
+        intent: what took its place, and would go.
+        reasons: why it cannot be kept with the kernels.
+        allowed: risks that this run allows.
+    """
+    taken = tuple(allowed)
+    found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
+    known = found.summary if found is not None else "ours is an earlier version"
+    hazard = Hazard(
+        risk=Risk.DOWNGRADE,
+        summary=f"{intent.story}, and no build of it with the kernels can be made; {known}",
+        items=(
+            *ways_out(plan),
+            *(f"why there is no build of it: {reason}" for reason in reasons),
+            *(found.items if found is not None else ()),
+        ),
+        allowed=Risk.DOWNGRADE in taken,
+    )
+    others = tuple(each for each in plan.hazards if each.risk is not Risk.DOWNGRADE)
+    kept = tuple(risk for risk in plan.wish.allow if risk is not Risk.DOWNGRADE)
+    wish = replace(plan.wish, allow=(*kept, Risk.DOWNGRADE) if hazard.allowed else kept)
+    return replace(plan, wish=wish, hazards=(hazard, *others))
+
+
+def ways_out(plan: Plan) -> tuple[str, ...]:
+    """The two commands that end the matter."""
+    prefix = plan.environment.prefix
+    return (
+        f"to accept the stock one: fastinstall guard accept --prefix {quote(prefix)}",
+        f"to go back to ours: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {quote(prefix)}",
+    )
+
+
+def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
+    """What is said where ours cannot come back either, because something requires what is in place."""
+    return RefusedError(
+        f"{intent.story}; {listing(intent.unmet)}, which ours does not meet, "
+        f"and there is no build of {intent.version} with the kernels: {listing(reasons)}",
+        hint=f"accept the stock one: fastinstall guard accept --prefix {quote(prefix)}",
+        details=(f"or remove what requires it, then: {fix_command(prefix)}",),
+    )
+
+
+def with_word_of(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
+    """The plan that restores ours, with a warning where another version was asked for by its name.
+
+    Args:
+        plan: that restores what the receipt says.
+        intent: what took its place, or None if nothing did.
+        receipt: of ours.
+        recipe: of ours, for what is known against the version that was asked for.
+    """
+    if intent is None or intent.order is not Order.EARLIER or intent.asked is not Asked.BY_NAME:
+        return plan
+    if intent.broken:
+        warning = f"{intent.story}; {receipt.version} comes back, because {listing(intent.broken)}"
+        return replace(plan, warnings=(warning, *plan.warnings))
+    risks = [Risk.DOWNGRADE]
+    if vulnerable_hazard(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None:
+        risks.append(Risk.VULNERABLE)
+    prefix = quote(plan.environment.prefix)
+    command = f"fastinstall setup --version {intent.version} --allow {','.join(risks)} --prefix {prefix}"
+    warning = f"{intent.story}; {receipt.version} comes back. To have {intent.version} with the kernels: {command}"
+    return replace(plan, warnings=(warning, *plan.warnings))

@@ -1,0 +1,79 @@
+"""The JSON Schemas that are published in docs/reference/schemas/, from the dataclasses themselves.
+
+Nothing is written here; `docs/reference/write_reference.py` does that.
+
+The script by which a shell completes fastinstall's command line, as `completion --json` tells it.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from fastinstall.apply.eta import Durations
+from fastinstall.bench.report import BenchReport
+from fastinstall.cmerge.documents import MergeReport
+from fastinstall.core.values import dump, immutable, json_schema
+from fastinstall.fleet.fleet import Fleet
+from fastinstall.fleet.reports import Collected
+from fastinstall.guard.status import Guards
+from fastinstall.lockcheck.verdict import LockReport
+from fastinstall.model.artefact import BuildReport
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Report, Survey
+from fastinstall.model.history import Transactions
+from fastinstall.model.plan import Plan
+from fastinstall.model.receipt import Receipt, SpeedTable
+from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.proof.cases import Proof
+from fastinstall.verbs.answers import Answers
+
+
+class Shell(StrEnum):
+    """A shell that has a script."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+@immutable
+class Completion:
+    """A script for a shell to read.
+
+    Attributes:
+        shell: which one.
+        script: the whole of it.
+    """
+
+    shell: Shell
+    script: str
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "recipe": partial(json_schema, Recipe),
+    "advisories": partial(json_schema, AdvisoryList),
+    "facts": partial(json_schema, Facts, name="facts"),
+    "plan": partial(json_schema, Plan, name="plan"),
+    "doctor": partial(json_schema, Report, name="doctor"),
+    "doctor-all": partial(json_schema, Survey, name="doctor-all"),
+    "fleet": partial(json_schema, Fleet, name="fleet"),
+    "collected": partial(json_schema, Collected, name="collected"),
+    "receipt": partial(json_schema, Receipt, name="receipt"),
+    "bench": partial(json_schema, BenchReport, name="bench"),
+    "speed": partial(json_schema, SpeedTable, name="speed"),
+    "durations": partial(json_schema, Durations, name="durations"),
+    "answers": partial(json_schema, Answers, name="answers"),
+    "guard": partial(json_schema, Guards, name="guard"),
+    "locks": partial(json_schema, LockReport, name="locks"),
+    "build": partial(json_schema, BuildReport, name="build"),
+    "merge": partial(json_schema, MergeReport, name="merge"),
+    "proof": partial(json_schema, Proof, name="proof"),
+    "transactions": partial(json_schema, Transactions, name="transactions"),
+    "completion": partial(json_schema, Completion, name="completion"),
+}
+
+
+def schema_files() -> dict[str, str]:
+    """File name to content of every published schema."""
+    return {f"{name}.json": dump(make()) for name, make in SCHEMAS.items()}

@@ -1,0 +1,306 @@
+"""The state before a setup; what there is to go back to; and giving that up.
+
+What has taken the place of a stack since it was set up, and would contradict what comes back in a rollback.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+
+from fastinstall.apply.exclusive import alone
+from fastinstall.apply.recovery import Unpinning, late_interruptions_told, mended, pin_left_behind
+from fastinstall.conda.reinstall import unmet_sentences
+from fastinstall.core import signals
+from fastinstall.core.errors import DamagedError, FastinstallError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version
+from fastinstall.journal.entries import Moving
+from fastinstall.journal.layout import KEPT
+from fastinstall.journal.log import Log
+from fastinstall.journal.recover import (
+    RolledBack,
+    forget,
+    forgettable,
+    position,
+    put_away,
+    receipt_if_readable,
+    rollback,
+    undoable,
+    unreadable_named,
+)
+from fastinstall.journal.store import Store, TransactionInfo
+from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable, in_words
+from fastinstall.model.receipt import MoveKind, Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Environment, EnvironmentKind, Wish
+from fastinstall.observe.active_environment import kind_of_prefix
+from fastinstall.observe.interpreter import absence
+from fastinstall.observe.known_environments import glimpse
+from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.observe.stack import normalised, observe_distributions, observe_owners
+
+
+@immutable
+class Forgettable:
+    """What giving up the way back would come to.
+
+    Attributes:
+        transactions: those that go, newest first.
+        held_bytes: the disk space that this frees.
+        damaged: the name of one that cannot be read, and that is put away instead; nothing is freed then.
+    """
+
+    transactions: tuple[PastTransaction, ...]
+    held_bytes: int
+    damaged: str = ""
+
+
+def history(environment: Environment) -> Transactions:
+    """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
+    store = Store(Path(environment.prefix))
+    damaged = tuple(_damaged(store, each) for each in store.unreadable())
+    found = (*damaged, *(_past(info) for info in store.readable()))
+    return Transactions(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+
+
+def undo(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
+    """Undo the last setup, or everything back to before `to`; an interrupted one first.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        to: identifier of a transaction, or the beginning of one; None for the setup that holds.
+        force: move aside what has replaced ours since, instead of refusing.
+
+    Returns:
+        What was done, in sentences.
+
+    Raises:
+        RefusedError: there is nothing to undo, the way back is gone, or something foreign is in place.
+        UsageError: there is no transaction `to`, or there are several.
+    """
+    prefix = Path(environment.prefix)
+    with late_interruptions_told(prefix, "rollback"), mended(session, environment, force=force) as result:
+        if result.recovered and to is None:
+            return result.sentences
+        store = result.store
+        receipt, chosen = receipt_if_readable(store), _chosen(store, to)
+        with signals.deferred():  # all of them, or none
+            done = tuple(_roll_back(session, environment, chosen, to, force=force))
+        return (*result.sentences, *done, *pin_left_behind(store), *_unmet(session, prefix, receipt))
+
+
+def forgettable_in(environment: Environment, identifier: str | None) -> Forgettable:
+    """What `forget_in` would give up; arguments and errors likewise."""
+    store = Store(Path(environment.prefix))
+    if identifier is not None and unreadable_named(store, identifier) is not None:
+        return Forgettable(transactions=(), held_bytes=0, damaged=identifier)
+    found = tuple(_past(info) for info in forgettable(store, identifier))
+    return Forgettable(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+
+
+def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
+    """Give up the way back behind a setup, and delete what was kept for it; the environment stays as it is.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        identifier: of a transaction, or the beginning of one: it goes, and all older ones. None keeps the way back
+            before the setup that holds. One whose journal cannot be read is moved to `kept/`, and nothing deleted.
+
+    Returns:
+        What was done, in sentences.
+
+    Raises:
+        RefusedError: another program works there.
+        UsageError: there is no such transaction, or there are several.
+    """
+    store = Store(Path(environment.prefix))
+    damaged = unreadable_named(store, identifier) if identifier is not None else None
+    if damaged is not None:
+        with alone(store.prefix):
+            return (f"put away, and nothing deleted: {put_away(store, damaged)}",)
+    with late_interruptions_told(store.prefix, "forgetting"), mended(session, environment) as result:
+        freed = sum(info.held_bytes for info in forgettable(store, identifier))
+        with signals.deferred():  # all of them, or none
+            gone = forget(store, identifier)
+    told = (f"forgotten: {each}" for each in gone)
+    return (*result.sentences, *told, f"{in_words(freed)} freed" if gone else "nothing to forget")
+
+
+def _past(info: TransactionInfo) -> PastTransaction:
+    title, held = info.title, info.held_bytes
+    return PastTransaction(
+        id=info.id,
+        at=info.at,
+        state=Phase(info.state),
+        verb=title.verb,
+        stack=title.stack,
+        sequence=info.sequence,
+        held=in_words(held),
+        held_bytes=held,
+    )
+
+
+def _damaged(store: Store, unreadable: Unreadable) -> PastTransaction:
+    held = store.held_by(unreadable.transaction)
+    return PastTransaction(
+        id=unreadable.transaction,
+        at="",
+        state=Phase.DAMAGED,
+        verb="",
+        stack="",
+        sequence=0,
+        held=in_words(held),
+        held_bytes=held,
+        problem=unreadable.problem,
+    )
+
+
+def _chosen(store: Store, to: str | None) -> tuple[str, ...]:
+    """The transactions to be undone, newest first."""
+    infos = undoable(store)
+    if to is not None:
+        return tuple(info.id for info in infos[: position(infos, to) + 1])
+    receipt = receipt_if_readable(store)
+    known = tuple(info.id for info in infos)
+    if receipt is None:
+        if not known:
+            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has set up nothing here")
+        return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
+    if receipt.id not in known:
+        raise _way_back_gone(store, receipt, known)
+    return known[: known.index(receipt.id) + 1]
+
+
+def _way_back_gone(store: Store, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
+    where, python = quote(store.prefix), quote(receipt.environment.python)
+    stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
+    replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
+    since = f"fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
+    later = (f"what was done since can be undone: {since}",) if since else ()
+    return RefusedError(
+        f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
+        f"gone: {store.directory(receipt.id)} is not there{replaced}",
+        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall --no-deps {stock}; "
+        f"then have the guards and the record go: fastinstall guard accept --prefix {where}",
+        details=("the stack itself is whole, and doctor --fix and setup work as before", *later),
+    )
+
+
+def _roll_back(
+    session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
+) -> Iterator[str]:
+    """All of them, or none."""
+    store, unpinning = Store(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
+    intruders = intruders_of(session, store)
+    oldest = None if to is None and len(chosen) == 1 else chosen[-1]
+    try:
+        done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
+    except DamagedError as error:
+        details = (*error.details, in_place(store.prefix))
+        raise DamagedError(error.message, hint=error.hint, details=details) from error
+    yield from _sentences(store.prefix, done)
+    yield from unpinning.sentences
+    absent = absence(Path(environment.python))
+    if absent:
+        yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
+
+
+def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
+    """What a conda package that came back has to have, and has no longer."""
+    if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
+        return
+    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
+
+    names = provided_by(recipe_of(session, receipt))
+    yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
+
+
+def _sentences(prefix: Path, done: RolledBack) -> tuple[str, ...]:
+    return (
+        *(f"undone: {identifier}" for identifier in done.ids),
+        *(f"kept aside, and not fastinstall's: {path}" for path in done.kept),
+        *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
+        *_left(prefix),
+        f"back to the state before {'it' if done.receipt else 'fastinstall'}: {in_place(prefix)}",
+    )
+
+
+def _left(prefix: Path) -> Iterator[str]:
+    """What rollbacks have kept for people, this one and earlier ones."""
+    kept = prefix / KEPT
+    if kept.is_dir():
+        yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
+
+
+def in_place(prefix: Path) -> str:
+    """What stands in an environment, by its files: a record may say something else."""
+    seen = glimpse(prefix)
+    found = " and ".join(seen.pillow) or "no Pillow"
+    if not seen.is_replaced:
+        return f"{found} is in place"
+    return f"{found} is in place, and not {seen.ours}, which is on record"
+
+
+_SITES = ("site-packages", "dist-packages")
+
+
+def intruders_of(session: Session, store: Store) -> tuple[str, ...]:
+    """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
+
+    From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
+    was accepted, must not be in the way either: what is ours then stands in the journals.
+    """
+    receipt = receipt_if_readable(store)
+    recipe = recipe_of(session, receipt)
+    logs = [store.journal(info.id).read() for info in store.readable()]
+    found = tuple(path for site in _sites(logs) for path in _distributions(store.prefix, site, recipe))
+    if receipt is None:
+        brought = _brought(logs)
+        return tuple(path for path in found if path not in brought)
+    distributions = (path for path in found if PurePath(path).name != receipt.metadata)
+    return (*distributions, *_other_records(store.prefix, recipe, receipt))
+
+
+def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
+    """The receipt's, which may be somebody's own and gone by now; the usual one names the same distributions."""
+    try:
+        return recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+    except FastinstallError:
+        return recipe_named(session, Wish().recipe)
+
+
+def provided_by(recipe: Recipe) -> set[str]:
+    """Names of distributions, and of conda packages, that provide what a recipe provides."""
+    return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
+
+
+def _sites(logs: Iterable[Log]) -> tuple[str, ...]:
+    """Every site-packages that a transaction was about."""
+    begun = (log.begun for log in logs if log.begun is not None)
+    directories = (directory.path for each in begun for directory in each.directories)
+    return tuple(dict.fromkeys(path for path in directories if PurePath(path).name in _SITES))
+
+
+def _distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
+    there = observe_distributions(prefix / site)
+    owners = observe_owners(prefix / site, tuple(map(normalised, provided_by(recipe))), there, thorough=False)
+    yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)
+
+
+def _brought(logs: Iterable[Log]) -> set[str]:
+    moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
+    return {move.live for move in moves if move.kind is not MoveKind.OUT}
+
+
+def _other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
+    """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
+    if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
+        return
+    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
+
+    for package in read_records(prefix / "conda-meta").packages:
+        if package.name in provided_by(recipe) and package.dist != receipt.conda.package.dist:
+            yield f"conda-meta/{package.record}"

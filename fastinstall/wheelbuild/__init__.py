@@ -1,0 +1,1 @@
+"""From source to a wheel of ours: stages as functions from files to files."""

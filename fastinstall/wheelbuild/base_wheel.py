@@ -1,0 +1,181 @@
+"""The official wheel as chassis: everything of it is kept but the imaging core, which is replaced.
+
+That is legitimate only where both have the same Python code; it is checked file by file. The core
+is linked against the libraries that the wheel bundles, under the very names by which the official
+core asks for them, so nothing is edited afterwards.
+
+Which of a wheel's bundled libraries its modules reach through DT_NEEDED; not what they open by name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError
+from fastinstall.wheelbuild.wheel_files import tags_of, unpack_wheel
+
+CORE = "_imaging"
+VERSION_FILE = "_version.py"
+BASELINE = frozenset(
+    {
+        *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"),
+        *("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"),
+    }
+)
+_PYTHON_CODE = (".py", ".pyi")
+
+
+@immutable
+class Chassis:
+    """An unpacked official wheel.
+
+    Attributes:
+        root: where it lies.
+        filename: of the wheel.
+        package: the directory of the import package.
+        core: the official imaging core.
+        libraries: the directory of its bundled libraries, or None if it bundles none.
+        bundled: libraries that the official core asks for and the wheel brings.
+        host: libraries that the official core asks for and the system brings.
+        platforms: the wheel's platform tags.
+    """
+
+    root: Path
+    filename: str
+    package: Path
+    core: Path
+    libraries: Path | None
+    bundled: tuple[str, ...]
+    host: tuple[str, ...]
+    platforms: tuple[str, ...]
+
+    def library(self, link: str) -> str | None:
+        """The bundled library behind a linker name ("jpeg"), by its stem.
+
+        Raises:
+            FailedError: more than one bears that name.
+        """
+        found = [name for name in self.bundled if _stem(name) == f"lib{link}"]
+        if len(found) > 1:
+            raise FailedError(f"{self.filename}: lib{link} is ambiguous: {', '.join(found)}")
+        return found[0] if found else None
+
+    @property
+    def run_path(self) -> str:
+        """Return where the core finds its bundled libraries, relative to itself, or "" if there are none."""
+        return f"$ORIGIN/../{self.libraries.name}" if self.libraries is not None else ""
+
+
+def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Chassis:
+    """Unpack an official wheel and look at its core.
+
+    Args:
+        wheel: the file.
+        package: name of the import package.
+        suffix: of the interpreter's extension modules.
+        directory: an empty one.
+
+    Raises:
+        FailedError: it has no core for this interpreter.
+    """
+    unpack_wheel(wheel, directory)
+    core = directory / package / f"{CORE}{suffix}"
+    try:
+        needed = read_dynamic(core).needed
+    except (ElfError, OSError) as error:
+        raise FailedError(f"{wheel.name}: no {package}/{core.name} that can be read: {error}") from error
+    libraries = next(iter(sorted(directory.glob("*.libs"))), None)
+    bundled = tuple(name for name in needed if libraries is not None and (libraries / name).is_file())
+    return Chassis(
+        root=directory,
+        filename=wheel.name,
+        package=directory / package,
+        core=core,
+        libraries=libraries,
+        bundled=bundled,
+        host=tuple(name for name in needed if name not in bundled),
+        platforms=tags_of(directory).platforms,
+    )
+
+
+@contextmanager
+def without_idle_libraries(chassis: Chassis) -> Iterator[None]:
+    """Take out libraries that the official modules reach, and after the block no module does.
+
+    Where the core was built without a codec, its library would only lie there.
+    """
+    before = _reached(chassis)
+    yield
+    for name in before.keys() - _reached(chassis).keys():
+        files.discard(before[name])
+
+
+def take_version(chassis: Chassis, built: Path) -> None:
+    """Take the version file of an unpacked, freshly built wheel, which must have the same Python code.
+
+    Raises:
+        FailedError: the two differ in their Python code.
+    """
+    package = built / chassis.package.name
+    _require_same_code(chassis, package)
+    files.write_bytes(chassis.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
+
+
+def require_known_libraries(chassis: Chassis, core: Path, run_path: str) -> None:
+    """Refuse a core that asks for other libraries than the official one, or looks for them elsewhere.
+
+    Raises:
+        FailedError: it does.
+    """
+    dynamic = read_dynamic(core)
+    foreign = sorted(set(dynamic.needed) - {*chassis.bundled, *chassis.host, *BASELINE})
+    if foreign:
+        raise FailedError(
+            f"{core.name} asks for {', '.join(foreign)}, which {chassis.filename} does not bring",
+            hint="this is a fault of the build: please report it with the build log",
+        )
+    if dynamic.runpath is not None or (dynamic.rpath or "") != run_path:
+        found = dynamic.runpath or dynamic.rpath
+        raise FailedError(f"{core.name} searches its libraries in {found!r}, where {run_path!r} was asked for")
+
+
+def _reached(chassis: Chassis) -> dict[str, Path]:
+    return reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
+
+
+def _require_same_code(chassis: Chassis, package: Path) -> None:
+    official, built = _python_code(chassis.package), _python_code(package)
+    different = sorted(name for name in official.keys() | built.keys() if official.get(name) != built.get(name))
+    if different:
+        raise FailedError(
+            f"{chassis.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
+            hint="ask for another --version, or --link system to build without the official wheel",
+            details=tuple(different),
+        )
+
+
+def _python_code(package: Path) -> dict[str, bytes]:
+    found = {path.relative_to(package).as_posix(): path for path in package.rglob("*") if path.suffix in _PYTHON_CODE}
+    return {name: path.read_bytes() for name, path in found.items() if name != VERSION_FILE}
+
+
+def _stem(name: str) -> str:
+    """The name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
+    return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
+
+
+def reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
+    """The bundled libraries that modules need, and those that these need, by file name."""
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting and libraries is not None:
+        for name in read_dynamic(waiting.pop()).needed:
+            if name not in found and (libraries / name).is_file():
+                found[name] = libraries / name
+                waiting.append(found[name])
+    return found

@@ -1,0 +1,245 @@
+"""A wheel's bill of materials: what is in it, what it was made from, and what it was made with.
+
+CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/). What merely took part in the making, the base of
+a merge among it, stands under `formulation`, where no scanner takes it for something that is installed.
+No date and no random number: the same wheel has the same bill.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastinstall import __version__
+from fastinstall.core import files, foreign, values
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.model.steps import Build
+from fastinstall.wheelbuild.provenance import Ingredient, Provenance
+from fastinstall.wheelbuild.static_libraries import StaticLibrary
+
+_SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
+_OWN = "fastinstall:wheel"
+_KEPT = ("name", "version", "description", "licenses", "purl")
+_ALIASES = {
+    "libfreetype": "freetype2",
+    "liblcms2": "littlecms2",
+    "libopenjp2": "openjpeg",
+    "libsharpyuv": "libwebp",
+    "libwebpdemux": "libwebp",
+    "libwebpmux": "libwebp",
+}  # libraries that bear another name than the project that the official bill names
+_VENDORED = "#thirdparty/"  # in the official bill: C code inside Pillow's own source
+_Component = dict[str, Any]
+
+
+@immutable
+class StaticPart:
+    """A library inside the core.
+
+    Attributes:
+        name: as its project calls it ("zlib-ng").
+        version: of the library, not of the sdist; empty if unknown.
+        archive_sha256: of the static library, hexadecimal.
+        sdist: what it was built from.
+    """
+
+    name: str
+    version: str
+    archive_sha256: str
+    sdist: Ingredient
+
+
+@immutable
+class Contents:
+    """What went into a wheel.
+
+    Attributes:
+        distribution: name of the wheel's distribution.
+        version: its version.
+        source: the sdist of the core.
+        chassis: the official wheel around the core, or None if there is none.
+        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
+        base: the sdist of what that fork follows.
+        without: parts of the fork that were left out.
+        statics: libraries inside the core.
+        requirements: file name and sha256 of the wheels that the build ran with.
+        compiler: first line of its `--version`.
+    """
+
+    distribution: str
+    version: str
+    source: Ingredient
+    chassis: Ingredient | None = None
+    kernels: Ingredient | None = None
+    base: Ingredient | None = None
+    without: tuple[str, ...] = ()
+    statics: tuple[StaticPart, ...] = ()
+    requirements: tuple[tuple[str, str], ...] = ()
+    compiler: str
+
+
+def contents_of(
+    step: Build, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
+) -> Contents:
+    """Put together what is known of a build.
+
+    Args:
+        step: the build, for what the wheel is called.
+        made: how it was made.
+        statics: libraries that were linked into the cores.
+        requirements: file name and sha256 of the wheels that the build ran with.
+    """
+    parts = []
+    for library in statics:
+        sdist = made.statics[library.name]
+        parts.append(StaticPart(name=sdist.name, version=library.version, archive_sha256=library.sha256, sdist=sdist))
+    return Contents(
+        distribution=step.distribution,
+        version=step.version,
+        source=made.source,
+        chassis=made.chassis,
+        kernels=made.kernels,
+        base=made.base,
+        without=made.without,
+        statics=tuple(parts),
+        requirements=requirements,
+        compiler=made.compiler,
+    )
+
+
+def bill_of_materials(contents: Contents, tree: Path) -> str:
+    """Write the bill.
+
+    Args:
+        contents: what went in.
+        tree: the unpacked wheel with its bundled libraries, and with the official bills where it has some.
+    """
+    components = [*_made_from(contents), *map(_static, contents.statics), *_from_tree(tree)]
+    references = sorted(component["bom-ref"] for component in components)
+    document = {
+        "$schema": _SCHEMA,
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "lifecycles": [{"phase": "build"}],
+            "tools": {"components": [{"type": "application", "name": "fastinstall", "version": __version__}]},
+            "component": _own(contents),
+        },
+        "components": components,
+        "dependencies": [{"ref": _OWN, "dependsOn": references}],
+        "formulation": [{"bom-ref": "fastinstall:formula", "components": _made_with(contents)}],
+    }
+    number = uuid.uuid5(uuid.NAMESPACE_URL, values.digest(document))
+    return json.dumps({**document, "serialNumber": f"urn:uuid:{number}"}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _own(contents: Contents) -> _Component:
+    purl = _purl("pypi", contents.distribution, contents.version)
+    found = {
+        "type": "library",
+        "bom-ref": _OWN,
+        "name": contents.distribution,
+        "version": contents.version,
+        "purl": purl,
+    }
+    ancestors = [_package(each) for each in (contents.source, contents.kernels) if each is not None]
+    return {**found, "pedigree": {"ancestors": ancestors, "notes": _notes(contents)}}
+
+
+def _notes(contents: Contents) -> str:
+    source, kernels, base = contents.source, contents.kernels, contents.base
+    if kernels is None or base is None:
+        return f"Its core is {source.name} {source.version}, compiled by fastinstall."
+    changes = f"what {kernels.name} {kernels.version} changes of {base.name} {base.version}"
+    left_out = f", without {', '.join(contents.without)}" if contents.without else ""
+    return f"Its core is {source.name} {source.version} with {changes}{left_out}, merged and compiled by fastinstall."
+
+
+def _made_from(contents: Contents) -> list[_Component]:
+    """Distributions whose code or files are in the wheel."""
+    parts = [each for each in (contents.source, contents.kernels, contents.chassis) if each is not None]
+    return [{**_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
+
+
+def _made_with(contents: Contents) -> list[_Component]:
+    """What took part in the making, and is not in the wheel."""
+    found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
+    if contents.base is not None:
+        found.append(_package(contents.base))
+    for filename, sha256 in contents.requirements:
+        name, version = filename.split("-")[:2]
+        found.append(_package(Ingredient(name=name, version=version, filename=filename, sha256=sha256)))
+    return found
+
+
+def _static(part: StaticPart) -> _Component:
+    return {
+        "type": "library",
+        "bom-ref": f"fastinstall:static/{part.name}",
+        "name": part.name,
+        **({"version": part.version} if part.version else {}),
+        "description": "linked into the core",
+        "hashes": _hashes(part.archive_sha256),
+        "purl": _purl("generic", part.name, part.version),
+        "pedigree": {"ancestors": [_package(part.sdist)]},
+    }
+
+
+def _package(value: Ingredient) -> _Component:
+    name = re.sub(r"[-_.]+", "-", value.name).lower()
+    found: _Component = {"type": "library", "name": value.name, "version": value.version}
+    hashes = {"hashes": _hashes(value.sha256)} if value.sha256 else {}
+    return {**found, **hashes, "purl": f"{_purl('pypi', name, value.version)}?file_name={quote(value.filename)}"}
+
+
+def _from_tree(tree: Path) -> Iterator[_Component]:
+    """Bundled libraries, each by its digest and, where the official bills know it, by its name; and vendored code."""
+    known = _official(tree)
+    for path in sorted(tree.glob("*.libs/**/*.so*")):
+        location = path.relative_to(tree).as_posix()
+        stem = re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", path.name)
+        names = (_ALIASES.get(stem, stem), stem.removeprefix("lib"))
+        told = next((known[name] for name in names if name in known), {"type": "file", "name": location})
+        found = {**told, "bom-ref": f"file:{location}", "hashes": _hashes(files.sha256(path))}
+        yield {**found, "evidence": {"occurrences": [{"location": location}]}}
+    for name, component in sorted(known.items()):
+        if _VENDORED in name:
+            yield {**component, "bom-ref": name}
+
+
+def _official(tree: Path) -> dict[str, _Component]:
+    """What the official wheel's bills tell, by a library's name, and by the whole reference of vendored code.
+
+    A bill that cannot be read tells nothing: it is replaced anyway.
+    """
+    found: dict[str, _Component] = {}
+    for path in sorted(tree.glob("*.dist-info/sboms/*.cdx.json")):
+        try:
+            listed = json_data(foreign.read_text(path))["components"]
+            found.update(entry for component in listed for entry in _told(component))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def _told(component: _Component) -> Iterator[tuple[str, _Component]]:
+    reference, version = str(component["bom-ref"]), str(component.get("version", ""))
+    kept = {"type": "library", **{key: component[key] for key in _KEPT if key in component}}
+    if _VENDORED in reference:
+        yield reference, kept
+    elif not reference.startswith("pkg:pypi/"):
+        name = reference.partition("#")[0].partition("@")[0].rpartition("/")[2]
+        yield name, {**kept, "purl": component.get("purl", _purl("generic", name, version))}
+
+
+def _purl(kind: str, name: str, version: str) -> str:
+    return f"pkg:{kind}/{name}@{quote(version)}" if version else f"pkg:{kind}/{name}"
+
+
+def _hashes(sha256: str) -> list[dict[str, str]]:
+    return [{"alg": "SHA-256", "content": sha256}]

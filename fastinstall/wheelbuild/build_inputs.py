@@ -1,0 +1,292 @@
+"""What a build needs and what it gives: the values that enter and leave the pipeline.
+
+What makes two builds of the same inputs the same bytes, whenever and wherever they run.
+
+The rest is done where it arises: a wheel is packed in order and without dates (wheel), its statements hold neither
+times nor paths of the machine (provenance, bill), and static libraries are archived without dates (statics). No
+`-frandom-seed`: C without link-time optimisation has no names for it to seed.
+
+Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
+
+Fetch what a build itself requires (setuptools, pybind11) before it, so that the build needs no network.
+
+`<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which says
+which of them was fetched last. It is used for 30 days; after that the index is asked again, and where it cannot be
+reached, what is there still serves.
+
+What was fetched last, on record beside its files in the cache; it counts only while all of them are whole.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from fastinstall.core import files, foreign, values
+from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data, toml_data
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import pip_environment
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import Compiler
+from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.steps import Build
+
+
+@immutable
+class BuildRequest:
+    """Everything that decides a build; nothing else is looked up.
+
+    Attributes:
+        recipe: what to build.
+        step: version, level, flags, link mode and libraries, as planned.
+        interpreter: the Python that it is built for.
+        source: the sdist, its hash verified.
+        kernels: the sdist of the fork whose changes are merged, or None if nothing is.
+        base: the sdist of what that fork follows.
+        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
+        chassis: the official wheel that carries the core, its hash verified, or None if all is built.
+        include_directories: private C headers, searched before the system's.
+        library_prefix: the environment whose libraries are linked (link mode "env"): its `lib` and `include`.
+        compiler: the C compiler.
+        cache: root of our cache; everything temporary lies below it too.
+        offline: whether the build's own requirements may come from `wheelhouse` alone.
+        wheelhouse: a directory with the build's own requirements; searched besides the index.
+        pip: the words that start pip for the interpreter.
+        variables: the environment that the build starts from.
+        emit: who hears of the progress.
+    """
+
+    recipe: Recipe
+    step: Build
+    interpreter: Interpreter
+    source: Path
+    kernels: Path | None = None
+    base: Path | None = None
+    statics: Mapping[str, Path] = field(default_factory=dict)
+    chassis: Path | None = None
+    include_directories: tuple[Path, ...] = ()
+    library_prefix: Path | None = None
+    compiler: Compiler
+    cache: Path
+    offline: bool = False
+    wheelhouse: Path | None = None
+    pip: tuple[str, ...]
+    variables: Mapping[str, str]
+    emit: Emit = ignore
+
+    def enabled(self) -> dict[str, NativeRequirement]:
+        """The libraries that are compiled against: with a chassis the core's only, for the rest is in it."""
+        known = {name: self.recipe.libraries[name] for name in self.step.libraries if name in self.recipe.libraries}
+        return {name: library for name, library in known.items() if library.core or self.chassis is None}
+
+
+@immutable
+class BuildResult:
+    """A finished wheel in the cache.
+
+    Attributes:
+        wheel: the file.
+        sha256: of it, hexadecimal.
+        from_cache: whether it had been built before.
+        features: of the build's own summary: name to version ("" where it gives none), None where absent.
+        log: the whole output of the build, level by level; may have been tidied away when the wheel is from the cache,
+            and is None where it was built elsewhere.
+        seconds: how long this took.
+    """
+
+    wheel: Path
+    sha256: str
+    from_cache: bool
+    features: dict[str, str | None]
+    log: Path | None
+    seconds: float
+
+
+FIXED_VARIABLES = {
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a date that a zip archive can hold
+    "PYTHONHASHSEED": "0",  # a build script that walks a set does it in the same order
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+def path_flags(*directories: Path) -> tuple[str, ...]:
+    """Compiler flags after which these directories do not show in what it makes, nor in its debug information.
+
+    Where one lies in another, the inner one counts: GCC takes the last map that fits.
+    """
+    outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
+    return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)
+
+
+_LIFETIME = 30 * 24 * 3600.0
+_SECONDS = 300.0
+_LATEST = "latest.json"
+_DEFAULT = ("setuptools>=40.8.0",)  # PEP 518: where there is no pyproject.toml, or no [build-system]
+
+
+@immutable
+class Requirements:
+    """Wheels that a build runs with.
+
+    Attributes:
+        directory: holds them and nothing else, or None if the build requires nothing.
+        files: file name and sha256 of each, sorted.
+    """
+
+    directory: Path | None
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words for `pip wheel`, after which it asks no index."""
+        links = ("--find-links", str(self.directory)) if self.directory is not None else ()
+        return ("--no-index", *links)
+
+
+@immutable
+class _Latest:
+    """What was fetched last: the name of its directory, and sha256 by file name."""
+
+    directory: str
+    files: dict[str, str]
+
+
+def fetch_requirements(request: BuildRequest, source: Path) -> Requirements:
+    """Bring the wheels that a source tree requires for its build, out of our cache where they are fresh.
+
+    Args:
+        request: the build; its settings of pip say which index is asked.
+        source: the unpacked source, with its pyproject.toml.
+
+    Raises:
+        FailedError: they are neither in the cache nor in the wheelhouse, and the index cannot be
+            reached, may not be, or has no wheel for this interpreter.
+    """
+    required = build_requires(source)
+    if not required:
+        return Requirements(directory=None, files=())
+    place = request.cache / "requirements" / values.digest(_inputs(request, required))
+    latest, age = latest_whole(_Latest, "requirements", place / _LATEST)
+    if latest is None or (age > _LIFETIME and not request.offline):
+        latest = _refreshed(request, required, place, latest)
+    return Requirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
+
+
+def build_requires(source: Path) -> tuple[str, ...]:
+    """What `[build-system]` of a source tree requires (PEP 518).
+
+    Raises:
+        FailedError: pyproject.toml is malformed.
+    """
+    path = source / "pyproject.toml"
+    try:
+        table = toml_data(foreign.read_text(path)).get("build-system", {"requires": _DEFAULT})
+        return tuple(str(each) for each in table["requires"])
+    except FileNotFoundError:
+        return _DEFAULT
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FailedError(f"{path}: build-system.requires cannot be read: {error!r}") from error
+
+
+def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a pip that asks no index: without the user's settings, which may name further files."""
+    kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
+    return {**kept, "PIP_CONFIG_FILE": os.devnull}
+
+
+def _inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
+    interpreter = request.interpreter
+    minor = ".".join(interpreter.version.split(".")[:2])
+    return {
+        "requires": "\n".join(sorted(required)),
+        "python": f"{interpreter.implementation} {minor} {interpreter.abi}",
+        "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+    }
+
+
+def _refreshed(request: BuildRequest, required: tuple[str, ...], place: Path, latest: _Latest | None) -> _Latest:
+    """Fetch anew; where that fails, what is there serves beyond its time."""
+    try:
+        return _fetched(request, required, place)
+    except CommandError as error:
+        if latest is None:
+            raise _missing(request, required, error) from error
+        message = f"{', '.join(required)}: cannot be looked up, so what was fetched before serves the build"
+        request.emit(Noted(message=message, warning=True))
+        return latest
+
+
+def _fetched(request: BuildRequest, required: tuple[str, ...], place: Path) -> _Latest:
+    with files.temporary_directory("requirements", within=request.cache / "tmp") as space:
+        fresh = space / "wheels"
+        fresh.mkdir()
+        argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
+        words = (*_index_words(request), "--dest", str(fresh), *required)
+        environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
+        run((*argv, *words), environment=environment, timeout=_SECONDS)
+        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
+        latest = _Latest(directory=values.digest(digests)[:16], files=digests)
+        files.publish(fresh, place / latest.directory, space / "aside")
+    files.write_text(place / _LATEST, values.dump(values.document("requirements", latest)))
+    return latest
+
+
+def _index_words(request: BuildRequest) -> tuple[str, ...]:
+    links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
+    return ("--no-index", *links) if request.offline else links
+
+
+def _missing(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
+    wanted = " ".join(map(quote, required))
+    directory = quote(request.wheelhouse or "WHEELHOUSE")
+    where = (
+        f"not in {request.wheelhouse}, and not in the cache" if request.wheelhouse is not None else "not in the cache"
+    )
+    reason = f"{where}, and this run is offline" if request.offline else "cannot be fetched"
+    download = f"{quote(request.interpreter.executable)} -m pip download --only-binary :all: -d {directory} {wanted}"
+    hint = f"where there is a network: {download}; then --wheelhouse {directory}"
+    return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)
+
+
+class Fetched(Protocol):
+    """A record of files that were fetched together."""
+
+    @property
+    def directory(self) -> str:
+        """Where they lie, beside the record."""
+        ...
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Their sha256, by name."""
+        ...
+
+
+T = TypeVar("T", bound=Fetched)
+
+
+def latest_whole(kind: type[T], name: str, path: Path) -> tuple[T | None, float]:
+    """Read a record.
+
+    Args:
+        kind: of the record.
+        name: of its document.
+        path: of the record.
+
+    Returns:
+        The record and its age in seconds; None and 0 where it cannot be read or a file is not as it says.
+    """
+    try:
+        record = values.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
+        kept = path.parent / record.directory
+        whole = all(files.sha256(kept / each) == digest for each, digest in record.files.items())
+        return (record, time.time() - path.stat().st_mtime) if whole else (None, 0.0)
+    except (OSError, ValueError, DocumentError):
+        return None, 0.0

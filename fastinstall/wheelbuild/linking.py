@@ -1,0 +1,377 @@
+"""Which libraries a build links, where it finds them, and where the core will look for them.
+
+The run-time path is a DT_RPATH relative to the module, written by the linker: unlike DT_RUNPATH it
+cannot be overridden by an LD_LIBRARY_PATH of somebody else's (ld.so(8)), and unlike an absolute one
+it survives a moved environment.
+
+Ask the compiler which C headers it sees: are they all there, which versions, and a digest of their content.
+
+One run of the preprocessor with the flags of the build answers all three. The digest is over what the compiler would
+read, so it changes with a header, with glibc, with the compiler and with the CPU behind `-march=native`, and not with
+the place where a header lies.
+
+Make the jpeg headers speak of the ABI of the libjpeg that is linked.
+
+libjpeg-turbo emulates one of several ABIs of libjpeg. Which one stands in two places: in the soname (libjpeg.so.62 is
+version 62, libjpeg.so.8 is 80) and in JPEG_LIB_VERSION of jconfig.h, which lays out the structures. Debian's and
+Fedora's headers say 62, Ubuntu's 80, the official wheels' library 62; a core that is compiled for another refuses to
+decode ("library is 62, caller expects 80"). The headers are otherwise the same, so a private copy with the right number
+serves.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
+from fastinstall.core.messages import quote
+from fastinstall.core.process import run
+from fastinstall.core.values import immutable
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.request import LinkMode
+from fastinstall.wheelbuild.base_wheel import Chassis
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+
+_HIDDEN = "-Wl,--exclude-libs,ALL"
+"""Symbols of static libraries stay inside: else a libz that another module has loaded would be called instead."""
+
+
+@immutable
+class Linking:
+    """How a build links.
+
+    Attributes:
+        flags: for the linker.
+        options: the build's own options: "jpeg" to "enable" or "disable".
+    """
+
+    flags: tuple[str, ...] = ()
+    options: dict[str, str]
+
+
+@immutable
+class Place:
+    """Where a core will lie.
+
+    Attributes:
+        run_path: where it looks for libraries, relative to itself; empty for nowhere of its own.
+        soname: its own name, where another file asks for it; empty otherwise.
+    """
+
+    run_path: str
+    soname: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the linker is told."""
+        search = (f"-Wl,--disable-new-dtags,-rpath,{self.run_path}",) if self.run_path else ()
+        return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
+
+
+def linking(request: BuildRequest, chassis: Chassis | None, archives: Mapping[str, Path], directory: Path) -> Linking:
+    """Decide which libraries are linked.
+
+    Args:
+        request: the build.
+        chassis: the unpacked official wheel, if one carries the core.
+        archives: static libraries, by the recipe's names.
+        directory: an empty one, for links to libraries under the names that the linker wants.
+
+    Raises:
+        FailedError: the chassis lacks a library that the build enables.
+    """
+    enabled = {name: library for name, library in request.enabled().items() if name not in archives}
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, archive in archives.items():
+        (directory / f"lib{request.recipe.libraries[name].link}.a").symlink_to(archive)
+    own = (f"-L{directory}", *((_HIDDEN,) if archives else ()))
+    if chassis is not None:
+        _link_bundled(request, chassis, enabled, directory)
+        return Linking(flags=own, options=options(request, exclusive=True))
+    if request.step.link is LinkMode.ENV and request.library_prefix is not None:
+        library = request.library_prefix / "lib"
+        _require_inside(library, enabled)
+        return Linking(flags=(*own, f"-L{library}"), options=options(request, exclusive=False))
+    return Linking(flags=own if archives else (), options=options(request, exclusive=False))
+
+
+def own_place(request: BuildRequest) -> Place:
+    """Where a core lies that is the module itself, without a chassis."""
+    if request.step.link is LinkMode.ENV and request.library_prefix is not None:
+        module = Path(request.interpreter.site_packages) / request.recipe.package
+        return Place(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
+    return Place(run_path="")
+
+
+def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
+    """The build's options: required for what is enabled; with `exclusive`, refused for all else."""
+    enabled = request.enabled()
+    known = {name: library for name, library in request.recipe.libraries.items() if library.option}
+    found = {library.option: "enable" for name, library in known.items() if name in enabled}
+    if exclusive:
+        found |= {library.option: "disable" for name, library in known.items() if name not in enabled}
+    return dict(sorted(found.items()))
+
+
+def linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
+    """The files that the linker finds for the enabled libraries without a chassis, for the cache's key."""
+    places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
+    linked = (library for name, library in request.enabled().items() if name not in request.statics)
+    found = (_development_library(request, library, places) for library in linked)
+    return tuple(path.resolve() for path in found if path is not None)
+
+
+def _link_bundled(
+    request: BuildRequest, chassis: Chassis, enabled: Mapping[str, NativeRequirement], directory: Path
+) -> None:
+    for name, library in enabled.items():
+        target = _carried(request, chassis, library)
+        if target is None:
+            raise FailedError(
+                f"{chassis.filename} brings no lib{library.link}, so a core with {name} cannot be linked to it",
+                hint=f"leave {name} out, or --link system to build without the official wheel",
+            )
+        (directory / f"lib{library.link}.so").symlink_to(target)
+
+
+def _carried(request: BuildRequest, chassis: Chassis, library: NativeRequirement) -> Path | None:
+    """The library that the official core uses: out of the wheel, or the host's (libz)."""
+    bundled = chassis.library(library.link)
+    if bundled is not None and chassis.libraries is not None:
+        return chassis.libraries / bundled
+    host = next((name for name in chassis.host if name.startswith(f"lib{library.link}.so")), None)
+    return _found_by_compiler(request, host) if host is not None else None
+
+
+def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> None:
+    missing = sorted(name for name, each in enabled.items() if not (library / f"lib{each.link}.so").exists())
+    if missing:
+        conda = " ".join(package for name in missing for package in enabled[name].conda)
+        raise FailedError(
+            f"{library}: no library for {', '.join(missing)}",
+            hint=f"conda install -p {quote(library.parent)} {conda}, or --link bundle",
+        )
+
+
+def _development_library(request: BuildRequest, library: NativeRequirement, places: tuple[Path, ...]) -> Path | None:
+    name = f"lib{library.link}.so"
+    inside = next((place / name for place in places if (place / name).exists()), None)
+    return inside or _found_by_compiler(request, name)
+
+
+def _found_by_compiler(request: BuildRequest, name: str) -> Path | None:
+    """Where the compiler's own search finds a library; it echoes the name where it does not."""
+    argv = (*request.compiler.command, f"-print-file-name={name}")
+    answer = run(argv, environment=request.variables).stdout.strip()
+    return Path(answer) if answer != name and answer else None
+
+
+_SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
+_MISSING = "fastinstall_missing_header"
+_SECONDS = 60.0
+_VERSION_MACROS = {
+    "jpeglib.h": r"LIBJPEG_TURBO_VERSION\s+(\S+)",
+    "zlib.h": r'ZLIB_VERSION\s+"([^"]+)"',
+    "tiffio.h": r'TIFFLIB_VERSION_STR(?:_MAJ_MIN_MIC)?\s+"(?:LIBTIFF, Version )?([\d.]+)',
+}
+
+
+@immutable
+class Headers:
+    """The C headers as the compiler sees them.
+
+    Attributes:
+        directories: what is passed with -I, in order.
+        digest: of everything that was read, and of the compiler's own macros.
+        versions: of the libraries' headers, by the recipe's names, where they tell one.
+        jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
+        gcc: whether the compiler is GCC itself, not one that only says so.
+    """
+
+    directories: tuple[Path, ...]
+    digest: str
+    versions: dict[str, str]
+    jpeg_abi: str
+    gcc: bool
+
+
+def probe_headers(request: BuildRequest) -> Headers:
+    """Preprocess every header that the build includes.
+
+    Raises:
+        FailedError: Python.h or a library's header is missing, with the packages that bring it.
+    """
+    directories = include_directories(request)
+    text = preprocess(request, directories, _program(request, directories))
+    missing = tuple(re.findall(rf"^{_MISSING} (\S+)$", text, re.MULTILINE))
+    if missing:
+        raise _missing(request, missing)
+    return Headers(
+        directories=directories,
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+        versions=_versions(request, directories, text),
+        jpeg_abi=macro("JPEG_LIB_VERSION", text),
+        gcc=bool(macro("__GNUC__", text)) and not macro("__clang__", text),
+    )
+
+
+def include_directories(request: BuildRequest) -> tuple[Path, ...]:
+    """Directories before the system's: private headers, then those of the environment that is linked."""
+    prefix = (request.library_prefix / "include",) if request.library_prefix is not None else ()
+    return (*request.include_directories, *prefix)
+
+
+def include_flags(directories: Iterable[Path]) -> tuple[str, ...]:
+    """The words that make the compiler search them."""
+    return tuple(f"-I{directory}" for directory in directories)
+
+
+def preprocess(request: BuildRequest, directories: Iterable[Path], program: str) -> str:
+    """What the compiler reads for a program, macros included, without the names of files.
+
+    Raises:
+        FailedError: the preprocessor refuses it.
+    """
+    python = (request.interpreter.include,)
+    include = include_flags((*directories, *map(Path, python)))
+    last = tuple(f"-idirafter{directory}" for directory in _own_directories(request, directories))
+    flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
+    argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
+    return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
+
+
+def macro(name: str, text: str) -> str:
+    """Return a macro's value in preprocessed text, or "" if it is not defined."""
+    match = re.search(rf"^#define {name}\s+(.+?)\s*$", text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _own_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
+    """Those that a library's header finds its siblings in, as freetype2/ft2build.h does; setup.py adds them too."""
+    places = (*directories, *_SYSTEM_DIRECTORIES)
+    names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
+    return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
+
+
+def _program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
+    lines = ["#include <stddef.h>", "#include <stdio.h>", *_included("Python", "<Python.h>")]
+    for name, library in _observed(request).items():
+        lines += _included(name, _spelled(library, directories))
+    return "\n".join(lines) + "\n"
+
+
+def _observed(request: BuildRequest) -> dict[str, NativeRequirement]:
+    """Libraries whose headers are the machine's; those of libraries that are built here come with them."""
+    return {name: library for name, library in request.enabled().items() if name not in request.statics}
+
+
+def _included(name: str, header: str) -> Iterator[str]:
+    yield f"#if __has_include({header})"
+    yield f"#include {header}"
+    yield "#else"
+    yield f"{_MISSING} {name}"
+    yield "#endif"
+
+
+def _spelled(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
+    if "*" not in library.header:
+        return f"<{library.header}>"
+    found = _versioned(library, directories)
+    return f'"{found}"' if found else f"<{library.header.replace('*', 'any')}>"
+
+
+def _versioned(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
+    """A header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
+    places = (*directories, *_SYSTEM_DIRECTORIES)
+    return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
+
+
+def _versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
+    found = {}
+    for name, library in _observed(request).items():
+        match = re.search(rf"^#define {_VERSION_MACROS.get(library.header, '(?!)')}", text, re.MULTILINE)
+        if match:
+            found[name] = match[1]
+        elif path := _versioned(library, directories) if "*" in library.header else None:
+            found[name] = path.parent.name.rpartition("-")[2]
+    return found
+
+
+def _missing(request: BuildRequest, names: tuple[str, ...]) -> FailedError:
+    if "Python" in names:
+        return missing_python_headers(request)
+    libraries = {name: request.recipe.libraries[name] for name in names}
+    listed = ", ".join(f"{library.header} ({name})" for name, library in libraries.items())
+    return FailedError(f"C headers are missing: {listed}", hint=package_hint(libraries.values()))
+
+
+def missing_python_headers(request: BuildRequest) -> FailedError:
+    """Python.h is not where the interpreter says."""
+    minor = ".".join(request.interpreter.version.split(".")[:2])
+    return FailedError(
+        f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
+        hint=f"apt-get install python{minor}-dev, or dnf install python{minor}-devel, or a Python that has them",
+    )
+
+
+def package_hint(libraries: Iterable[NativeRequirement]) -> str:
+    """The commands that install the packages of these libraries."""
+    wanted = tuple(libraries)
+    packages = {
+        "apt-get install": [name for library in wanted for name in library.apt],
+        "dnf install": [name for library in wanted for name in library.dnf],
+    }
+    commands = [f"{command} {' '.join(dict.fromkeys(names))}" for command, names in packages.items() if names]
+    return ", or ".join([*commands, "run again with --with-system-deps"])
+
+
+_ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}
+_PROGRAM = "#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n"
+_DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTILINE)
+
+
+def abi_of_library(name: str) -> str:
+    """JPEG_LIB_VERSION of a library by its file name ("libjpeg-32d42e18.so.62.4.0"); empty if unknown."""
+    match = re.search(r"\.so\.(\d+)", name)
+    return _ABIS.get(match[1], "") if match else ""
+
+
+def matching_headers(request: BuildRequest, headers: Headers, library: str, directory: Path) -> tuple[Path, ...]:
+    """Directories to search before all others, so that the jpeg headers fit a library.
+
+    Args:
+        request: the build.
+        headers: as found.
+        library: file name of the libjpeg that is linked.
+        directory: where a private copy may be put.
+
+    Raises:
+        FailedError: the headers are not libjpeg-turbo's, so that no copy of them would do.
+    """
+    wanted = abi_of_library(library)
+    if not headers.jpeg_abi or not wanted or headers.jpeg_abi == wanted:
+        return ()
+    if not macro("LIBJPEG_TURBO_VERSION", preprocess(request, headers.directories, _PROGRAM)):
+        raise FailedError(
+            f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, and that of {library} is {wanted}",
+            hint="apt-get install libjpeg-turbo8-dev (or libjpeg62-turbo-dev), or dnf install libjpeg-turbo-devel",
+        )
+    for header in _jpeg_files(request, headers.directories):
+        text = header.read_text(encoding="utf-8", errors="surrogateescape")
+        files.write_bytes(directory / header.name, _adapted(text, wanted).encode("utf-8", "surrogateescape"))
+    return (directory,)
+
+
+def _adapted(text: str, abi: str) -> str:
+    return _DEFINITION.sub(rf"\g<1>{abi}", text)
+
+
+def _jpeg_files(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files that <jpeglib.h> consists of: those that the compiler reads besides the standard library's."""
+    argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
+    rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout
+    paths = map(Path, rule.replace("\\\n", " ").split())
+    return tuple(path for path in paths if re.fullmatch(r"j(peglib|config|morecfg|error)[\w-]*\.h", path.name))

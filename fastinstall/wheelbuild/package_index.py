@@ -1,0 +1,465 @@
+"""Putting a wheel into a directory that is a wheelhouse and a package index at once.
+
+A directory of wheels as a package index that any web server or file share can offer: pages and metadata beside them.
+
+What lies there decides: wheels that somebody added are offered too, and those that were taken away leave the pages.
+
+The wheels of a directory, each found sound, with what an index says of it.
+
+Attestations of a wheel count where they lie beside it (`WHEEL.provenance`) and are of these very bytes; they are not
+verified here, but by whoever installs it.
+
+The pages of a static package index, as texts: HTML (PEP 503) and JSON (PEP 691), each file with what is known of it.
+
+Addresses are relative, so that the pages hold on any web server, under any path, and on a file share. Sources: the
+simple repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714, 740).
+"""
+
+import base64
+import errno
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote as quote_parse
+
+from fastinstall.core import files, foreign
+from fastinstall.core.archive_members import ArchiveError
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import digest, immutable
+from fastinstall.core.zip_archives import sound_zip
+from fastinstall.index.selection import parse_filename
+from fastinstall.index.wheelhouse import metadata_of as metadata_of_wheel_contents
+from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
+from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.variants import FILE, Variant, index_file, metadata_of, read_variant, split_label
+from fastinstall.wheelbuild.wheel_cache import reserved
+
+
+def require_wheelhouse(session: Session, directory: Path) -> None:
+    """Say before a build what could not be offered after it; nothing is changed.
+
+    Raises:
+        FailedError: the directory cannot be written, or a wheel in it is damaged or not what its sum says.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    require_writable(directory)
+    survey(directory, session.emit)
+
+
+def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -> Path:
+    """Put a wheel into a directory, with its sum, and bring the index of the directory up to date.
+
+    Args:
+        session: where the caches come from; who hears of what is not offered.
+        wheel: the file.
+        sha256: of it, hexadecimal.
+        directory: made where it is missing; what lies there already stays.
+
+    Returns:
+        The wheel in its place.
+
+    Raises:
+        FailedError: another wheel of that name lies there, one of those there is damaged, or the directory cannot be
+            written; then nothing was changed.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    target = directory / wheel.name
+    with _alone(session, directory), _told(directory):
+        survey(directory, ignore)
+        _refuse_another(target, sha256)
+        if not target.exists():
+            files.write_bytes(target, wheel.read_bytes())
+        _add_sum(directory / SUMS, sha256, target.name)
+        write_index(directory, survey(directory, session.emit))
+    return target
+
+
+@contextmanager
+def _alone(session: Session, directory: Path) -> Iterator[None]:
+    """One writer of a directory at a time, as far as this user's runs go."""
+    key = f"index-{digest(str(directory.resolve()))[:16]}"
+    with reserved(session.own_cache(), key, session.emit, "writes the same directory"):
+        yield
+
+
+@contextmanager
+def _told(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(directory, error) from error
+
+
+def unwritable(directory: Path, error: OSError) -> FailedError:
+    """The failure that a directory for builds cannot be written."""
+    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="name another directory")
+
+
+def require_writable(directory: Path) -> None:
+    """Say before a build that what comes of it could not be written there.
+
+    Raises:
+        FailedError: it is a file, or may not be written.
+    """
+    there = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise unwritable(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise unwritable(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _refuse_another(target: Path, sha256: str) -> None:
+    """Who has installed a wheel by its hash has to find it under its name."""
+    if target.is_file() and files.sha256(target) != sha256:
+        raise FailedError(
+            f"{target}: another wheel of that name lies there: what was built has sha256 {sha256}",
+            hint=f"build into another directory; or, if nobody installs that one by its hash: rm {quote(target)}",
+        )
+
+
+def _add_sum(file: Path, sha256: str, name: str) -> None:
+    sums = {**read_sums(file), name: sha256}
+    files.write_text(file, "".join(f"{sums[each]}  {each}\n" for each in sorted(sums)))
+
+
+_VERSION = "1.3"  # the first with provenance (PEP 740)
+
+
+@immutable
+class IndexedFile:
+    """A file that an index offers.
+
+    Attributes:
+        name: of the distribution, normalised.
+        version: of it.
+        filename: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        sha256: hexadecimal.
+        size: in bytes.
+        uploaded: when it came here, in UTC: "2026-01-31T12:00:00Z".
+        requires_python: a specifier; empty where it has none.
+        metadata_sha256: of its metadata beside it; empty where there are none.
+        has_provenance: whether its attestations lie beside it.
+        has_signature: whether a GPG signature lies beside it.
+    """
+
+    name: str
+    version: str
+    filename: str
+    sha256: str
+    size: int
+    uploaded: str
+    requires_python: str = ""
+    metadata_sha256: str = ""
+    has_provenance: bool = False
+    has_signature: bool = False
+
+
+def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
+    """All pages of an index whose files lie one directory above it, by their paths inside it."""
+    projects: dict[str, list[IndexedFile]] = {}
+    for file in sorted(files, key=lambda each: (each.name, each.filename)):
+        projects.setdefault(file.name, []).append(file)
+    pages = {"index.html": _html("Simple index", _project_links(projects)), "index.json": _json(_root(projects))}
+    for name, offered in projects.items():
+        pages[f"{name}/index.html"] = _html(f"Links for {name}", map(_file_link, offered))
+        pages[f"{name}/index.json"] = _json(_project(name, offered))
+    return pages
+
+
+def _project_links(projects: Iterable[str]) -> Iterable[str]:
+    return (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
+
+
+def _file_link(file: IndexedFile) -> str:
+    attributes = {"href": f"{_address(file)}#sha256={file.sha256}"}
+    if file.requires_python:
+        attributes["data-requires-python"] = file.requires_python
+    if file.metadata_sha256:
+        attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
+    if file.has_provenance:
+        attributes["data-provenance"] = f"{_address(file)}.provenance"
+    if file.has_signature:
+        attributes["data-gpg-sig"] = "true"
+    words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
+    return f"<a {words}>{html.escape(file.filename)}</a>"
+
+
+def _html(title: str, links: Iterable[str]) -> str:
+    return "\n".join(
+        (
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "  <head>",
+            '    <meta charset="utf-8">',
+            f'    <meta name="pypi:repository-version" content="{_VERSION}">',
+            f"    <title>{html.escape(title)}</title>",
+            "  </head>",
+            "  <body>",
+            *(f"    {link}<br>" for link in links),
+            "  </body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def _root(projects: Iterable[str]) -> dict[str, Any]:
+    return {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
+
+
+def _project(name: str, files: Sequence[IndexedFile]) -> dict[str, Any]:
+    versions = list(dict.fromkeys(file.version for file in files))
+    return {
+        "meta": {"api-version": _VERSION},
+        "name": name,
+        "versions": versions,
+        "files": [_file(file) for file in files],
+    }
+
+
+def _file(file: IndexedFile) -> Mapping[str, Any]:
+    described: dict[str, Any] = {
+        "filename": file.filename,
+        "url": _address(file),
+        "hashes": {"sha256": file.sha256},
+        "size": file.size,
+        "upload-time": file.uploaded,
+    }
+    if file.requires_python:
+        described["requires-python"] = file.requires_python
+    if file.metadata_sha256:
+        described["core-metadata"] = {"sha256": file.metadata_sha256}
+    if file.has_provenance:
+        described["provenance"] = f"{_address(file)}.provenance"
+    if file.has_signature:
+        described["gpg-sig"] = True
+    return described
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _address(file: IndexedFile) -> str:
+    """Relative to the page of its project; some stores of files read a bare "+" as a space."""
+    return f"../../{quote_parse(file.filename)}"
+
+
+SUMS = "SHA256SUMS"
+METADATA = ".metadata"
+_PROVENANCE, _SIGNATURE = ".provenance", ".asc"
+
+
+@immutable
+class OfferedWheel:
+    """A wheel of a directory, found sound.
+
+    Attributes:
+        path: of the file.
+        file: what the index says of it.
+        metadata: its METADATA.
+        variant: its variant of the version, or None if it has no variant label.
+    """
+
+    path: Path
+    file: IndexedFile
+    metadata: bytes
+    variant: Variant | None = None
+
+
+def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
+    """The wheels of a directory, by name; nothing is changed.
+
+    Raises:
+        FailedError: one of them is no wheel, is damaged, or is not what SHA256SUMS says.
+        DocumentError: SHA256SUMS cannot be read.
+    """
+    sums = read_sums(directory / SUMS)
+    found = tuple(_offered(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
+    _refuse_ambiguous(found)
+    return found
+
+
+def moment(file: Path) -> str:
+    """When a file came here, in UTC (PEP 700)."""
+    return f"{datetime.fromtimestamp(int(file.stat().st_mtime), UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _offered(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
+    plain, label = split_label(path.name)
+    parsed = parse_filename(plain)
+    if parsed is None:
+        raise _no_wheel(path, "its name is not that of a wheel")
+    digest = files.sha256(path)
+    if sums.get(path.name, digest).lower() != digest:
+        raise FailedError(
+            f"{path}: damaged: sha256 is {digest}, but {SUMS} says {sums[path.name]}",
+            hint=f"copy it there again; or take it away: rm {quote(path)}",
+        )
+    metadata, variant = _metadata_of(path, label, known=path.name in sums)
+    headers = HeaderParser().parsestr(metadata.decode("utf-8", "replace"))
+    return OfferedWheel(
+        path=path,
+        metadata=metadata,
+        variant=variant,
+        file=IndexedFile(
+            name=parsed.name,
+            version=str(parsed.version),
+            filename=path.name,
+            sha256=digest,
+            size=path.stat().st_size,
+            uploaded=moment(path),
+            requires_python=str(headers.get("Requires-Python", "")).strip(),
+            metadata_sha256=hashlib.sha256(metadata).hexdigest(),
+            has_provenance=_is_attested(path, digest, emit),
+            has_signature=path.with_name(path.name + _SIGNATURE).is_file(),
+        ),
+    )
+
+
+def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, Variant | None]:
+    """METADATA of a sound wheel, and its variant; of one whose sum is known, only these members are read."""
+    try:
+        if not known:
+            read_sound_metadata(wheel)
+        with sound_zip(wheel) as archive:
+            place = metadata_of_wheel_contents(archive.files)
+            variant = read_variant(archive.read(f"{place}/{FILE}").decode(), label) if label else None
+            return archive.read(f"{place}/METADATA"), variant
+    except ArchiveError as error:
+        raise _no_wheel(wheel, error.message) from error
+    except KeyError as error:
+        raise _no_wheel(wheel, f"it has no {error.args[0]}") from error
+    except ValueError as error:
+        raise _no_wheel(wheel, f"{FILE}: {error}") from error
+
+
+def _refuse_ambiguous(wheels: Iterable[OfferedWheel]) -> None:
+    """A variant label means the same for all wheels of a version (PEP 825)."""
+    known: dict[tuple[str, str, str], Variant] = {}
+    for wheel in wheels:
+        if wheel.variant is not None:
+            key = (wheel.file.name, wheel.file.version, wheel.variant.label)
+            if known.setdefault(key, wheel.variant) != wheel.variant:
+                raise _no_wheel(wheel.path, f"another wheel means something else by the label {wheel.variant.label!r}")
+
+
+def _no_wheel(path: Path, reason: str) -> FailedError:
+    return FailedError(f"{path}: not a wheel that can be offered: {reason}", hint=f"mv {quote(path)} /tmp")
+
+
+def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
+    """Whether attestations lie beside a wheel that are of its very bytes; whoever installs it verifies them."""
+    beside = wheel.with_name(wheel.name + _PROVENANCE)
+    if not beside.is_file():
+        return False
+    try:
+        subjects = _subjects(json_data(foreign.read_bytes(beside)))
+    except (ValueError, KeyError, TypeError) as error:
+        emit(Noted(message=f"{beside}: not offered: no provenance document (PEP 740): {error!r}", warning=True))
+        return False
+    if subjects != {digest}:
+        emit(Noted(message=f"{beside}: not offered: it is not of the wheel that lies beside it", warning=True))
+    return subjects == {digest}
+
+
+def _subjects(document: dict[str, Any]) -> set[str]:
+    """The sha256 of each file that the attestations of a provenance document are of."""
+    statements = (
+        json_data(base64.b64decode(attestation["envelope"]["statement"]))
+        for bundle in document["attestation_bundles"]
+        for attestation in bundle["attestations"]
+    )
+    return {str(subject["digest"]["sha256"]) for statement in statements for subject in statement["subject"]}
+
+
+PAGES = "simple"
+
+
+def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
+    """Write metadata, sums and pages of wheels that a survey found, and take away those of wheels that are gone.
+
+    Raises:
+        OSError: something cannot be written.
+    """
+    for wheel in wheels:
+        _write(directory / f"{wheel.file.filename}{METADATA}", wheel.metadata)
+    _write_sums(directory, {wheel.file.filename: wheel.file.sha256 for wheel in wheels})
+    variants = dict(_variants(wheels))
+    for name, text in variants.items():
+        _write(directory / name, text.encode())
+    pages = index_pages([wheel.file for wheel in wheels] + [_listed(directory / name) for name in variants])
+    for path, text in sorted(pages.items(), reverse=True):  # the page of a project before what leads to it
+        _write(directory / PAGES / path, text.encode())
+    _tidy(directory, pages, variants)
+
+
+def _variants(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
+    """The file that tells the variants of each version that has some (PEP 825), by name."""
+    labelled: dict[tuple[str, str], dict[str, Variant]] = {}
+    for wheel in wheels:
+        if wheel.variant is not None:
+            labelled.setdefault((wheel.file.name, wheel.file.version), {})[wheel.variant.label] = wheel.variant
+    for (name, version), variants in labelled.items():
+        yield index_file(name, version), metadata_of(variants.values())
+
+
+def _listed(file: Path) -> IndexedFile:
+    """A file that tells variants, as its project's page names it."""
+    name, version, _ = file.name.split("-")
+    return IndexedFile(
+        name=name.replace("_", "-"),
+        version=version,
+        filename=file.name,
+        sha256=files.sha256(file),
+        size=file.stat().st_size,
+        uploaded=moment(file),
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file unless it is as it should be, so that web caches keep what they have."""
+    try:
+        if path.read_bytes() == content:
+            return
+    except FileNotFoundError:
+        pass
+    files.write_bytes(path, content)
+
+
+def _write_sums(directory: Path, wheels: Mapping[str, str]) -> None:
+    """Leave out wheels that are gone; sums of other files, and of wheels that somebody added, stay as they are."""
+    there = read_sums(directory / SUMS)
+    kept = {name: sha256 for name, sha256 in there.items() if name in wheels or not _is_wheel_of_here(name)}
+    if kept != there:
+        _write(directory / SUMS, "".join(f"{kept[name]}  {name}\n" for name in sorted(kept)).encode())
+
+
+def _is_wheel_of_here(name: str) -> bool:
+    return name.endswith(".whl") and "/" not in name
+
+
+def _tidy(directory: Path, pages: Mapping[str, str], variants: Mapping[str, str]) -> None:
+    """Take away metadata and variants of wheels that are gone, and pages of projects that have none."""
+    for path in directory.glob("*-variants.json"):
+        if path.name not in variants:
+            files.discard(path)
+    for path in directory.glob(f"*.whl{METADATA}"):
+        if not path.with_name(path.name.removesuffix(METADATA)).exists():
+            files.discard(path)
+    for path in (directory / PAGES).glob("*/index.*"):
+        if path.relative_to(directory / PAGES).as_posix() not in pages:
+            files.discard(path)
+    for place in (directory / PAGES).glob("*/"):
+        if not any(place.iterdir()):
+            place.rmdir()

@@ -1,0 +1,262 @@
+"""From an sdist to a labelled wheel in the cache: the order of the stages, and nothing else.
+
+Headers, a look into the cache, static libraries, source with merge and tuning, one compilation for each
+level, audit, chassis or repair, certify, label, cache.
+
+Everything that a compilation needs, made ready before it: libraries, source, chassis, headers, requirements.
+"""
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.core import files, values
+from fastinstall.core.concurrency import awaited
+from fastinstall.core.events import Noted, ignore
+from fastinstall.core.process import Leash
+from fastinstall.core.values import immutable
+from fastinstall.model.request import LinkMode
+from fastinstall.wheelbuild import wheel_cache
+from fastinstall.wheelbuild.assemble import Berth, Parts, assemble, berths
+from fastinstall.wheelbuild.base_wheel import Chassis, open_chassis
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult, fetch_requirements
+from fastinstall.wheelbuild.compile import Ground, compile_lanes, without_stray
+from fastinstall.wheelbuild.linking import (
+    Headers,
+    Place,
+    linked_libraries,
+    linking,
+    matching_headers,
+    own_place,
+    probe_headers,
+)
+from fastinstall.wheelbuild.prepare import Prepared, prepare_source
+from fastinstall.wheelbuild.provenance import known_inputs
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
+
+
+@immutable
+class Site:
+    """Where one build happens.
+
+    Attributes:
+        request: the build.
+        headers: as found.
+        space: the build's own temporary directory.
+        key: of the cache.
+        log: the file that receives the output of the compilation.
+    """
+
+    request: BuildRequest
+    headers: Headers
+    space: Path
+    key: str
+    log: Path
+
+
+@immutable
+class Groundwork:
+    """What is ready once nothing is left to be done but to compile.
+
+    Attributes:
+        prepared: the source.
+        statics: libraries that are linked into the cores.
+        chassis: the unpacked official wheel, if one carries the cores.
+        berths: where each core will lie in it.
+        ground: what all levels share.
+    """
+
+    prepared: Prepared
+    statics: tuple[StaticLibrary, ...]
+    chassis: Chassis | None
+    berths: tuple[Berth, ...]
+    ground: Ground
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """Where the core of each level will lie, by the level's name."""
+        if self.chassis is None:
+            return {target.level: own_place(self.ground.request) for target in self.ground.request.step.targets}
+        return {berth.target.level: berth.place for berth in self.berths}
+
+
+def lay_ground(site: Site) -> Groundwork:
+    """Make everything ready.
+
+    Raises:
+        FailedError: something is missing, or the merged source fails its static checks.
+    """
+    request, space = site.request, site.space
+    prepared, statics = _source_and_libraries(site)
+    chassis = _chassis(request, space)
+    return Groundwork(
+        prepared=prepared,
+        statics=tuple(statics.values()),
+        chassis=chassis,
+        berths=berths(request, chassis, site.key) if chassis is not None else (),
+        ground=_ground(site, prepared, chassis, statics),
+    )
+
+
+def _source_and_libraries(site: Site) -> tuple[Prepared, dict[str, StaticLibrary]]:
+    """Both at the same time: a library's `configure` and our merge would each leave a processor idle.
+
+    The merge stays in this thread, so that an interruption ends it at once.
+    """
+    leash = Leash()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        libraries = pool.submit(_libraries, site.request, leash)
+        try:
+            return prepare_source(site.request, site.headers, site.space), awaited(libraries)
+        except BaseException:
+            leash.pull()
+            raise
+
+
+def _libraries(request: BuildRequest, leash: Leash) -> dict[str, StaticLibrary]:
+    return {order.name: build_static(order, leash) for order in static_orders(request)}
+
+
+def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
+    """The static libraries of a build: compiled for its least level, as one archive serves them all."""
+    found = []
+    for name, sdist in request.statics.items():
+        source = request.recipe.libraries[name].static
+        if source is None:
+            continue
+        order = StaticOrder(
+            name=name,
+            sdist=sdist,
+            source=source,
+            compiler=request.compiler,
+            cflags=request.step.targets[0].cflags,
+            jobs=request.step.jobs,
+            cache=request.cache,
+            variables=request.variables,
+            emit=request.emit,
+        )
+        found.append(order)
+    return tuple(found)
+
+
+def _ground(site: Site, prepared: Prepared, chassis: Chassis | None, statics: Mapping[str, StaticLibrary]) -> Ground:
+    request, space = site.request, site.space
+    archives = {name: library.archive for name, library in statics.items()}
+    directories = (
+        *(library.include for library in statics.values()),
+        *_jpeg_directories(site, chassis),
+        *site.headers.directories,
+    )
+    return Ground(
+        request=request,
+        headers=replace(site.headers, directories=directories),
+        source=prepared.tree,
+        link=linking(request, chassis, archives, space / "link"),
+        requirements=fetch_requirements(request, prepared.tree),
+        space=space,
+        log=site.log,
+    )
+
+
+def _chassis(request: BuildRequest, space: Path) -> Chassis | None:
+    if request.chassis is None:
+        return None
+    suffix = request.interpreter.extension_suffix
+    return open_chassis(request.chassis, request.recipe.package, suffix, space / "chassis")
+
+
+def _jpeg_directories(site: Site, chassis: Chassis | None) -> tuple[Path, ...]:
+    library = chassis.library("jpeg") if chassis is not None else None
+    if library is None:
+        return ()
+    return matching_headers(site.request, site.headers, library, site.space / "jpeg")
+
+
+def build_wheel(request: BuildRequest) -> BuildResult:
+    """Build a wheel, or take it from the cache when everything that decides its bytes is the same.
+
+    Nothing outside the cache is changed; a build that fails or is interrupted leaves only its log there.
+
+    Raises:
+        FailedError: a header is missing, the build failed, or what it made is not what was asked for.
+    """
+    started = time.monotonic()
+    request = _tidied(request)
+    headers = probe_headers(request)
+    inputs = inputs_of(request, headers)
+    key = wheel_cache.key_of(inputs)
+    log = wheel_cache.log_of(request.cache, key)
+    found = wheel_cache.find(request.cache, key, request.emit)
+    entry = found
+    if entry is None:
+        with wheel_cache.reserved(request.cache, key, request.emit):
+            found = wheel_cache.find(request.cache, key, ignore)  # by the one that was waited for
+            entry = found or _made(request, headers, inputs, log)
+    if found is not None:
+        request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache"))
+    return BuildResult(
+        wheel=wheel_cache.directory_of(request.cache, key) / entry.wheel,
+        sha256=entry.sha256,
+        from_cache=found is not None,
+        features=entry.features,
+        log=log,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _made(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.Entry:
+    with files.temporary_directory("build", within=request.cache / "tmp") as space:
+        site = Site(request=request, headers=headers, space=space, key=wheel_cache.key_of(inputs), log=log)
+        wheel, features = _build(site)
+        return wheel_cache.store(request.cache, inputs, wheel, features)
+
+
+def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
+    """Everything that decides the bytes of the wheel, by name."""
+    step, interpreter = request.step, request.interpreter
+    return {
+        **known_inputs(request.recipe, step, interpreter, _digests(request)),
+        "statics": values.digest({order.name: static_inputs(order) for order in static_orders(request)}),
+        "linked": " ".join(files.sha256(path) for path in linked_libraries(request)) if request.chassis is None else "",
+        "compiler": request.compiler.text,
+        "headers": headers.digest,
+        "libc": f"{interpreter.libc} {interpreter.libc_version}",
+        "place": str(interpreter.site_packages) if step.link is LinkMode.ENV else "",
+    }
+
+
+def _digests(request: BuildRequest) -> dict[str, str]:
+    sources = {
+        "source": request.source,
+        "kernels": request.kernels,
+        "base": request.base,
+        "chassis": request.chassis,
+    }
+    return {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
+
+
+def _tidied(request: BuildRequest) -> BuildRequest:
+    variables, dropped = without_stray(request.variables)
+    if dropped:
+        message = f"{', '.join(dropped)} of the environment: not used, for the flags of a build are the plan's"
+        request.emit(Noted(message=message))
+    return replace(request, variables=variables)
+
+
+def _build(site: Site) -> tuple[Path, dict[str, str | None]]:
+    work = lay_ground(site)
+    lanes = compile_lanes(work.ground, work.places)
+    parts = Parts(
+        request=site.request,
+        headers=site.headers,
+        report=work.prepared.report,
+        statics=work.statics,
+        requirements=work.ground.requirements,
+        chassis=work.chassis,
+        berths=work.berths,
+        lanes=lanes,
+        space=site.space,
+    )
+    return assemble(parts), lanes[0].compiled.features

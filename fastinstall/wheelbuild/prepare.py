@@ -1,0 +1,325 @@
+"""The source as it is compiled: unpacked, the fork's changes merged in where the recipe says so, and tuned.
+
+Unpack an sdist: regular files and directories below one top directory, and nothing else.
+
+Tuning of a C source by text: GCC's pragma, and macros of ours, before a file or around single functions of it.
+
+Unlike flags on a command line they reach that code alone, through any build backend.
+
+Our cache of merges: found by everything that decides them, stored whole or not at all.
+
+`<cache>/merges/<key>/` holds what a merge changed below `files/`, and `merge.json` with its report and their digests.
+One merge serves every Python and every CPU level, and a build that failed behind it. Only merges that passed their
+static checks are put here.
+"""
+
+import hashlib
+import importlib.metadata
+import shutil
+import time
+from collections.abc import Collection, Sequence
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from fastinstall import __version__
+from fastinstall import cmerge as merging
+from fastinstall.cmerge.documents import Kernels, MergeReport, Tuning
+from fastinstall.core import files, foreign, values
+from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.events import Emit, Finished, Noted, Started
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
+from fastinstall.core.tar_archives import unpack_tar
+from fastinstall.core.values import immutable
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.linking import Headers
+
+
+def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
+    """Unpack an sdist.
+
+    Args:
+        sdist: a tar archive, compressed by gzip.
+        directory: where to; made if it is not there.
+        but: entries of the top directory that are left out ("Tests").
+        only: the only entries of the top directory that are wanted; empty for all.
+
+    Returns:
+        The one top directory of the archive.
+
+    Raises:
+        FailedError: it is no such archive, is damaged, or holds a member that no sdist needs: an absolute path,
+            "..", a link, a device, or a second top directory. Nothing is unpacked then.
+    """
+    try:
+        top = unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
+    except OSError as error:
+        where = error.filename or directory
+        raise FailedError(
+            f"{sdist}: cannot be unpacked: {where}: {error.strerror or error}",
+            hint=f"df -h {quote(directory)}; ls -ld {quote(sdist)}",
+        ) from error
+    return directory / top
+
+
+def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
+    below = path.parts[1:2]
+    return not below or (below[0] not in but and (not only or below[0] in only))
+
+
+def tuned(source: str, rule: Tuning) -> str | None:
+    """Apply a rule to a source, or return None if the source lacks a function that the rule names.
+
+    Args:
+        source: the text of a C file.
+        rule: what to put where.
+    """
+    if not rule.functions:
+        return f"{_optimize(rule.options)}\n{source}"
+    return _around_functions(source, rule)
+
+
+def _around_functions(source: str, rule: Tuning) -> str | None:
+    from fastinstall.cmerge.syntax import parse_items  # noqa: PLC0415 (the parser, only where it is needed)
+
+    parsed = parse_items(source)
+    missing = set(rule.functions)
+    pieces: list[str] = []
+    for item in parsed.items:
+        wanted = item.key.kind == "function" and item.key.name in rule.functions
+        missing -= {item.key.name} if wanted else set()
+        pieces += (item.lead, _wrapped(item.text, rule) if wanted else item.text)
+    return None if missing else "".join((*pieces, parsed.tail))
+
+
+def _wrapped(definition: str, rule: Tuning) -> str:
+    before = [f"#define {macro}" for macro in rule.macros]
+    after = [f"#undef {macro.partition('(')[0]}" for macro in rule.macros]
+    if rule.options:
+        before = ["#pragma GCC push_options", _optimize(rule.options), *before]
+        after = [*after, "#pragma GCC pop_options"]
+    return "\n".join(("", *before, definition, *after, ""))
+
+
+def _optimize(options: Sequence[str]) -> str:
+    quoted = ", ".join(f'"{option}"' for option in options)
+    return f"#pragma GCC optimize ({quoted})"
+
+
+_FORMAT = "1"  # of what lies in the cache
+_ENTRY = "merge.json"
+_FILES = "files"
+_PARSER = ("tree-sitter", "tree-sitter-c")
+
+
+@immutable
+class MergeOrder:
+    """Everything that decides a merge, besides the code that merges.
+
+    Attributes:
+        source: the sdist that is merged onto, its hash verified.
+        kernels: that of the fork.
+        base: that of what the fork follows.
+        rules: of the recipe.
+        without: names of parts of the fork that are left out.
+    """
+
+    source: Path
+    kernels: Path
+    base: Path
+    rules: Kernels
+    without: Sequence[str] = ()
+
+
+@immutable
+class _Entry:
+    """A merge in the cache: its report and, by path in the source, the digests of the files that it wrote."""
+
+    report: MergeReport
+    files: dict[str, str]
+
+
+def place_of(cache_root: Path, order: MergeOrder) -> Path:
+    """Where the merge lies, if it is in the cache."""
+    return cache_root / "merges" / values.digest(_inputs(order))
+
+
+def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
+    """Do to an unpacked source what the merge did to it before.
+
+    Args:
+        place: as `place_of` says.
+        tree: the source's top directory, as its sdist has it.
+        emit: hears of an entry that is damaged, and not used.
+
+    Returns:
+        What the merge reported; None where it has to be made. Nothing is written then.
+    """
+    if not place.is_dir():
+        return None
+    try:
+        entry = _read(place)
+        contents = {name: foreign.read_bytes(place / _FILES / name) for name in entry.files}
+    except (OSError, ValueError, DocumentError):
+        contents = None
+    if contents is None or {name: _digest(content) for name, content in contents.items()} != entry.files:
+        emit(Noted(message=f"{place}: the cached merge is damaged; it is made again", warning=True))
+        return None
+    for name, content in contents.items():
+        files.write_bytes(tree / name, content, durable=False)
+    return entry.report
+
+
+def keep(place: Path, tree: Path, report: MergeReport) -> None:
+    """Put a merge into the cache, in place of what is there.
+
+    Args:
+        place: as `place_of` says.
+        tree: top directory of the merged source.
+        report: what the merge reported.
+    """
+    contents = {name: foreign.read_bytes(tree / name) for name in (*report.files, *report.new_files)}
+    digests = {name: _digest(content) for name, content in contents.items()}
+    with files.temporary_directory("merge", within=place.parent.parent / "tmp") as space:
+        for name, content in contents.items():
+            files.write_bytes(space / "entry" / _FILES / name, content, durable=False)
+        entry = values.dump(values.document("merged", _Entry(report=report, files=digests)))
+        files.write_text(space / "entry" / _ENTRY, entry, durable=False)
+        files.publish(space / "entry", place, space / "old")
+
+
+def _inputs(order: MergeOrder) -> dict[str, object]:
+    """All of it by name; the code that merges is among it, so that no number has to be raised when it changes."""
+    return {
+        "format": _FORMAT,
+        "tool": __version__,
+        "code": _code(),
+        "parser": [importlib.metadata.version(name) for name in _PARSER],
+        "source": files.sha256(order.source),
+        "kernels": files.sha256(order.kernels),
+        "base": files.sha256(order.base),
+        "rules": order.rules,
+        "without": list(order.without),
+    }
+
+
+@cache
+def _code() -> str:
+    modules = sorted(Path(path) for directory in merging.__path__ for path in Path(directory).glob("*.py"))
+    return values.digest({path.name: files.sha256(path) for path in modules})
+
+
+def _read(place: Path) -> _Entry:
+    path = place / _ENTRY
+    return values.open_document(_Entry, "merged", json_data(foreign.read_text(path)), file=path)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+_NOT_COMPILED = ("Tests", "docs")  # of Pillow's sdist they are 19 parts of 20
+_CODE = ("src",)
+
+
+@immutable
+class Prepared:
+    """A source that can be compiled.
+
+    Attributes:
+        tree: its top directory.
+        report: what the merge did, or None if nothing is merged.
+    """
+
+    tree: Path
+    report: MergeReport | None
+
+
+def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> Prepared:
+    """Unpack, merge and tune.
+
+    Args:
+        request: the build.
+        headers: as found; tuning is GCC's.
+        space: an empty directory.
+
+    Raises:
+        FailedError: an sdist cannot be unpacked, or the merged source fails its static checks.
+    """
+    tree = extract_source(request.source, space / "source", but=_NOT_COMPILED)
+    report = None
+    if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
+        report = _merged(request, request.recipe.kernels, tree, space)
+    if headers.gcc:
+        _tune(request, request.recipe.tuning, tree)
+    return Prepared(tree=tree, report=report)
+
+
+def _merged(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:
+    order = MergeOrder(
+        source=request.source,
+        kernels=_given(request.kernels),
+        base=_given(request.base),
+        rules=kernels,
+        without=request.step.without,
+    )
+    place = place_of(request.cache, order)
+    report = recall(place, tree, request.emit)
+    if report is None:
+        report = _merge(request, order, tree, space)
+        keep(place, tree, report)
+    else:
+        request.emit(Noted(message=f"{_what(order)}: merged before, and taken from the cache"))
+    for each in report.not_accelerated:
+        request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
+    return report
+
+
+def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) -> MergeReport:
+    from fastinstall.cmerge.diagnostics import check_tree  # noqa: PLC0415 (the parser, only where something is merged)
+    from fastinstall.cmerge.trees import Trees, merge_trees  # noqa: PLC0415 (likewise)
+
+    started = time.monotonic()
+    what = _what(order)
+    request.emit(Started(stage="merge", message=f"merging {what}"))
+    fork = extract_source(order.kernels, space / "kernels", only=_CODE)
+    base = extract_source(order.base, space / "base", only=_CODE)
+    upstream = space / "upstream" / tree.name
+    shutil.copytree(tree / "src", upstream / "src")
+    report = merge_trees(Trees(base=base, kernels=fork, target=tree), order.rules, without=order.without)
+    problems = check_tree(upstream, tree, report.files)
+    if problems:
+        raise FailedError(
+            f"the merge of {what} fails its static checks: {problems[0]}",
+            hint="--recipe pillow builds today's Pillow without the kernels; please report this",
+            details=problems,
+        )
+    request.emit(Finished(stage="merge", message=f"merged {what}", seconds=time.monotonic() - started))
+    return report
+
+
+def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
+    for rule in rules:
+        path = tree / rule.file
+        if not path.is_file():
+            request.emit(Noted(message=f"{rule.file} is not in this source: the rule that tunes it is not used"))
+            continue
+        text = tuned(path.read_text(encoding="utf-8", errors="surrogateescape"), rule)
+        if text is None:
+            request.emit(Noted(message=f"{rule.file} lacks a function that a rule tunes: the rule is not used"))
+            continue
+        files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def _what(order: MergeOrder) -> str:
+    return f"the kernels of {_stem(order.kernels)} onto {_stem(order.source)}"
+
+
+def _given(path: Path | None) -> Path:
+    if path is None:
+        raise FailedError("a merge needs the sdist of the fork and that of what it follows")
+    return path
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".tar.gz")

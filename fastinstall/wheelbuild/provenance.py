@@ -1,0 +1,227 @@
+"""What a wheel says about its own making: `fastinstall.json` in its metadata.
+
+Wheels in the cache that are what a plan would build, found before anything is known of a compiler.
+
+What a plan names has to be the same: sources by hash, levels with their flags, libraries, the minor version of Python.
+What it does not name, compiler and headers, is as it was when the wheel was made. That is enough with an official wheel
+as chassis, as its libraries are what the core uses; and so a wheel for cp311 is one for every 3.11. A core that is
+linked to libraries of the machine, or made for its very CPU, is not looked for here.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fastinstall import __version__
+from fastinstall.core import values
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import LinkMode
+from fastinstall.model.steps import Build, Target
+from fastinstall.wheelbuild import wheel_cache
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.linking import Headers
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, key_inputs
+
+PIPELINE_VERSION = 3
+
+
+@immutable
+class Ingredient:
+    """A file that went into the wheel.
+
+    Attributes:
+        name: of its distribution.
+        version: of its distribution.
+        filename: as the index calls it.
+        sha256: hexadecimal.
+    """
+
+    name: str
+    version: str
+    filename: str
+    sha256: str
+
+
+@immutable
+class Provenance:
+    """How a wheel was made; the same inputs give the same text.
+
+    Attributes:
+        tool_version: of fastinstall.
+        pipeline: number of the build pipeline.
+        recipe: its name.
+        source: the sdist.
+        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
+        base: the sdist of what that fork follows.
+        without: parts of the fork that were left out.
+        statics: sdists of libraries that were linked into the core, and what they were called there.
+        chassis: the official wheel around the core, if there is one.
+        targets: CPU levels with their flags, the baseline first.
+        link: which native libraries the core uses.
+        compiler: first line of its `--version`.
+        features: of the build's own summary; None where absent. With a chassis they are the core's alone.
+        headers: versions of the libraries' C headers, where they tell one.
+        python: version of the interpreter that it was built for.
+        abi: ABI tag.
+        platform: of the interpreter.
+        libc: "glibc 2.36".
+    """
+
+    tool_version: str
+    pipeline: int
+    recipe: str
+    source: Ingredient
+    kernels: Ingredient | None
+    base: Ingredient | None
+    without: tuple[str, ...]
+    statics: dict[str, Ingredient]
+    chassis: Ingredient | None
+    targets: tuple[Target, ...]
+    link: LinkMode
+    compiler: str
+    features: dict[str, str | None]
+    headers: dict[str, str]
+    python: str
+    abi: str
+    platform: str
+    libc: str
+
+
+def provenance(
+    request: BuildRequest, headers: Headers, features: dict[str, str | None], statics: Sequence[StaticLibrary]
+) -> Provenance:
+    """Collect it."""
+    step, interpreter = request.step, request.interpreter
+    return Provenance(
+        tool_version=__version__,
+        pipeline=PIPELINE_VERSION,
+        recipe=request.recipe.name,
+        source=ingredient(step.source, request.source),
+        kernels=ingredient(step.kernels, request.kernels) if request.kernels is not None else None,
+        base=ingredient(step.base, request.base) if request.base is not None else None,
+        without=step.without,
+        statics={each.name: ingredient(step.statics[each.name], request.statics[each.name]) for each in statics},
+        chassis=ingredient(step.chassis, request.chassis) if request.chassis is not None else None,
+        targets=step.targets,
+        link=step.link,
+        compiler=request.compiler.version,
+        features=features,
+        headers={**headers.versions, **{each.name: each.version for each in statics}},
+        python=interpreter.version,
+        abi=interpreter.abi,
+        platform=interpreter.platform,
+        libc=f"{interpreter.libc} {interpreter.libc_version}".strip(),
+    )
+
+
+def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
+    """Name and digest of a file as it lies on disk, which is what counts."""
+    name, version = (artefact.name, artefact.version) if artefact is not None else ("", "")
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Ingredient(name=name, version=version, filename=path.name, sha256=digest)
+
+
+def provenance_text(value: Provenance) -> str:
+    """`fastinstall.json`."""
+    return values.dump(values.document("provenance", value))
+
+
+_OF_THIS_CPU = "-march=native"
+
+
+@immutable
+class Ready:
+    """A wheel in the cache.
+
+    Attributes:
+        key: of its entry.
+        entry: what is known of it.
+    """
+
+    key: str
+    entry: wheel_cache.Entry
+
+    @property
+    def compiler(self) -> str:
+        """That it was made by, as `Compiler.text` has it."""
+        return self.entry.inputs["compiler"]
+
+
+def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interpreter) -> Iterator[Ready]:
+    """Wheels that are what a step builds, and that the interpreter takes, the last one that was made first.
+
+    Args:
+        directory: root of the cache.
+        step: as planned.
+        recipe: what it builds.
+        interpreter: the Python that it is for.
+    """
+    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+
+    hashes = planned_hashes(step)
+    if hashes is None or not _is_portable(step):
+        return
+    known = known_inputs(recipe, step, interpreter, hashes)
+    tags = set(selection.supported_tags(interpreter))
+    for key, entry in wheel_cache.entries(directory):
+        same = all(entry.inputs.get(name) == value for name, value in known.items())
+        if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
+            continue
+        name = selection.parse_filename(entry.wheel)
+        if name is not None and name.tags & tags and wheel_cache.is_whole(directory, key, entry):
+            yield Ready(key=key, entry=entry)
+
+
+def known_inputs(recipe: Recipe, step: Build, interpreter: Interpreter, hashes: Mapping[str, str]) -> dict[str, str]:
+    """Of what decides the bytes of a wheel, what a plan names; `hashes` are those of its files."""
+    python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
+    return {
+        "pipeline": str(PIPELINE_VERSION),
+        "recipe": recipe.name,
+        **hashes,
+        "rules": values.digest((recipe.kernels, recipe.tuning)),
+        "without": " ".join(step.without),
+        "distribution": f"{step.distribution} {step.version}",
+        "targets": values.digest(step.targets),
+        "link": step.link.value,
+        "libraries": " ".join(sorted(_compiled_against(recipe, step, chassis=bool(hashes["chassis"])))),
+        "python": " ".join(python),
+        "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
+    }
+
+
+def planned_hashes(step: Build) -> dict[str, str] | None:
+    """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
+    files: dict[str, Artefact | None] = {
+        "source": step.source,
+        "kernels": step.kernels,
+        "base": step.base,
+        "chassis": step.chassis,
+    }
+    hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
+    known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
+    return hashes if known and all(each.sha256 for each in step.statics.values()) else None
+
+
+def statics_digest(recipe: Recipe, step: Build, compiler: str) -> str:
+    """Of everything that decides the libraries which are linked in."""
+    inputs = {}
+    for name, sdist in step.statics.items():
+        source = recipe.libraries[name].static
+        if source is not None:
+            inputs[name] = key_inputs(source, sdist.sha256, step.targets[0].cflags, compiler)
+    return values.digest(inputs)
+
+
+def _is_portable(step: Build) -> bool:
+    native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
+    return step.source is not None and step.chassis is not None and step.link is LinkMode.BUNDLE and not native
+
+
+def _compiled_against(recipe: Recipe, step: Build, *, chassis: bool) -> Iterator[str]:
+    known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
+    return (name for name, library in known.items() if library.core or not chassis)

@@ -1,0 +1,315 @@
+"""The system's package manager: which one, the command to show, and the installation where we may.
+
+apt is driven and tested; dnf is driven by the same few words.
+
+C headers out of the system's packages into our cache: without root, and with the system as it was.
+
+apt only. The packages come through apt's own verification of signatures and hashes; where the system's package lists
+are missing or stale, a private set of lists is kept beside the headers. Only what is asked for is unpacked, and where
+that is a transitional package, what it stands for: a `lib*.so` among the files may be a dangling link, as the library's
+own package is not unpacked.
+"""
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastinstall.core import files, foreign
+from fastinstall.core.archive_members import ArchiveError, Objection
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Emit, Noted
+from fastinstall.core.messages import quote
+from fastinstall.core.process import CommandError, run
+
+_PROGRAMS = {"apt": ("apt-get", "dpkg"), "dnf": ("dnf", "rpm")}
+_INSTALL = {
+    "apt": ("apt-get", "install", "--yes", "--no-install-recommends"),
+    "dnf": ("dnf", "install", "--assumeyes"),
+}
+_PATIENT = {
+    "apt": ("-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=30"),
+    "dnf": (),
+}
+_QUIET = ("env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
+_SECONDS = 1800.0
+_LISTS = Path("/var/lib/apt/lists")
+_REPAIR = "apt-get update; dpkg --configure -a"
+
+
+def package_manager(variables: Mapping[str, str]) -> str | None:
+    """Which package manager this machine has: "apt", "dnf" or None.
+
+    Args:
+        variables: the environment; PATH is read.
+    """
+    path = variables.get("PATH", os.defpath)
+    for manager, programs in _PROGRAMS.items():
+        if all(shutil.which(program, path=path) for program in programs):
+            return manager
+    return None
+
+
+def install_command(manager: str, packages: tuple[str, ...], *, root: bool | None = None) -> str:
+    """The command that a person would paste to install packages.
+
+    Args:
+        manager: "apt" or "dnf".
+        packages: their names.
+        root: whether it is for root; None for whoever runs us.
+    """
+    may = may_install() if root is None else root
+    return shlex.join((*(() if may else ("sudo",)), *_INSTALL[_known(manager, packages)], *packages))
+
+
+def may_install() -> bool:
+    """Whether this user may install system packages: root only, as we never call sudo ourselves."""
+    return os.geteuid() == 0
+
+
+def install_packages(manager: str, packages: tuple[str, ...], emit: Emit) -> None:
+    """Install packages of the system; those that are there stay as they are.
+
+    Raises:
+        RefusedError: not root, or a manager that we do not know.
+        FailedError: the manager failed; the last lines of its output are shown.
+    """
+    command = install_command(manager, packages)
+    if not may_install():
+        raise RefusedError(f"only root may install {', '.join(packages)}", hint=command)
+    emit(Noted(message=f"installing with {manager}: {', '.join(packages)}"))
+    try:
+        _install(manager, packages)
+    except CommandError as error:
+        raise FailedError(
+            f"{manager} could not install {', '.join(packages)}: {error.message}",
+            hint=f"{_REPAIR}; {command}" if manager == "apt" else command,
+            details=error.details,
+        ) from error
+
+
+def _install(manager: str, packages: tuple[str, ...]) -> None:
+    update_first = manager == "apt" and not any(_LISTS.glob("*_Packages*"))
+    if update_first:
+        _update()
+    words = (*_INSTALL[manager], *_PATIENT[manager], *(("--no-upgrade",) if manager == "apt" else ()), *packages)
+    completed = run((*_QUIET, *words), check=False, timeout=_SECONDS)
+    if completed.exit_code == 0:
+        return
+    if manager != "apt" or update_first:
+        raise CommandError(f"exit code {completed.exit_code}", completed)
+    _update()  # lists that are out of date name files that are gone
+    run((*_QUIET, *words), timeout=_SECONDS)
+
+
+def _update() -> None:
+    run((*_QUIET, "apt-get", "update", *_PATIENT["apt"]), timeout=_SECONDS)
+
+
+def _known(manager: str, packages: tuple[str, ...]) -> str:
+    if manager not in _INSTALL:
+        raise RefusedError(
+            f"no package manager that we know ({manager!r})",
+            hint=f"install with your system's own: {' '.join(map(quote, packages))}",
+        )
+    return manager
+
+
+_OURS = ("-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1")
+_HEADERS_PATIENT = ("-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=20", "-o", "Acquire::https::Timeout=20")
+_HEADERS_SECONDS = 300.0
+_URI = re.compile(r"^'[^']+' (?P<file>\S+\.deb) \d+ (?P<hash>\S*)$")
+_DEPENDS = re.compile(r"^\s*(?:Pre)?Depends: (?P<name>[a-z0-9][a-z0-9+.-]*-dev)$")
+_ARCHITECTURE = re.compile(r"\w+-linux-\w+")
+_PLAIN = re.compile(r"d|[-lh][r-][w-][x-][r-][w-][x-][r-][w-][x-] ")
+"""Files and links without further bits, as tar lists them, and directories."""
+_DEPTH = 3  # libjpeg-dev -> libjpeg8-dev -> libjpeg-turbo8-dev is the longest chain known
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """One way to look at the package archive: options for every apt command."""
+
+    options: tuple[str, ...]
+
+    def apt(self, program: str, *words: str, directory: Path | None = None) -> str:
+        argv = ("env", "LC_ALL=C.UTF-8", program, *_OURS, *_HEADERS_PATIENT, *self.options, *words)
+        return run(argv, directory=directory, timeout=_HEADERS_SECONDS).stdout
+
+
+def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: Emit) -> Path:
+    """Unpack development packages below our cache, once for each set of versions.
+
+    Args:
+        manager: "apt".
+        packages: names of packages, like "libtiff-dev".
+        cache: our cache directory.
+        emit: told when something is downloaded.
+
+    Returns:
+        The root of the unpacked tree; `include_directories` tells where its headers lie.
+
+    Raises:
+        FailedError: apt does not know a package, or cannot get it.
+        RefusedError: another manager than apt.
+    """
+    if manager != "apt":
+        raise RefusedError(
+            f"headers can be unpacked from apt's packages only, not from {manager}'s",
+            hint=install_command(manager, packages) if manager == "dnf" else f"install {' '.join(packages)}",
+        )
+    home = cache / "headers"
+    known = _remembered(home, packages)
+    if known is not None:
+        return known
+    failure: CommandError | None = None
+    for view in _views(home, emit):
+        try:
+            tree = _unpack(view, packages, home, emit)
+        except CommandError as error:
+            failure = error
+        else:
+            files.write_text(_note(home, packages), tree.name)
+            return tree
+    raise _failed(packages, failure)
+
+
+def include_directories(root: Path) -> tuple[Path, ...]:
+    """Where the headers of an unpacked tree lie: `usr/include`, and that of each architecture."""
+    include = root / "usr" / "include"
+    if not include.is_dir():
+        return ()
+    own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
+    return (include, *own)
+
+
+def _remembered(home: Path, packages: tuple[str, ...]) -> Path | None:
+    """The tree that these packages had while the lists of the archive were as they are now."""
+    try:
+        tree = home / foreign.read_text(_note(home, packages), encoding="ascii")
+    except OSError:
+        return None
+    return tree if tree.is_dir() else None
+
+
+def _note(home: Path, packages: tuple[str, ...]) -> Path:
+    lists = (path.stat().st_mtime_ns for path in (_LISTS, home / "apt" / "lists") if path.is_dir())
+    key = hashlib.sha256(repr((sorted(packages), *lists)).encode()).hexdigest()[:16]
+    return home / "notes" / key
+
+
+def _views(home: Path, emit: Emit) -> Iterator[_View]:
+    private = home / "apt"
+    lists, archives = private / "lists", private / "archives"
+    for directory in (lists / "partial", archives / "archives" / "partial"):
+        directory.mkdir(parents=True, exist_ok=True)
+    yield _View(_parsed(private / "system.bin"))
+    view = _View(("-o", f"Dir::State::lists={lists}/", "-o", f"Dir::Cache={archives}/", *_parsed(private / "own.bin")))
+    if any(lists.glob("*_Packages*")):
+        yield view
+    emit(Noted(message="fetching the system's package lists into the cache of fastinstall"))
+    _update_package_lists(view)
+    yield view
+
+
+def _parsed(path: Path) -> tuple[str, ...]:
+    """Have apt keep its parsed lists with us: a container's system is often set to keep none, at 0.5 s a command."""
+    return ("-o", f"Dir::Cache::pkgcache={path}", "-o", "Dir::Cache::srcpkgcache=")
+
+
+def _update_package_lists(view: _View) -> None:
+    try:
+        view.apt("apt-get", "update")
+    except CommandError as error:
+        raise FailedError(
+            f"the system's package lists cannot be fetched: {error.message}",
+            hint="check the network and /etc/apt; or, as root: apt-get update",
+            details=error.details,
+        ) from error
+
+
+def _unpack(view: _View, packages: tuple[str, ...], home: Path, emit: Emit) -> Path:
+    versions = _versions(view, (*packages, *_depends(view, packages)))
+    tree = home / _key(packages, versions)
+    if tree.is_dir():
+        return tree
+    emit(Noted(message=f"unpacking headers of {', '.join(packages)} into the cache of fastinstall"))
+    with files.temporary_directory("headers", within=home) as directory:
+        fresh = directory / "root"
+        fresh.mkdir()
+        _extract_all(view, packages, fresh)
+        _keep(fresh, tree)
+    return tree
+
+
+def _extract_all(view: _View, packages: tuple[str, ...], root: Path) -> None:
+    for depth in range(_DEPTH):
+        with files.temporary_directory("packages", within=root.parent) as directory:
+            view.apt("apt-get", "download", *packages, directory=directory)
+            transitional = tuple(
+                path.name.partition("_")[0] for path in directory.iterdir() if not _extract(path, root)
+            )
+        packages = _depends(view, transitional) if transitional and depth + 1 < _DEPTH else ()
+        if not packages:
+            return
+
+
+def _extract(archive: Path, root: Path) -> bool:
+    """Unpack one package; whether there was a header in it.
+
+    Its content is signed for by the system's archive; dpkg itself writes through no link and leaves no directory.
+    Links of libraries may lead out, as Debian's own do: to the library of this system.
+    """
+    listing = run(("dpkg-deb", "--contents", archive), timeout=_HEADERS_SECONDS).stdout
+    odd = next((line for line in listing.splitlines() if not _PLAIN.match(line)), None)
+    if odd is not None:
+        raise ArchiveError(archive, Objection(reason=f"has what no package of headers needs: {odd.strip()!r}"))
+    run(("dpkg-deb", "--extract", archive, root), timeout=_HEADERS_SECONDS)
+    _require_inside(archive, root)
+    return " ./usr/include/" in listing
+
+
+def _require_inside(archive: Path, root: Path) -> None:
+    """Refuse headers that are links to somewhere else, through however many links."""
+    whole = os.path.realpath(root)
+    for directory, below, names in os.walk(root / "usr" / "include"):
+        for path in (Path(directory, name) for name in ("", *below, *names)):
+            if not Path(os.path.realpath(path)).is_relative_to(whole):
+                member = str(path.relative_to(root))
+                raise ArchiveError(archive, Objection(member=member, reason="is a link that leads out of the package"))
+
+
+def _depends(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+    listing = view.apt("apt-cache", "depends", *packages)
+    matches = (_DEPENDS.match(line) for line in listing.splitlines())
+    return tuple(dict.fromkeys(match["name"] for match in matches if match))
+
+
+def _versions(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+    listing = view.apt("apt-get", "download", "--print-uris", *dict.fromkeys(packages))
+    matches = (_URI.match(line) for line in listing.splitlines())
+    return tuple(f"{match['file']} {match['hash']}" for match in matches if match)
+
+
+def _key(packages: tuple[str, ...], versions: tuple[str, ...]) -> str:
+    text = "\n".join((*sorted(packages), *sorted(versions)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _keep(fresh: Path, tree: Path) -> None:
+    try:
+        files.rename(fresh, tree)
+    except FileExistsError:
+        return  # another run of ours was faster, with the same content
+
+
+def _failed(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:
+    return FailedError(
+        f"apt cannot give the headers of {', '.join(packages)}",
+        hint=install_command("apt", packages),
+        details=failure.details if failure else (),
+    )

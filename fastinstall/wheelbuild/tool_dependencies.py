@@ -1,0 +1,332 @@
+"""What fastinstall needs to run, as wheels for several Pythons, fetched by the tool's own pip and kept in our cache.
+
+`<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which says
+which of them was fetched last. It is used for 30 days; after that the index is asked again, and where it cannot be
+reached, what is there still serves.
+
+Which wheels a distribution needs to run under one minor version of Python, and what is not there yet.
+
+Not a resolver: of each distribution the wheels at hand have one version, which a resolver has chosen. pip evaluates
+environment markers for the Python that runs it, whichever one it downloads for; here they are evaluated for that one.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from email.parser import HeaderParser
+from pathlib import Path
+
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from fastinstall.core import files, values
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import pip_environment
+from fastinstall.index.wheelhouse import read_sound_metadata
+from fastinstall.wheelbuild.build_inputs import latest_whole
+
+_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
+_OLDEST_GLIBC, _BASE_GLIBC = 5, 28
+
+
+@immutable
+class ShelfWheel:
+    """A wheel at hand.
+
+    Attributes:
+        filename: its name.
+        name: of the distribution, normalised.
+        version: of the distribution.
+        tags: the Pythons and platforms that it fits.
+        requires: its lines of Requires-Dist.
+    """
+
+    filename: str
+    name: str
+    version: str
+    tags: frozenset[Tag]
+    requires: tuple[str, ...]
+
+
+@immutable
+class Closure:
+    """What a distribution needs.
+
+    Attributes:
+        used: file names of the wheels at hand that are needed, sorted.
+        missing: requirements that none of them meets, each as pip takes it.
+    """
+
+    used: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platforms: Sequence[str]) -> Closure:
+    """What a wheel needs to run, directly and indirectly.
+
+    Args:
+        root: the wheel.
+        shelf: wheels at hand.
+        minor: of the Python that is to run it: "3.12".
+        platforms: tags of platforms that the machine accepts, the best first.
+    """
+    tags = {tag: rank for rank, tag in enumerate(tags_of(minor, platforms))}
+    environment = environment_of(minor)
+    used = {root.filename}
+    missing: dict[str, None] = {}
+    seen: set[tuple[str, str]] = set()
+    waiting = [(root, "")]
+    while waiting:
+        wheel, extra = waiting.pop()
+        if (wheel.filename, extra) in seen:
+            continue
+        seen.add((wheel.filename, extra))
+        for requirement in _asked(wheel, extra, environment):
+            best = _best(requirement.name, shelf, tags)
+            if best is None:
+                missing[_wanted(requirement, shelf)] = None
+                continue
+            used.add(best.filename)
+            waiting += [(best, each) for each in ("", *requirement.extras)]
+    return Closure(used=tuple(sorted(used)), missing=tuple(missing))
+
+
+def shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
+    """A wheel by its name and its lines of Requires-Dist.
+
+    Raises:
+        ValueError: it is not the name of a wheel.
+    """
+    name, version, _build, tags = parse_wheel_filename(filename)
+    return ShelfWheel(filename=filename, name=name, version=str(version), tags=tags, requires=tuple(requires))
+
+
+def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
+    """The wheel tags that CPython of a minor version accepts on such platforms, the best first."""
+    version = tuple(int(part) for part in minor.split("."))
+    abi = f"cp{minor.replace('.', '')}"
+    return (
+        *cpython_tags(version, abis=[abi], platforms=platforms),
+        *compatible_tags(version, abi, platforms),
+    )
+
+
+def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:
+    """The platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600)."""
+    found: list[str] = []
+    for minor in range(glibc_minor, _OLDEST_GLIBC - 1, -1):
+        found.append(f"manylinux_2_{minor}_{machine}")
+        if minor in _LEGACY:
+            found.append(f"{_LEGACY[minor]}_{machine}")
+    return tuple(found)
+
+
+def environment_of(minor: str) -> Mapping[str, str]:
+    """The variables that markers ask for (PEP 508), of CPython of a minor version on Linux."""
+    version = f"{minor}.0"
+    ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}
+    return {key: str(value) for key, value in default_environment().items()} | ours
+
+
+def _asked(wheel: ShelfWheel, extra: str, environment: Mapping[str, str]) -> Iterable[Requirement]:
+    for line in wheel.requires:
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": extra}):
+            yield requirement
+
+
+def _best(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag, int]) -> ShelfWheel | None:
+    ranked = [
+        (min(tags[tag] for tag in wheel.tags & tags.keys()), wheel.filename, wheel)
+        for wheel in shelf
+        if wheel.name == canonicalize_name(name) and wheel.tags & tags.keys()
+    ]
+    return min(ranked)[2] if ranked else None
+
+
+def _wanted(requirement: Requirement, shelf: Sequence[ShelfWheel]) -> str:
+    """The version that the shelf has for another Python, so that there is one version of each distribution."""
+    known = next((wheel for wheel in shelf if wheel.name == canonicalize_name(requirement.name)), None)
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras}{f'=={known.version}' if known is not None else requirement.specifier}"
+
+
+_PIP = (sys.executable, "-P", "-m", "pip")
+_LIFETIME = 30 * 24 * 3600.0
+_SECONDS = 300.0
+_LATEST = "latest.json"
+_ROUNDS = 8
+
+
+@immutable
+class Fetching:
+    """What is fetched, and by which means.
+
+    Attributes:
+        wheel: whose dependencies are meant.
+        pythons: minor versions, the lowest first: ("3.11", "3.12").
+        platforms: platform tags that the machines accept, the best first.
+        cache: our cache directory.
+        variables: the environment, with pip's settings.
+        offline: whether no index may be asked.
+        emit: who hears of trouble.
+    """
+
+    wheel: Path
+    pythons: tuple[str, ...]
+    platforms: tuple[str, ...]
+    cache: Path
+    variables: Mapping[str, str]
+    offline: bool = False
+    emit: Emit = ignore
+
+
+@immutable
+class Needs:
+    """What was fetched.
+
+    Attributes:
+        directory: where the wheels lie.
+        files: sha256 by file name.
+        left_out: why a Python cannot be served, by its minor version.
+    """
+
+    directory: str
+    files: dict[str, str]
+    left_out: dict[str, str]
+
+
+def fetch_needs(fetching: Fetching) -> tuple[Path, Needs]:
+    """Bring the wheels that a wheel needs for each Python, out of our cache where they are fresh.
+
+    Returns:
+        The directory in our cache, and what is in it.
+
+    Raises:
+        FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
+    """
+    place = fetching.cache / "tool" / "needs" / values.digest(_inputs(fetching))
+    latest, age = latest_whole(Needs, "tool-needs", place / _LATEST)
+    # That of a time when a Python could not be served may be of a bad moment:
+    if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
+        latest = _refreshed(fetching, place, latest)
+    return place / latest.directory, latest
+
+
+class _Shelf:
+    """The wheels of a directory, each read once."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._known: dict[str, ShelfWheel] = {}
+
+    @property
+    def wheels(self) -> tuple[ShelfWheel, ...]:
+        """Those that lie there now, by name.
+
+        Raises:
+            ArchiveError: one is damaged.
+        """
+        paths = sorted(self.directory.glob("*.whl"))
+        self._known |= {path.name: _read(path) for path in paths if path.name not in self._known}
+        return tuple(self._known[path.name] for path in paths)
+
+
+def _read(path: Path) -> ShelfWheel:
+    headers = HeaderParser().parsestr(read_sound_metadata(path))
+    return shelf_wheel(path.name, map(str, headers.get_all("Requires-Dist") or ()))
+
+
+def _inputs(fetching: Fetching) -> dict[str, str]:
+    return {
+        "requires": "\n".join(sorted(_read(fetching.wheel).requires)),
+        "pythons": " ".join(fetching.pythons),
+        "platforms": " ".join(fetching.platforms),
+    }
+
+
+def _refreshed(fetching: Fetching, place: Path, latest: Needs | None) -> Needs:
+    if fetching.offline:
+        raise FailedError(
+            "what fastinstall itself needs is not in the cache, and this run is offline",
+            hint="the same command without --offline, once; what it fetches is kept",
+        )
+    try:
+        return _fetched(fetching, place)
+    except CommandError as error:
+        if latest is None:
+            message = "what fastinstall itself needs cannot be fetched"
+            hint = "python -m pip config list shows which index is asked"
+            raise FailedError(message, hint=hint, details=error.details) from error
+        message = "what fastinstall needs cannot be looked up, so what was fetched before is taken"
+        fetching.emit(Noted(message=message, warning=True))
+        return latest
+
+
+def _fetched(fetching: Fetching, place: Path) -> Needs:
+    with files.temporary_directory("tool", within=fetching.cache / "tmp") as space:
+        shelf, fresh = space / "shelf", space / "wheels"
+        shelf.mkdir()
+        used, left_out = _gathered(fetching, _Shelf(shelf))
+        fresh.mkdir()
+        for name in used - {fetching.wheel.name}:
+            (shelf / name).rename(fresh / name)
+        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
+        needs = Needs(directory=values.digest(digests)[:16], files=digests, left_out=left_out)
+        files.publish(fresh, place / needs.directory, space / "aside")
+    files.write_text(place / _LATEST, values.dump(values.document("tool-needs", needs)))
+    return needs
+
+
+def _gathered(fetching: Fetching, shelf: _Shelf) -> tuple[frozenset[str], dict[str, str]]:
+    """The names of what is needed, and why some Pythons cannot be served; the first failure where none can."""
+    used: set[str] = set()
+    failures: dict[str, CommandError] = {}
+    for minor in fetching.pythons:
+        try:
+            used |= set(_complete(fetching, shelf, minor).used)
+        except CommandError as error:
+            failures[minor] = error
+    if len(failures) == len(fetching.pythons):
+        raise next(iter(failures.values()))
+    return frozenset(used), {minor: _reason(_closure(fetching, shelf, minor)) for minor in failures}
+
+
+def _complete(fetching: Fetching, shelf: _Shelf, minor: str) -> Closure:
+    """Download until nothing is missing: what pip resolves may itself require more under another Python."""
+    for _ in range(_ROUNDS):
+        found = _closure(fetching, shelf, minor)
+        if not found.missing:
+            return found
+        _download(fetching, shelf, minor, found.missing)
+    raise FailedError(f"what fastinstall needs for Python {minor} does not come to an end", details=found.missing)
+
+
+def _closure(fetching: Fetching, shelf: _Shelf, minor: str) -> Closure:
+    return closure_of(_read(fetching.wheel), shelf.wheels, minor, fetching.platforms)
+
+
+def _reason(closure: Closure) -> str:
+    return f"pip finds no wheels of {', '.join(closure.missing)} that fit it"
+
+
+def _download(fetching: Fetching, shelf: _Shelf, minor: str, wanted: Sequence[str]) -> None:
+    pins = shelf.directory.with_name("constraints.txt")
+    known = (f"{wheel.name}=={wheel.version}\n" for wheel in shelf.wheels)
+    files.write_text(pins, "".join(dict.fromkeys(known)), durable=False)
+    words = ("download", "--quiet", "--progress-bar", "off", "--only-binary", ":all:", "--dest", str(shelf.directory))
+    argv = (*_PIP, *words, "--constraint", str(pins), *_target(minor, fetching.platforms), *wanted)
+    environment = {**pip_environment(fetching.variables), "TMPDIR": str(shelf.directory.parent)}
+    run(argv, environment=environment, timeout=_SECONDS)
+
+
+def _target(minor: str, platforms: Sequence[str]) -> Iterator[str]:
+    yield from ("--python-version", minor, "--implementation", "cp")
+    for abi in (f"cp{minor.replace('.', '')}", "abi3", "none"):
+        yield from ("--abi", abi)
+    for platform in platforms:
+        yield from ("--platform", platform)

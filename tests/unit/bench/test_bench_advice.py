@@ -1,0 +1,341 @@
+"""Advice on loading images: ranked by what was measured, marked where it is no like for like, and silent elsewhere."""
+
+import shlex
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import pytest
+from bench_values import DISK, MACHINE, USUAL, WORKLOAD, advice, baseline, rate, result, timing, unlike
+from builders import environment
+
+from fastinstall.bench.adoption import AdviceContext, Surroundings, ways_of
+from fastinstall.bench.advice import is_worthwhile
+from fastinstall.bench.report import Advice, Engine, Gain, Kind, Outcome, Pipeline, Stage, WorkerStart
+from fastinstall.model.finding import Status
+from fastinstall.model.request import EnvironmentKind
+
+PYTHON = "/srv/images/env/bin/python"
+BUILD = {"kind": Kind.STACK, "stack": "fastinstall"}
+TRAINS = timing({**USUAL, Stage.TENSOR: 0.1})
+
+
+def command(told: Advice) -> str:
+    assert told.finding.remedy is not None
+    return told.finding.remedy.command or ""
+
+
+def recommended(told: tuple[Advice, ...]) -> list[str]:
+    return [each.candidate for each in told if each.recommended]
+
+
+def messages(told: tuple[Advice, ...]) -> str:
+    return "\n".join(each.finding.message for each in told)
+
+
+def test_the_largest_gain_comes_first_and_is_recommended() -> None:
+    told = advice(baseline(), result("small", 1.2), result("large", 1.9), result("middle", 1.5))
+    assert [each.candidate for each in told] == ["large", "middle", "small"]
+    assert recommended(told) == ["large"]
+    assert all(each.finding.check == "data-loading" and each.finding.status is Status.HINT for each in told)
+    assert told[0].finding.evidence[0] == "1.90 times as fast (1.89 to 1.91 in 5 rounds)"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "is_told"),
+    [(1.06, 1.03, True), (1.04, 1.03, False), (1.5, 1.02, False), (1.05, 1.021, True), (0.9, 0.8, False)],
+)
+def test_a_gain_counts_where_it_is_more_than_noise(ratio: float, low: float, *, is_told: bool) -> None:
+    gain = Gain(ratio=ratio, low=low, high=2.0, rounds=5)
+    assert is_worthwhile(gain) is is_told
+    told = advice(baseline(), result("one", ratio, gain=gain))
+    assert ("one" in [each.candidate for each in told]) is is_told
+
+
+def test_candidates_that_were_not_measured_are_no_advice() -> None:
+    missing = result("missing", 3.0, outcome=Outcome.MISSING, timing=None, gain=None)
+    assert advice(baseline(), missing) == ()
+
+
+def test_where_nothing_helps_it_says_leave_it_alone() -> None:
+    (told,) = advice(baseline(), result("one", 1.03), result("two", 0.8))
+    assert told.finding.status is Status.OK
+    assert told.finding.message == "leave it alone: you would gain 3% at most"
+    assert told.finding.evidence[0].startswith("the fastest of 2 that were compared: One, 1.03 times as fast")
+
+
+def test_where_all_are_slower_there_is_nothing_to_gain() -> None:
+    (told,) = advice(baseline(), result("one", 0.7))
+    assert told.finding.message == "leave it alone: nothing else is faster"
+
+
+def test_a_gain_within_the_noise_is_none() -> None:
+    (told,) = advice(baseline(), result("one", 1.4, gain=Gain(ratio=1.4, low=0.9, high=1.8, rounds=5)))
+    assert told.finding.message == "leave it alone: no gain is more than the noise of the measurement"
+
+
+def test_where_it_is_fast_enough_the_rest_is_not_told() -> None:
+    (told,) = advice(baseline(rate(2, 890)), result("one", 1.9), target=400.0)
+    assert told.finding.status is Status.OK
+    assert told.finding.message == "leave it alone: 890 images/s are loaded, and 400 are wanted"
+    assert "One, 1.90 times as fast" in told.finding.evidence[0]
+
+
+def test_another_picture_is_marked_and_never_recommended() -> None:
+    aliased = result("skipping", 2.2, aliased=True, difference=unlike(6.1))
+    told = advice(baseline(), aliased, result("plain", 1.3))
+    assert [each.candidate for each in told] == ["skipping", "plain"]
+    assert told[0].finding.message == "Skipping; aliased: not the same picture, mean difference 6.1 levels"
+    assert recommended(told) == ["plain"]
+
+
+@pytest.mark.parametrize(("mean", "is_alike"), [(1.0, True), (1.01, False)])
+def test_pictures_that_differ_by_more_than_a_level_are_others(mean: float, *, is_alike: bool) -> None:
+    told = advice(baseline(), result("other", 1.9, difference=unlike(mean)))
+    assert (recommended(told) == ["other"]) is is_alike
+    assert ("not the same picture" in messages(told)) is not is_alike
+
+
+def test_pictures_of_another_size_are_others() -> None:
+    told = advice(baseline(), result("other", 1.9, difference=replace(unlike(0.0), same_shape=False)))
+    assert recommended(told) == []
+    assert "another size" in messages(told)
+
+
+def test_where_only_other_pictures_are_faster_it_says_so_first() -> None:
+    told = advice(baseline(), result("skipping", 2.2, aliased=True), result("plain", 1.02))
+    assert told[0].finding.message == "leave it alone: with every picture as it is, you would gain 2% at most"
+    assert told[1].candidate == "skipping"
+
+
+def test_images_that_it_cannot_load_are_named() -> None:
+    told = advice(baseline(), result("picky", 1.9, left_out=3))
+    assert "3 of the images cannot be loaded like this" in messages(told)
+    assert recommended(told) == []
+
+
+def test_where_the_first_is_enough_it_says_that_the_rest_is_not_needed() -> None:
+    told = advice(baseline(rate(2, 890)), result("large", 1.9), result("small", 1.2), target=1500.0)
+    expected = "Large; this alone brings about 1,691 images/s, and 1,500 are wanted: the rest is not needed"
+    assert told[0].finding.message == expected
+    assert not any("not needed" in each.finding.message for each in told[1:])
+
+
+@pytest.mark.parametrize(("ratio", "measured"), [(1.9, 1200), (1.2, 2000)])
+def test_it_is_enough_only_by_what_one_process_promises_and_by_what_workers_reach(ratio: float, measured: int) -> None:
+    told = advice(baseline(rate(2, 890)), result("large", ratio, rates=(rate(2, measured),)), target=1500.0)
+    assert "not needed" not in messages(told)
+    (large,) = [each for each in told if each.candidate == "large"]
+    assert f"2 workers load {measured:,} images/s; as it is, 2 workers load 890 images/s" in large.finding.evidence
+
+
+def test_the_build_is_set_up_in_the_environment() -> None:
+    (told,) = advice(baseline(), result("fastinstall", 1.9, **BUILD))
+    assert command(told) == "fastinstall setup --prefix /srv/images/env"
+
+
+def test_the_operating_system_s_python_is_left_alone() -> None:
+    place = replace(environment(), kind=EnvironmentKind.SYSTEM)
+    base = baseline()
+    ground = AdviceContext(baseline=base, workload=WORKLOAD, machine=MACHINE, environment=place)
+    (way,) = ways_of(result("fastinstall", 1.9, **BUILD), ground)
+    assert way.command == "fastinstall setup --new-env ./fast-env"
+
+
+def test_the_build_s_zlib_ng_is_named_for_png() -> None:
+    for formats, is_told in (({"PNG": 5, "JPEG": 3}, True), ({"PNG": 4, "JPEG": 4}, False), ({"JPEG": 8}, False)):
+        (told,) = advice(baseline(), result("fastinstall", 1.9, **BUILD), workload=replace(WORKLOAD, formats=formats))
+        assert any("zlib-ng" in line for line in told.finding.evidence) is is_told
+
+
+def test_the_official_wheel_comes_by_the_environment_s_own_pip() -> None:
+    (told,) = advice(baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"))
+    assert command(told) == f"{PYTHON} -m pip install --upgrade pillow"
+    held = Surroundings(pillow="pillow<13")
+    (told,) = advice(
+        baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"), surroundings=held
+    )
+    assert command(told) == f"{PYTHON} -m pip install --upgrade 'pillow<13'"
+
+
+def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
+    known = Surroundings(codes={"pillow-draft": "image.draft(...)"})
+    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
+    assert command(told) == "fastinstall bench --print-code pillow-draft > loader.py"
+    assert told.code == "image.draft(...)"
+
+
+def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
+    known = Surroundings(requirements={"simplejpeg": ("simplejpeg", "numpy>=2")})
+    own = result("simplejpeg", 1.9, adapter="simplejpeg", stack="its own")
+    (told,) = advice(baseline(), own, surroundings=known)
+    installed, printed = command(told).split(" && ")
+    assert installed == f"{PYTHON} -m pip install simplejpeg 'numpy>=2'"
+    assert printed == "fastinstall bench --print-code simplejpeg > loader.py"
+    (told,) = advice(baseline(), own, surroundings=replace(known, has_pip=False))
+    assert command(told).startswith(f"uv pip install --python {PYTHON} simplejpeg")
+
+
+def test_printed_code_does_what_was_measured() -> None:
+    known = Surroundings(pipeline=Pipeline(shorter=320, crop=0, filter="lanczos"))
+    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
+    assert "bench --size 320 --crop 0 --filter lanczos --print-code pillow-draft" in command(told)
+
+
+def test_variables_go_before_the_training() -> None:
+    setting = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    (told,) = advice(baseline(), result("huge-pages", 1.8, kind=Kind.SETTING, variables=setting))
+    assert command(told) == "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+    assert told.code == "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py"
+    assert told.finding.remedy is not None
+    assert "costs some memory" in told.finding.remedy.text
+
+
+def test_several_together_are_done_one_after_another() -> None:
+    both = result(
+        "together", 2.4, kind=Kind.TOGETHER, stack="fastinstall", adapter="pillow-draft", variables={"A": "b c"}
+    )
+    (told,) = advice(baseline(), both)
+    assert command(told).split(" && ") == [
+        "fastinstall setup --prefix /srv/images/env",
+        "fastinstall bench --print-code pillow-draft > loader.py",
+        "export A='b c'",
+    ]
+
+
+STORE = {"kind": Kind.STORAGE, "storage": "lmdb", "stored_ratio": 2.0, "stored_bytes": 1}
+
+
+def test_a_store_is_prepared_by_a_printed_script_with_its_need_of_disk() -> None:
+    odd = replace(WORKLOAD, directory=PurePosixPath("/data/my photos"))
+    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE), workload=odd)
+    printed, run = command(told).split(" && ")
+    assert printed == "fastinstall bench --print-code lmdb > prepare.py"
+    assert shlex.split(run) == [PYTHON, "prepare.py", "/data/my photos", "./my photos-lmdb"]
+    assert told.finding.remedy is not None
+    assert "it takes 2.0 GB for all 10,000 files, 2.0 times what the files take" in told.finding.remedy.text
+    assert told.recommended
+
+
+def test_a_store_in_place_of_a_loader_of_one_piece_needs_no_other_loader() -> None:
+    (told,) = advice(baseline(adapter="own loader"), result("lmdb", 1.9, **STORE))
+    assert "loader.py" not in command(told)
+
+
+def test_the_caveat_of_a_store_is_told() -> None:
+    known = Surroundings(caveats={"lmdb": "one file, which one process may write"})
+    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE), surroundings=known)
+    assert told.finding.remedy is not None
+    assert "one file, which one process may write; it takes 2.0 GB" in told.finding.remedy.text
+
+
+def test_a_store_of_finished_arrays_is_not_recommended() -> None:
+    known = Surroundings(finished=frozenset({"raw"}))
+    told = advice(baseline(), result("raw", 900.0, **{**STORE, "storage": "raw"}), surroundings=known)
+    assert told[1].finding.message == "Raw; only where every epoch may see the same cut of every image"
+    assert recommended(told) == []
+
+
+def test_of_generated_images_nobody_needs_the_space() -> None:
+    told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=replace(WORKLOAD, generated=True))
+    assert told[0].finding.remedy is not None
+    assert told[0].finding.remedy.text.endswith("keep the originals; it takes 2.0 times what the files take")
+    assert command(told[0]).endswith("prepare.py DIR OUT")
+
+
+def test_a_store_that_does_not_fit_on_the_disk_is_not_recommended() -> None:
+    small = replace(WORKLOAD, filesystem=replace(DISK, free_bytes=2_100_000_000))
+    told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=small)
+    assert "needs 2.0 GB, and 2.1 GB are free" in messages(told)
+    assert recommended(told) == []
+
+
+def test_a_store_that_pushes_the_images_out_of_memory_is_not_recommended() -> None:
+    told = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": 14.0}))
+    assert "14.0 GB would not stay in memory, where the files do: it was measured in memory" in messages(told)
+    assert recommended(told) == []
+
+
+@pytest.mark.parametrize(("ratio", "is_recommended"), [(4.0, True), (4.1, False)])
+def test_a_store_of_many_times_the_size_is_not_recommended(ratio: float, *, is_recommended: bool) -> None:
+    told = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": ratio}))
+    assert (recommended(told) == ["bmp"]) is is_recommended
+    assert ("takes 4.1 times the room" in messages(told)) is not is_recommended
+
+
+def test_a_gain_in_memory_is_told_as_what_is_left_of_it_from_disk() -> None:
+    many = replace(WORKLOAD, files=100_000)
+    told = advice(baseline(measured=timing(cold_read_ms=2.1)), result("one", 2.0), workload=many)
+    assert any("about 1.33 times as fast" in line for line in told[0].finding.evidence)
+
+
+def test_the_number_of_workers_is_the_smallest_that_pays() -> None:
+    rates = (rate(0, 500), rate(1, 480), rate(2, 900), rate(3, 910), rate(4, 905))
+    (told,) = advice(baseline(*rates))
+    assert told.code == "num_workers=2"
+    assert told.finding.message == "num_workers=2, compared with num_workers=0; more of them load no faster"
+    assert told.gain is not None
+    assert told.gain.ratio == pytest.approx(1.8)
+    assert not told.recommended
+
+
+def test_more_workers_than_cpus_are_told_where_they_help() -> None:
+    (told,) = advice(baseline(rate(0, 500), rate(2, 600), rate(4, 900)))
+    assert told.code == "num_workers=4"
+
+
+def test_from_disk_the_rates_from_disk_decide_on_workers() -> None:
+    rates = (rate(0, 500), rate(2, 900), rate(0, 20, cold=True), rate(2, 40, cold=True), rate(8, 90, cold=True))
+    told = advice(baseline(*rates), workload=replace(WORKLOAD, files=100_000))
+    assert told[0].code == "num_workers=8"
+
+
+def test_where_workers_bring_nothing_their_number_is_not_told() -> None:
+    assert advice(baseline(rate(0, 500), rate(1, 480), rate(2, 510))) == ()
+
+
+def test_workers_that_start_slowly_are_kept() -> None:
+    slow = rate(2, 900, start=WorkerStart.SPAWN, first_batch_seconds=3.4)
+    told = advice(baseline(rate(0, 500), rate(2, 900), slow))
+    codes = [each.code for each in told]
+    assert codes == ["num_workers=2", "persistent_workers=True", 'multiprocessing_context="fork"']
+    assert "the first batch of 2 workers started by spawn takes 3.4 s, in every epoch" in messages(told)
+    assert told[1].gain is None
+
+
+def test_the_way_to_start_workers_counts_whatever_number_pays() -> None:
+    slow = rate(2, 505, start=WorkerStart.SPAWN, first_batch_seconds=12.4)
+    told = advice(baseline(rate(0, 500), rate(1, 510), rate(2, 505), slow))
+    assert [each.code for each in told] == ["persistent_workers=True", 'multiprocessing_context="fork"']
+
+
+def test_workers_that_start_at_once_are_no_matter() -> None:
+    told = advice(baseline(rate(0, 500), rate(2, 900)))
+    assert [each.code for each in told] == ["num_workers=2"]
+
+
+@pytest.mark.parametrize(
+    ("target", "first", "last"),
+    [
+        (None, "pin_memory", "channels_last"),
+        (400.0, "torch.autocast", "channels_last"),
+        (9000.0, "pin_memory", "prefetch_factor"),
+    ],
+)
+def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | None, first: str, last: str) -> None:
+    base = baseline(measured=TRAINS)
+    told = [each for each in advice(base, target=target, surroundings=Surroundings(has_gpu=True)) if each.code]
+    assert first in told[0].code
+    assert last in told[-1].code
+    assert all(each.gain is None for each in told)
+    assert all("PyTorch documentation" in (each.finding.remedy.text if each.finding.remedy else "") for each in told)
+
+
+def test_there_are_no_pointers_without_a_gpu_or_without_torch() -> None:
+    assert advice(baseline(measured=TRAINS)) == ()
+    assert advice(baseline(), surroundings=Surroundings(has_gpu=True)) == ()
+    real = baseline(rate(0, 500, engine=Engine.TORCH))
+    assert advice(real, surroundings=Surroundings(has_gpu=True)) != ()
+
+
+def test_where_nothing_was_measured_there_is_no_advice() -> None:
+    assert advice(replace(baseline(), timing=None), result("one", 1.9)) == ()

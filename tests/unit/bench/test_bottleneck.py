@@ -1,0 +1,132 @@
+"""What limits the loading of images: told from the stages, the workers' rates, the cache, and what is wanted."""
+
+from dataclasses import replace
+
+import pytest
+from bench_values import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
+
+from fastinstall.bench.bottleneck import reads_from_disk
+from fastinstall.bench.report import Bound, Outcome, Stage
+
+OF_ONE_PIECE = {Stage.DECODE: 2.0, Stage.TENSOR: 0.2}
+
+
+@pytest.mark.parametrize(
+    ("slow", "bound"),
+    [
+        (Stage.READ, Bound.IO),
+        (Stage.DECODE, Bound.DECODE),
+        (Stage.CONVERT, Bound.RESIZE),
+        (Stage.RESIZE, Bound.RESIZE),
+        (Stage.CROP, Bound.RESIZE),
+        (Stage.ARRAY, Bound.COPY),
+        (Stage.TENSOR, Bound.COPY),
+    ],
+)
+def test_the_slowest_stage_names_the_limit(slow: Stage, bound: Bound) -> None:
+    assert verdict(baseline(measured=timing({**USUAL, slow: 9.0}))).bound is bound
+
+
+def test_stages_of_a_group_count_together() -> None:
+    stages = {**USUAL, Stage.CONVERT: 0.4, Stage.RESIZE: 0.5, Stage.CROP: 0.4}
+    assert verdict(baseline(measured=timing(stages))).bound is Bound.RESIZE
+
+
+def test_the_sentence_has_share_and_best_rate() -> None:
+    told = verdict(baseline(rate(0, 480), rate(1, 470), rate(2, 890)))
+    assert told.sentence == "49% of the time goes into decoding; 2 workers load 890 images/s"
+    assert told.reached_rate == 890
+    assert "decoding: 1.00 ms an image, 49%" in told.evidence
+
+
+def test_what_a_worker_takes_longer_than_the_process_itself_is_copying() -> None:
+    told = verdict(baseline(rate(0, 500), rate(1, 250), rate(2, 480)))
+    assert told.bound is Bound.COPY
+    assert "of the copying, 2.00 ms go into handing an image over from a worker process" in told.evidence
+
+
+def test_a_machine_that_was_slower_when_workers_were_tried_makes_no_copying_of_that() -> None:
+    told = verdict(baseline(rate(0, 250), rate(1, 250), rate(2, 480)))
+    assert told.bound is Bound.DECODE
+    assert not any("handing" in line for line in told.evidence)
+
+
+def test_a_worker_that_is_faster_than_the_process_itself_loses_nothing() -> None:
+    told = verdict(baseline(rate(0, 500), rate(1, 600)))
+    assert told.bound is Bound.DECODE
+    assert not any("handing" in line for line in told.evidence)
+
+
+def test_what_a_worker_waits_for_the_disk_is_not_copying() -> None:
+    assert verdict(baseline(rate(0, 500), rate(1, 50, cold=True))).bound is Bound.DECODE
+
+
+@pytest.mark.parametrize(("target", "bound"), [(890.0, Bound.FAST_ENOUGH), (890.1, Bound.DECODE)])
+def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: float, bound: Bound) -> None:
+    told = verdict(baseline(rate(0, 480), rate(2, 890)), target)
+    assert told.bound is bound
+    assert told.sentence.endswith("2 workers load 890 images/s, and 890 are wanted")
+    assert told.target_rate == target
+
+
+def test_without_workers_the_process_itself_counts() -> None:
+    told = verdict(baseline(), 400.0)
+    assert told.bound is Bound.FAST_ENOUGH
+    assert told.sentence == "one process loads 500 images/s, and 400 are wanted"
+
+
+def test_a_loader_of_one_piece_is_not_taken_apart() -> None:
+    told = verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)))
+    assert told.bound is Bound.UNTOLD
+    assert told.sentence.startswith("2 workers load 800 images/s; this loader is one piece")
+    assert told.evidence == ()
+
+
+def test_a_loader_of_one_piece_can_be_fast_enough() -> None:
+    assert verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)), 700.0).bound is Bound.FAST_ENOUGH
+
+
+def test_what_could_not_be_measured_has_no_limit() -> None:
+    failed = replace(baseline(), timing=None, outcome=Outcome.CRASHED, reason="killed by SIGILL")
+    told = verdict(failed, 100.0)
+    assert told.bound is Bound.UNTOLD
+    assert told.sentence == "nothing was measured: killed by SIGILL"
+
+
+def test_files_that_stay_in_memory_are_read_from_there() -> None:
+    base = baseline(rate(2, 890), rate(2, 40, cold=True), measured=timing(cold_read_ms=25.0))
+    told = verdict(base, 500.0)
+    assert told.bound is Bound.FAST_ENOUGH
+    assert told.reached_rate == 890
+
+
+def test_files_that_are_more_than_the_memory_holds_come_from_disk() -> None:
+    many = replace(WORKLOAD, files=100_000)
+    base = baseline(rate(2, 890), rate(2, 40, cold=True), measured=timing(cold_read_ms=25.0))
+    told = verdict(base, 500.0, many)
+    assert told.bound is Bound.IO
+    assert told.reached_rate == 40
+    assert "10.0 GB of files, 16.0 GB of memory: every epoch reads them from disk" in told.evidence
+
+
+def test_rates_from_disk_are_inferred_from_a_cold_read_where_they_were_not_measured() -> None:
+    many = replace(WORKLOAD, files=100_000)
+    told = verdict(baseline(rate(2, 1000), measured=timing(cold_read_ms=2.1)), None, many)
+    assert told.reached_rate == pytest.approx(2 * 1000 / (2.0 + 2.0))
+
+
+def test_it_is_said_where_reading_from_disk_could_not_be_measured() -> None:
+    told = verdict(baseline(rate(2, 1000)), None, replace(WORKLOAD, files=100_000))
+    assert "reading from disk could not be measured: the figures are of files in the page cache" in told.evidence
+
+
+def test_files_in_memory_never_come_from_disk() -> None:
+    many = replace(WORKLOAD, files=1_000_000, filesystem=replace(DISK, memory=True))
+    assert not reads_from_disk(many, MACHINE)
+    assert reads_from_disk(replace(many, filesystem=DISK), MACHINE)
+    assert not reads_from_disk(replace(many, filesystem=None), replace(MACHINE, memory_bytes=0))
+
+
+def test_a_network_filesystem_is_named() -> None:
+    told = verdict(baseline(), workload=replace(WORKLOAD, filesystem=replace(DISK, type="nfs4", network=True)))
+    assert "the files lie on a network filesystem (nfs4): the first epoch waits for it" in told.evidence

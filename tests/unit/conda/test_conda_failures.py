@@ -1,0 +1,74 @@
+"""Engines' failures, for people."""
+
+from pathlib import Path
+
+import pytest
+
+from fastinstall.conda.engines.failures import conda_failure, failure
+from fastinstall.core.errors import ExitCode
+
+PREFIX = Path("/env")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words", "hint"),
+    [
+        ("EnvironmentIsFrozenError", ExitCode.REFUSED, "/env is frozen", "--new-env"),
+        ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write to /env", "--new-env"),
+        ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write", "the user that owns /env"),
+        ("NoWritablePkgsDirError", ExitCode.REFUSED, "package caches (pkgs_dirs)", "CONDA_PKGS_DIRS="),
+        ("LockError", ExitCode.REFUSED, "another command of conda", "run this again"),
+        ("UnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this in /env", "--version"),
+        ("LibMambaUnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this", "--engine pip"),
+        ("SpecsConfigurationConflictError", ExitCode.FAILED_UNCHANGED, "pinned", "/env/conda-meta/pinned"),
+        ("PackagesNotFoundError", ExitCode.FAILED_UNCHANGED, "no such package", "--channel"),
+        ("UnavailableInvalidChannel", ExitCode.FAILED_UNCHANGED, "cannot reach a channel", "--offline"),
+        ("CorruptedEnvironmentError", ExitCode.FAILED_UNCHANGED, "records that conda cannot read", "doctor"),
+        ("NoSpaceLeftError", ExitCode.FAILED_UNCHANGED, "no space is left", "df -h /env"),
+    ],
+)
+def test_a_failure_has_its_exit_code_its_words_and_what_to_do(name: str, code: ExitCode, words: str, hint: str) -> None:
+    error = failure(name, "what conda said\n\n  in two lines", "conda", PREFIX)
+    assert error.exit_code == code
+    assert words in error.message
+    assert hint in (error.hint or "")
+    assert error.details == ("what conda said", "  in two lines")
+
+
+def test_an_unknown_failure_keeps_its_name_and_message() -> None:
+    error = conda_failure({"exception_name": "CondaValueError", "message": "bad\nvery bad"}, PREFIX)
+    assert error.message == "conda: CondaValueError: bad"
+    assert error.details == ("very bad",)
+
+
+def test_of_several_failures_the_first_counts_and_the_cause_is_told() -> None:
+    several = {"exception_name": "CondaMultiError", "errors": [{"exception_name": "LockError", "error": "held"}]}
+    assert conda_failure(several, PREFIX).exit_code == ExitCode.REFUSED
+    caused = {"exception_name": "CondaHTTPError", "message": "HTTP 000", "caused_by": "refused"}
+    assert conda_failure(caused, PREFIX).details == ("HTTP 000", "refused")
+
+
+def test_no_credentials_are_shown() -> None:
+    error = failure("ChannelError", "https://me:secret@conda.example/x#y is gone", "conda", PREFIX)
+    assert error.details == ("https://***@conda.example/x#y is gone",)
+
+
+def test_a_failure_without_words_says_so() -> None:
+    assert conda_failure({}, PREFIX).message == "conda: error: no message"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("PackagesNotFoundError", "The following packages are not available:\n\n  - pillow=9\n"),
+        ("LibMambaUnsatisfiableError", "nothing provides\n  pin-1 is not installable"),
+    ],
+)
+def test_a_solver_that_stumbles_over_a_pin_is_understood(tmp_path: Path, name: str, text: str) -> None:
+    document = {"exception_name": name, "message": text}
+    assert "pinned" not in conda_failure(document, tmp_path).message
+    (tmp_path / "conda-meta").mkdir()
+    (tmp_path / "conda-meta/pinned").write_text("# numpy 1\npillow 9.*\n")
+    assert "pinned" in conda_failure(document, tmp_path).message
+    other = {"exception_name": name, "message": "  - numpy=1"}
+    assert "pinned" not in conda_failure(other, tmp_path).message

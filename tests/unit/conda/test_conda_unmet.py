@@ -1,0 +1,23 @@
+from builders import conda_package
+
+from fastinstall.conda.reinstall import unmet_sentences
+
+PILLOW = conda_package(
+    "pillow 12.1.1 py311_0",
+    depends=("__glibc >=2.17", "conda-forge::libtiff >=4.7,<5", "libjpeg-turbo >=3.1.0,<4.0a0", "python 3.11.*"),
+)
+PYTHON = conda_package("python 3.11.7 h_0", depends=("openssl >=3",))
+LIBRARIES = (conda_package("libtiff 4.7.1 h_0"), conda_package("libjpeg-turbo 3.1.2 h_0"))
+
+
+def test_what_is_gone_is_told_with_the_command_that_brings_it() -> None:
+    (sentence,) = unmet_sentences((PILLOW, PYTHON), {"pillow"}, "/srv/an env")
+    assert sentence == (
+        "conda's pillow 12.1.1 requires libjpeg-turbo and libtiff, which conda has removed: "
+        "conda install --prefix '/srv/an env' libjpeg-turbo libtiff"
+    )
+
+
+def test_nothing_is_said_where_all_is_there_nor_of_other_packages() -> None:
+    assert not list(unmet_sentences((PILLOW, PYTHON, *LIBRARIES), {"pillow"}, "/srv/env"))
+    assert not list(unmet_sentences((PYTHON,), {"pillow"}, "/srv/env"))

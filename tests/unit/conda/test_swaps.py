@@ -1,0 +1,129 @@
+"""What is said about conda replacing the stack, before it does and after it has."""
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from fastinstall.conda.swaps import Core, Standing, foreseen, happened
+from fastinstall.model.conda import CondaChange, CondaPackage
+
+
+def _package(name: str, version: str, build: str = "0", *depends: str) -> CondaPackage:
+    return CondaPackage(name=name, version=version, build=build, channel="conda-forge", depends=depends)
+
+
+OURS = _package("pillow", "13.0.0", "simd_v2v3_py311_0")
+NEWER = _package("pillow", "13.1.0", "py311h1234567_0")
+STANDING = Standing(
+    prefix=PurePosixPath("/srv/env"), name="Pillow-SIMD 13.0.0", packaged=True, core=Core.INTACT, records=(OURS,)
+)
+WILL = "Pillow-SIMD 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
+GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
+
+
+def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool = True) -> str:
+    change = CondaChange(linked=linked, unlinked=(OURS,) if packaged else ())
+    standing = (
+        STANDING if packaged else Standing(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=Core.INTACT)
+    )
+    return "\nhint: ".join(foreseen(change, requested, standing))
+
+
+def test_a_package_that_requires_another_pillow_is_the_cause() -> None:
+    viewer = _package("viewer", "2.0", "0", "python", "pillow >=13.1,<14")
+    told = _told(NEWER, viewer, requested=("viewer",))
+    assert told == (
+        f"{WILL}because of viewer 2.0, which requires pillow >=13.1,<14\n"
+        "hint: to keep it, answer no, and pin it: conda fastinstall guard install --pin --prefix /srv/env"
+    )
+
+
+def test_of_several_causes_the_bounded_and_the_requested_ones_come_first() -> None:
+    any_version = [_package(f"tool{number}", "1", "0", "pillow") for number in range(4)]
+    bounded = _package("viewer", "2.0", "0", "conda-forge::pillow>=13.1")
+    told = _told(NEWER, *any_version, bounded, requested=("tool3",))
+    assert "viewer 2.0, which requires pillow >=13.1, tool3 1, which requires pillow and tool0 1, " in told
+    assert " and 2 more" in told
+
+
+def test_a_version_that_was_asked_for_is_the_cause() -> None:
+    told = _told(NEWER, _package("viewer", "2.0", "0", "pillow"), requested=("pillow[version='>=13.1']", "viewer"))
+    assert told == f"{WILL}because \"pillow[version='>=13.1']\" was asked for\nhint: to keep it, answer no"
+
+
+def test_another_python_is_the_cause() -> None:
+    change = CondaChange(
+        linked=(NEWER, _package("python", "3.12.1"), _package("viewer", "2", "0", "pillow")),
+        unlinked=(OURS, _package("python", "3.11.7")),
+    )
+    assert foreseen(change, (), STANDING)[0] == f"{WILL}because Python 3.11 becomes Python 3.12"
+
+
+@pytest.mark.parametrize(("requested", "nobody"), [(("puretool",), "nothing in 'puretool'"), ((), "nothing")])
+def test_where_nothing_asks_for_it_that_is_said(requested: tuple[str, ...], nobody: str) -> None:
+    told = _told(NEWER, _package("puretool", "1"), requested=requested)
+    assert told.startswith(f"{WILL}although {nobody} requires it: the solver took it along\n")
+
+
+def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package() -> None:
+    assert _told(NEWER, packaged=False).endswith(
+        "make a conda package of it: conda fastinstall setup --prefix /srv/env"
+    )
+
+
+def test_a_removal_is_told_with_who_asked_for_it() -> None:
+    assert ", because the removal of 'pillow' was asked for\n" in _told(requested=("pillow",))
+    assert ", because of 'imgtool'\n" in _told(requested=("imgtool",))
+    assert ", although nobody asked for it\n" in _told()
+
+
+def test_the_guard_package_does_not_go_unnoticed() -> None:
+    sentence, hint = foreseen(CondaChange(unlinked=(GUARD,)), (), STANDING)
+    assert sentence.startswith("fastinstall-guard will be removed from /srv/env: ")
+    assert hint.endswith("conda fastinstall guard install --pin --prefix /srv/env")
+    assert foreseen(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), (), STANDING) == ()
+
+
+def test_a_python_that_leaves_a_stack_of_pips_behind_is_told() -> None:
+    change = CondaChange(linked=(_package("python", "3.12.1"),), unlinked=(_package("python", "3.11.7"),))
+    sentence, _ = foreseen(change, (), STANDING)
+    assert sentence.endswith("will be left behind: it was built for Python 3.11, which becomes Python 3.12")
+    patch = CondaChange(linked=(_package("python", "3.11.9"),), unlinked=(_package("python", "3.11.7"),))
+    assert foreseen(patch, (), STANDING) == ()
+
+
+@pytest.mark.parametrize("linked", [(), (_package("puretool", "1", "0", "pillow"),)])
+def test_what_leaves_it_alone_is_no_news(linked: tuple[CondaPackage, ...]) -> None:
+    assert foreseen(CondaChange(linked=linked), ("puretool",), STANDING) == ()
+
+
+def test_another_build_of_ours_is_no_swap() -> None:
+    later = _package("pillow", "13.1.0", "simd_v2v3_py311_1")
+    assert _told(later) == ""
+    changed = Standing(prefix=STANDING.prefix, name="", packaged=True, core=Core.OTHER, records=(later,))
+    assert happened(changed, "update") == ()
+
+
+@pytest.mark.parametrize(
+    ("core", "records", "story"),
+    [
+        (Core.OTHER, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
+        (Core.GONE, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
+        (Core.GONE, (), "was removed"),
+        (Core.GONE, (OURS,), "was removed"),
+        (Core.OTHER, (), "was replaced"),
+    ],
+)
+def test_what_has_happened_is_told_with_the_repair(core: Core, records: tuple[CondaPackage, ...], story: str) -> None:
+    standing = Standing(
+        prefix=PurePosixPath("/srv/my env"), name="Pillow-SIMD 13.0.0", packaged=True, core=core, records=records
+    )
+    assert happened(standing, "env_update") == (
+        f"Pillow-SIMD 13.0.0 in /srv/my env {story} by conda env update",
+        "conda fastinstall doctor --fix --prefix '/srv/my env'",
+    )
+    assert happened(standing)[0].endswith(story)
+
+
+def test_what_is_in_place_is_no_news() -> None:
+    assert happened(STANDING, "install") == ()

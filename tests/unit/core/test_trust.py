@@ -1,0 +1,138 @@
+"""Whom a place is trusted to: what anybody could have put there, and what ordinary machines look like."""
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from fastinstall.core.surroundings import (
+    Person,
+    Place,
+    careful_umask,
+    objection_to_cache,
+    objection_to_file,
+    searched,
+    strangers_in,
+)
+
+ME, EVE, STAFF = 1000, 1001, 1002
+PERSON = Person(user=ME)
+
+
+def place(path: str, mode: int, owner: int) -> Place:
+    return Place(path=PurePosixPath(path), mode=mode, owner=owner)
+
+
+TMP = place("/scratch", 0o1777, 0)
+
+PLANTED = {
+    "program of another user in a place like /tmp": (place("/scratch/cc", 0o755, EVE), TMP, PERSON),
+    "the same, and root would run it": (place("/scratch/cc", 0o755, EVE), TMP, Person(user=0)),
+    "the same, under sudo of somebody else": (place("/scratch/cc", 0o755, EVE), TMP, Person(user=0, before=ME)),
+    "settings of mine that everybody may write": (place("/scratch/fastinstall.toml", 0o666, ME), TMP, PERSON),
+    "directory that is open without a sticky bit": (place("/open/cc", 0o755, EVE), place("/open", 0o777, 0), PERSON),
+}
+
+TRUSTED = {
+    "a system's compiler": (place("/usr/bin/gcc", 0o755, 0), place("/usr/bin", 0o755, 0), PERSON),
+    "one's own in a place like /tmp": (place("/scratch/cc", 0o755, ME), TMP, PERSON),
+    "root's in a place like /tmp, in a container": (place("/scratch/fastinstall.toml", 0o644, 0), TMP, Person(user=0)),
+    "one's own, under sudo": (place("/scratch/fastinstall.toml", 0o644, ME), TMP, Person(user=0, before=ME)),
+    "software that a cluster's staff keeps": (
+        place("/apps/bin/cc", 0o755, STAFF),
+        place("/apps/bin", 0o775, STAFF),
+        PERSON,
+    ),
+    "a directory that a project's group shares": (
+        place("/project/fastinstall.toml", 0o664, STAFF),
+        place("/project", 0o2775, 0),
+        PERSON,
+    ),
+    "a runner for CI that opens /opt for everybody": (
+        place("/opt/tools/bin/conda", 0o777, 0),
+        place("/opt/tools/bin", 0o777, 0),
+        PERSON,
+    ),
+    "a disk of Windows, where all modes are made up": (
+        place("/mnt/c/images/fastinstall.toml", 0o777, ME),
+        place("/mnt/c/images", 0o777, ME),
+        PERSON,
+    ),
+    "a mounted checkout, seen from a container": (
+        place("/checkout/fastinstall.toml", 0o644, ME),
+        place("/checkout", 0o755, ME),
+        Person(user=0),
+    ),
+    "files of users that a namespace does not know": (
+        place("/scratch/fastinstall.toml", 0o644, 65534),
+        place("/scratch", 0o1777, 65534),
+        Person(user=0),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_what_anybody_could_have_put_there_is_objected_to(case: str) -> None:
+    assert objection_to_file(*PLANTED[case])
+
+
+@pytest.mark.parametrize("case", TRUSTED)
+def test_ordinary_machines_are_not_objected_to(case: str) -> None:
+    assert not objection_to_file(*TRUSTED[case])
+
+
+HOME = place("/home/me/.cache", 0o755, ME)
+
+
+@pytest.mark.parametrize(
+    ("cache", "parent", "person", "objected"),
+    [
+        (place("/home/me/.cache/fastinstall", 0o700, ME), HOME, PERSON, False),
+        (place("/home/me/.cache/fastinstall", 0o755, ME), HOME, PERSON, False),
+        (place("/project/cache", 0o2775, STAFF), place("/project", 0o2775, 0), PERSON, False),
+        (place("/scratch/cache", 0o700, ME), TMP, PERSON, False),
+        (place("/root/.cache/fastinstall", 0o755, ME), place("/root/.cache", 0o755, 0), Person(user=0), False),
+        (place("/scratch/cache", 0o755, EVE), TMP, PERSON, True),
+        (place("/cache", 0o777, 0), place("/", 0o755, 0), PERSON, True),
+        (place("/scratch", 0o1777, 0), place("/", 0o755, 0), PERSON, True),
+        (place("/home/me/.cache/fastinstall", 0o700, ME), HOME, Person(user=0, before=ME), True),
+        (place("/home/me/disk", 0o1777, ME), place("/home/me", 0o700, ME), PERSON, False),
+    ],
+    ids=[
+        "own",
+        "readable",
+        "group",
+        "own-in-tmp",
+        "mounted",
+        "planted",
+        "open",
+        "tmp-itself",
+        "sudo",
+        "behind-a-closed-door",
+    ],
+)
+def test_a_cache_is_used_only_where_others_cannot_fill_it(
+    cache: Place, parent: Place, person: Person, *, objected: bool
+) -> None:
+    assert bool(objection_to_cache(cache, parent, person)) is objected
+
+
+def test_path_is_searched_without_the_working_directory_and_without_directories_for_everybody() -> None:
+    modes = {"/usr/bin": 0o755, "/scratch": 0o1777, "/opt/tools/bin": 0o777, "/home/me/bin": 0o775}
+    path = "/home/me/bin::/scratch:.:bin:/opt/tools/bin:/usr/bin:/gone:"
+    assert searched(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
+
+
+@pytest.mark.parametrize(
+    ("mask", "careful"),
+    [(0o000, 0o022), (0o020, 0o022), (0o022, 0o022), (0o002, 0o002), (0o007, 0o007), (0o077, 0o077)],
+)
+def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
+    assert careful_umask(mask) == careful
+
+
+def test_root_runs_nobodys_code_unasked_not_even_that_of_who_called_sudo() -> None:
+    places = (place("/srv/env", 0o755, 0), place("/srv/env/bin/python", 0o755, EVE))
+    assert strangers_in(places, Person(user=0)) == EVE
+    assert strangers_in(places, Person(user=0, before=EVE)) == EVE
+    assert strangers_in(places[:1], Person(user=0)) is None
+    assert strangers_in(places, PERSON) is None

@@ -1,0 +1,144 @@
+"""What every check promises, whichever it is."""
+
+import inspect
+import re
+import shlex
+from datetime import date
+from pathlib import Path
+
+import pytest
+from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
+from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
+from pasted import assert_can_be_pasted
+
+from fastinstall.cli.reference_documents import check_page, render_reference
+from fastinstall.doctor import registry
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.registry import check_names, load_check, run_checks, verifying_checks
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Status
+from fastinstall.model.receipt import Receipt
+
+PAGES = Path(__file__).parents[3] / "docs/reference/checks"
+PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
+UNNAMED = {"live-process": Status.SKIPPED, "conda-records": Status.SKIPPED}
+"""What has nothing to say where no running process was named, and conda manages nothing."""
+SITUATIONS = {
+    "healthy": (healthy_facts, receipt()),
+    "swapped": (stock_facts, receipt()),
+    "stock": (stock_facts, None),
+    "empty": (empty_facts, None),
+    "uninstalled": (empty_facts, receipt()),
+    "minimal": (minimal_facts, None),
+    "minimal with a receipt": (minimal_facts, receipt()),
+    "conda": (conda_facts, None),
+    "conda with our packages": (ours_in_conda_facts, ours_in_conda_receipt()),
+    "conda with our packages replaced": (conda_facts, ours_in_conda_receipt()),
+    "conda with a wheel of ours": (conda_facts, receipt()),
+}
+
+
+def context(facts: Facts, left: Receipt | None) -> CheckContext:
+    return CheckContext(facts=facts, receipt=left, recipe=recipe(), today=date(2026, 11, 22), tool_version="0.1.0")
+
+
+def files_of_checks() -> set[str]:
+    folder = Path(inspect.getfile(registry)).parent / "checks"
+    return {path.stem.replace("_", "-") for path in folder.glob("[!_]*.py")}
+
+
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_introduces_itself(name: str) -> None:
+    module = load_check(name)
+    assert name == module.NAME
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", module.NAME)
+    assert re.fullmatch(r"[A-Z][^.]*\.", module.SUMMARY)
+    assert isinstance(module.NEEDS_RUNTIME, bool)
+    assert isinstance(module.ORDER, int)
+    assert isinstance(module.VERIFIES_SETUP, bool)
+    assert isinstance(module.SETUP_REPAIRS, bool)
+    assert list(inspect.signature(module.check).parameters) == ["context"]
+    assert "\n\n" in (module.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str) -> None:
+    page = check_page(name, "an example")
+    assert page.startswith(f"# {name}\n")
+    for heading in ("What it checks", "Why it matters", "Example", "How to fix it"):
+        _before, found, after = page.partition(f"\n## {heading}\n\n")
+        assert found, f"no {heading!r} in the docstring of {name}"
+        assert after.partition("\n## ")[0].strip()
+    statuses = re.findall(r"^- (\w+): ", page, re.MULTILINE)
+    assert set(statuses) <= {"error", "warning", "hint", "unknown"}
+    assert statuses
+
+
+def test_every_file_is_a_check_and_has_its_own_place_in_the_order() -> None:
+    names = check_names()
+    assert set(names) == files_of_checks()
+    places = [load_check(name).ORDER for name in names]
+    assert places == sorted(set(places))
+
+
+def test_setup_is_verified_by_what_is_wrong_with_the_stack_itself() -> None:
+    assert {"pillow-importable", "pillow-owner", "simd-active", "operations", "swapped"} <= set(verifying_checks())
+    assert not {"cuda", "data-loading", "advisories", "guards", "live-process"} & set(verifying_checks())
+    assert not load_check("cuda").SETUP_REPAIRS
+
+
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_has_its_page(name: str) -> None:
+    assert (PAGES / f"{name}.md").is_file(), "run docs/reference/write_reference.py"
+
+
+@pytest.mark.parametrize("name", check_names())
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_a_check_speaks_in_every_situation(name: str, situation: str) -> None:
+    facts, left = SITUATIONS[situation]
+    findings = run_checks(context(facts(), left), (name,))
+    assert findings
+    for finding in findings:
+        assert_valid(finding, name)
+
+
+def assert_valid(finding: Finding, name: str) -> None:
+    assert finding.check == name
+    assert finding.status is not Status.CRASHED, finding.message
+    assert finding.message
+    assert not finding.message.endswith(".")
+    assert "\n" not in finding.message
+    assert all(finding.evidence)
+    assert finding.link == f"docs/reference/checks/{name}.md"
+    if finding.remedy is not None:
+        assert finding.remedy.text
+        assert finding.remedy.command is None or shlex.split(finding.remedy.command)[0] in PROGRAMS
+    if finding.status is Status.ERROR:
+        assert finding.remedy is not None, "an error without a way out"
+    if finding.status.gravity >= Status.WARNING.gravity:
+        assert finding.verify, "a verdict that nobody can verify"
+    if finding.verify:
+        assert_can_be_pasted(finding.verify, environment())
+
+
+def test_all_is_well_where_a_setup_left_it() -> None:
+    findings = run_checks(context(healthy_facts(), receipt()))
+    assert {finding.check: finding.status for finding in findings} == dict.fromkeys(check_names(), Status.OK) | UNNAMED
+    assert [finding.check for finding in findings] == list(check_names())
+
+
+def test_all_is_well_in_a_conda_environment_that_has_our_packages() -> None:
+    findings = run_checks(context(ours_in_conda_facts(), ours_in_conda_receipt()))
+    silent = UNNAMED.keys() - {"conda-records"}
+    assert {finding.check for finding in findings if finding.status is not Status.OK} == silent
+    assert {finding.check for finding in findings if not finding.verify} == silent
+
+
+def test_what_is_well_can_be_verified_too() -> None:
+    findings = run_checks(context(healthy_facts(), receipt()))
+    assert {finding.check for finding in findings if not finding.verify} == set(UNNAMED)
+
+
+def test_the_index_links_to_the_page_of_each_check() -> None:
+    links = re.findall(r"\]\((checks/[\w-]+\.md)\)", render_reference())
+    assert links == [f"checks/{name}.md" for name in check_names()]

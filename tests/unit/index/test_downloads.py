@@ -1,0 +1,110 @@
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.index.downloads import copy, store, stored, stored_files
+from fastinstall.model.artefact import Artefact
+
+CONTENT = b"an sdist"
+ARTEFACT = Artefact(
+    name="pillow-simd",
+    version="12.1.1.post0",
+    filename="pillow_simd-12.1.1.post0.tar.gz",
+    url="https://index.example/pillow_simd-12.1.1.post0.tar.gz",
+    sha256=hashlib.sha256(CONTENT).hexdigest(),
+)
+
+
+def write(path: Path) -> None:
+    path.write_bytes(CONTENT)
+
+
+def test_a_file_is_kept_under_its_hash_and_found_again(tmp_path: Path) -> None:
+    path = store(tmp_path, ARTEFACT, write)
+
+    digest = ARTEFACT.sha256
+    assert path == tmp_path / "downloads" / digest[:2] / digest / ARTEFACT.filename
+    assert path.read_bytes() == CONTENT
+    assert stored(tmp_path, ARTEFACT) == path
+    assert stored_files(tmp_path) == (path,)
+
+
+def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"another")
+
+    with pytest.raises(FailedError) as failed:
+        store(tmp_path / "cache", ARTEFACT, copy(other))
+
+    assert ARTEFACT.filename in failed.value.message
+    assert ARTEFACT.sha256 in failed.value.message
+    assert hashlib.sha256(b"another").hexdigest() in failed.value.message
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_replaced(tmp_path: Path) -> None:
+    path = store(tmp_path, ARTEFACT, write)
+    path.write_bytes(b"altered")
+
+    assert stored(tmp_path, ARTEFACT) is None
+    assert stored_files(tmp_path) == ()
+    assert store(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
+
+
+def test_without_a_known_hash_a_file_is_kept_under_the_one_it_has(tmp_path: Path) -> None:
+    unknown = replace(ARTEFACT, sha256="")
+
+    assert store(tmp_path, unknown, write).parent.name == ARTEFACT.sha256
+    assert stored(tmp_path, unknown) is None
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
+    def interrupted(path: Path) -> None:
+        path.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store(tmp_path, ARTEFACT, interrupted)
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("filename", ["../../evil", "/etc/passwd", "..", ""])
+def test_a_name_that_is_a_path_is_refused(tmp_path: Path, filename: str) -> None:
+    with pytest.raises(RefusedError):
+        store(tmp_path / "cache", replace(ARTEFACT, filename=filename), write)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hash_that_is_a_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError):
+        store(tmp_path, replace(ARTEFACT, sha256="../../evil"), write)
+
+
+def test_a_copy_is_no_link_to_the_original(tmp_path: Path) -> None:
+    original = tmp_path / ARTEFACT.filename
+    original.write_bytes(CONTENT)
+
+    path = store(tmp_path / "cache", ARTEFACT, copy(original))
+    original.write_bytes(b"altered later")
+
+    assert path.read_bytes() == CONTENT
+
+
+def test_copying_a_file_that_is_gone_names_it(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="gone: no such file"):
+        store(tmp_path, ARTEFACT, copy(tmp_path / "gone"))
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+
+    with pytest.raises(FailedError, match="cannot be kept") as failed:
+        store(blocked, ARTEFACT, write)
+
+    assert "FASTINSTALL_CACHE_DIR" in (failed.value.hint or "")

@@ -1,0 +1,37 @@
+"""File names that an index page gives, which could lead out of our store."""
+
+from pathlib import Path
+
+import pytest
+from unearth.link import Link
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.index.downloads import store
+from fastinstall.index.selection import Names, fits
+from fastinstall.model.artefact import Artefact
+
+NAMES = Names(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../pillow-1.tar.gz",
+        "%2e%2e/pillow-1.tar.gz",
+        "a/%2e%2e%2fpillow-1.tar.gz",
+        "..%2F..%2Fpillow-1.tar.gz",
+        "..",
+        "%2e%2e",
+    ],
+)
+def test_a_link_of_an_index_names_a_file_without_a_directory_or_is_not_wanted(path: str) -> None:
+    name = Link(f"https://index.example/files/{path}").filename
+    assert not fits(name, NAMES, {}) or "/" not in name
+
+
+@pytest.mark.parametrize("name", ["../pillow-1.tar.gz", "/etc/pillow-1.tar.gz", "a/b", "..", ".", ""])
+def test_nothing_is_stored_under_a_name_that_leads_elsewhere(tmp_path: Path, name: str) -> None:
+    artefact = Artefact(name="pillow", version="1", filename=name, url="https://index.example/a", sha256="")
+    with pytest.raises(RefusedError, match="not the name of a file"):
+        store(tmp_path / "cache", artefact, lambda path: path.touch())
+    assert not list(tmp_path.iterdir())

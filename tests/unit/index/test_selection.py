@@ -1,0 +1,212 @@
+from dataclasses import replace
+
+import pytest
+from builders import changed, healthy_facts, recipe
+from packaging.tags import Tag
+
+from fastinstall.index.selection import fits, names_of, parse_filename, select, supported_tags
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
+
+INTERPRETER = healthy_facts().interpreter
+
+
+def artefact(filename: str, url: str = "https://index.example/") -> Artefact:
+    parsed = parse_filename(filename)
+    assert parsed is not None
+    return Artefact(name=parsed.name, version=str(parsed.version), filename=filename, url=url + filename, sha256="")
+
+
+MERGING = changed(
+    recipe(),
+    {
+        "source": {"pypi": "pillow"},
+        "kernels": {"pypi": "pillow-simd", "follows": "pillow", "versions": ">=12"},
+        "libraries": {
+            "zlib": {
+                "header": "zlib.h",
+                "link": "z",
+                "static": {
+                    "pypi": "zlib-ng",
+                    "versions": "<2",
+                    "directory": "zlib-ng",
+                    "configure": [],
+                    "archive": "libz.a",
+                    "headers": ["."],
+                    "reason": "a test",
+                },
+            }
+        },
+    },
+)
+
+
+def selected(*filenames: str, interpreter: Interpreter = INTERPRETER, used: Recipe | None = None) -> Releases:
+    offered = [artefact(filename) for filename in filenames]
+    return select(offered, used or recipe(), supported_tags(interpreter), origin="a test")
+
+
+def names(artefacts: tuple[Artefact, ...]) -> list[str]:
+    return [each.filename for each in artefacts]
+
+
+def test_sources_are_newest_first_by_version_and_not_by_text() -> None:
+    releases = selected(
+        "Pillow-SIMD-9.5.0.post2.tar.gz", "pillow_simd-12.1.1.post0.tar.gz", "pillow_simd-10.0.1.post0.tar.gz"
+    )
+
+    assert names(releases.sources) == [
+        "pillow_simd-12.1.1.post0.tar.gz",
+        "pillow_simd-10.0.1.post0.tar.gz",
+        "Pillow-SIMD-9.5.0.post2.tar.gz",
+    ]
+
+
+def test_prereleases_are_left_out() -> None:
+    wheel = "pillow-13.0.0rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
+
+    assert selected("pillow_simd-12.1.1.dev1.tar.gz", wheel) == selected()
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "cp311-cp311-manylinux_2_37_x86_64",
+        "cp312-cp312-manylinux_2_28_x86_64",
+        "cp311-cp311-manylinux_2_28_aarch64",
+        "cp311-cp311-musllinux_1_2_x86_64",
+        "cp311-cp311-win_amd64",
+        "cp311-cp311t-manylinux_2_28_x86_64",
+        "cp311-cp311-linux_x86_64",
+    ],
+)
+def test_a_wheel_for_another_target_is_no_official_wheel_of_this_one(tag: str) -> None:
+    assert selected(f"pillow-12.1.1-{tag}.whl").wheels == ()
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "manylinux_2_36_x86_64",
+        "manylinux_2_5_x86_64",
+        "manylinux2014_x86_64",
+        "manylinux_2_27_x86_64.manylinux_2_28_x86_64",
+    ],
+)
+def test_wheels_up_to_the_targets_glibc_fit(tag: str) -> None:
+    wheel = f"pillow-12.1.1-cp311-cp311-{tag}.whl"
+
+    assert names(selected(wheel).wheels) == [wheel]
+
+
+def test_only_the_best_wheel_of_each_version_is_offered_newest_version_first() -> None:
+    old = "pillow-11.3.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
+    best = "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
+    lesser = "pillow-12.1.1-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+
+    assert names(selected(old, lesser, best).wheels) == [best, old]
+
+
+def test_a_musl_target_takes_musl_wheels() -> None:
+    musl = replace(INTERPRETER, libc="musl", libc_version="1.2")
+    wheel = "pillow-12.1.1-cp311-cp311-musllinux_1_2_x86_64.whl"
+
+    releases = selected(wheel, "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl", interpreter=musl)
+
+    assert names(releases.wheels) == [wheel]
+
+
+def test_a_free_threaded_target_takes_wheels_of_its_own_abi() -> None:
+    free = replace(INTERPRETER, version="3.13.0", abi="cp313t", free_threaded=True)
+    wheel = "pillow-12.1.1-cp313-cp313t-manylinux_2_28_x86_64.whl"
+
+    releases = selected(wheel, "pillow-12.1.1-cp313-cp313-manylinux_2_28_x86_64.whl", interpreter=free)
+
+    assert names(releases.wheels) == [wheel]
+
+
+@pytest.mark.parametrize("libc_version", ["", "unknown", "3.0"])
+def test_a_libc_of_unknown_version_takes_no_portable_wheel(libc_version: str) -> None:
+    unknown = replace(INTERPRETER, libc_version=libc_version)
+
+    assert selected("pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl", interpreter=unknown).wheels == ()
+
+
+def test_another_implementation_has_no_tags_of_cpythons() -> None:
+    assert supported_tags(replace(INTERPRETER, implementation="pypy")) == {}
+
+
+def test_the_targets_own_abi_is_preferred_to_the_stable_one() -> None:
+    tags = supported_tags(INTERPRETER)
+
+    own = tags[Tag("cp311", "cp311", "manylinux_2_28_x86_64")]
+    assert own < tags[Tag("cp311", "abi3", "manylinux_2_28_x86_64")]
+
+
+def test_wheels_of_ours_are_told_by_the_recipes_label_and_never_taken_for_official() -> None:
+    ours = "pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.whl"
+    by_its_own_name = "pillow_simd-12.1.1.post0+simd.v3-cp311-cp311-linux_x86_64.whl"
+    foreign = "pillow-12.1.1+company1-cp311-cp311-manylinux_2_27_x86_64.whl"
+    misfit = "pillow-12.1.1+simd.v3-cp312-cp312-manylinux_2_27_x86_64.whl"
+
+    releases = selected(ours, by_its_own_name, foreign, misfit)
+
+    assert names(releases.prebuilt) == [by_its_own_name, ours]
+    assert releases.wheels == ()
+
+
+def test_of_two_files_with_one_name_the_first_place_wins() -> None:
+    name = "pillow_simd-12.1.1.post0.tar.gz"
+    offered = [artefact(name, "file:///wheelhouse/"), artefact(name)]
+
+    releases = select(offered, recipe(), supported_tags(INTERPRETER), origin="a test")
+
+    assert [each.url for each in releases.sources] == [f"file:///wheelhouse/{name}"]
+
+
+@pytest.mark.parametrize("filename", ["SHA256SUMS", "pillow.whl", "pillow-12.1.1.tar.bz2", "pillow-x.y.tar.gz", ""])
+def test_other_files_are_not_taken_for_distributions(filename: str) -> None:
+    assert parse_filename(filename) is None
+
+
+def test_a_file_fits_by_name_and_tags() -> None:
+    tags = supported_tags(INTERPRETER)
+    wanted = names_of((recipe(),))
+
+    assert fits("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
+    assert fits("pillow-12.1.1-cp311-cp311-linux_x86_64.whl", wanted, tags)
+    assert not fits("numpy-2.0.0.tar.gz", wanted, tags)
+    assert not fits("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
+
+
+def test_a_merging_recipe_is_offered_the_fork_and_what_it_follows_in_the_versions_that_it_knows() -> None:
+    releases = selected(
+        "pillow-12.1.1.tar.gz",
+        "pillow-13.0.0.tar.gz",
+        "pillow_simd-12.0.0.post0.tar.gz",
+        "pillow_simd-12.1.1.post0.tar.gz",
+        "pillow_simd-11.3.0.post0.tar.gz",
+        used=MERGING,
+    )
+
+    assert names(releases.sources) == names(releases.bases) == ["pillow-13.0.0.tar.gz", "pillow-12.1.1.tar.gz"]
+    assert names(releases.kernels) == ["pillow_simd-12.1.1.post0.tar.gz", "pillow_simd-12.0.0.post0.tar.gz"]
+
+
+def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> None:
+    offered = ("zlib_ng-1.0.0.tar.gz", "zlib_ng-1.1.0.tar.gz", "zlib_ng-2.0.0.tar.gz")
+
+    releases = selected(*offered, used=MERGING)
+
+    assert {name: names(sdists) for name, sdists in releases.statics.items()} == {
+        "zlib": ["zlib_ng-1.1.0.tar.gz", "zlib_ng-1.0.0.tar.gz"]
+    }
+
+
+def test_of_an_ingredient_only_sdists_are_wanted() -> None:
+    tags, wanted = supported_tags(INTERPRETER), names_of((MERGING,))
+
+    assert fits("zlib_ng-1.1.0.tar.gz", wanted, tags)
+    assert not fits("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
+    assert not fits("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)

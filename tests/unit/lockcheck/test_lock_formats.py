@@ -1,0 +1,257 @@
+"""Formats that tools write: what is malformed is told with its place, and names decide what is judged."""
+
+import re
+from itertools import pairwise
+from pathlib import Path, PurePath
+
+import pytest
+
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.lockcheck.files import check_locks
+from fastinstall.lockcheck.verdict import (
+    FILES,
+    LockFinding,
+    LockKind,
+    archive,
+    conda_archive,
+    is_our_build,
+    is_ours,
+    kind_of,
+    public,
+)
+
+BOMB = "dependencies: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghijk")
+)
+PILLOW = '[[package]]\nname = "pillow"\nversion = "13.0.0"\n'
+
+
+def _found(directory: Path, name: str, text: str) -> list[LockFinding]:
+    (directory / name).write_text(text)
+    return list(check_locks([directory / name]).findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("uv.lock", "[[package]\n", "no TOML: .*line 1"),
+        ("uv.lock", "package = 3", "package: expected a list"),
+        ("uv.lock", '[[package]]\nversion = "1"\n', r"package\[0\]\.name"),
+        ("pylock.toml", 'packages = [{ name = "pillow" }]', r"packages: expected every package under a line"),
+        ("Pipfile.lock", '{\n"default": }', "line 2: no JSON"),
+        ("Pipfile.lock", '{"default": {}}', "_meta: missing"),
+        ("Pipfile.lock", '{"_meta": 1' + "0" * 60 + "}", "no JSON: the number 1000"),
+        ("Pipfile.lock", '{"_meta": {}, "default": []}', "default: expected a table"),
+        ("pixi.lock", "version: 6\n", "packages: missing"),
+        ("pixi.lock", "packages:\n- name: pillow\n", "line 2: a package that is neither"),
+        ("conda-lock.yml", "metadata: {}\n", "package: missing"),
+        ("conda-lock.yml", "package:\n- name: pillow\n", "line 2: a package without"),
+        ("environment.yml", "dependencies:\n\t- pillow\n", "line 2: no YAML: .*cannot start any token"),
+        ("environment.yml", "dependencies: [pillow\n", "line 2: no YAML: "),
+        ("environment.yml", "dependencies: [\x01]\n", "no YAML: control characters"),
+        ("environment.yml", "dependencies: *x\n", r"line 1: \*x has no anchor"),
+        ("environment.yml", "dependencies: &x [*x]\n", r"line 1: \*x has no anchor"),
+        ("environment.yml", "dependencies: " + "[" * 65, "line 1: nested deeper than 64 levels"),
+        ("environment.yml", "dependencies: []\n---\n- pillow\n", "line 2: a second document"),
+        ("environment.yml", BOMB, "line 7: its aliases repeat more"),
+        ("explicit.txt", "pillow==3\n", "@EXPLICIT: missing"),
+    ],
+)
+def test_a_malformed_file_is_told_with_its_place(tmp_path: Path, name: str, text: str, place: str) -> None:
+    with pytest.raises(DocumentError, match=f"{re.escape(name)}: {place}"):
+        _found(tmp_path, name, text)
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        "# fastinstall: stock\n" + PILLOW,
+        PILLOW.replace("]]\n", "]]  # fastinstall: stock\n"),
+        PILLOW.replace('"\nversion', '"  # stock\nversion'),
+        PILLOW.rstrip() + "  # fastinstall:stock, on purpose\n",
+    ],
+)
+def test_a_comment_accepts_a_package_of_a_lock(tmp_path: Path, accepted: str) -> None:
+    said = "fastinstall" in accepted
+    assert bool(_found(tmp_path, "uv.lock", accepted)) is not said
+
+
+def test_a_package_for_other_systems_alone_is_no_finding(tmp_path: Path) -> None:
+    windows = "resolution-markers = [\"sys_platform == 'win32'\", \"sys_platform == 'darwin'\"]\n"
+    assert _found(tmp_path, "uv.lock", PILLOW + windows) == []
+    linux = windows.replace("darwin", "linux")
+    assert len(_found(tmp_path, "uv.lock", PILLOW + linux)) == 1
+    assert len(_found(tmp_path, "pdm.lock", PILLOW + 'marker = "sys_platform is odd"\n')) == 1
+
+
+def test_two_forks_of_a_package_are_told_at_their_own_lines(tmp_path: Path) -> None:
+    found = _found(tmp_path, "uv.lock", PILLOW + "\n" + PILLOW.replace("13.0.0", "12.1.1"))
+    assert [(each.line, each.says) for each in found] == [(3, "pillow 13.0.0"), (7, "pillow 12.1.1")]
+
+
+def test_pixi_lists_of_older_versions_are_read(tmp_path: Path) -> None:
+    five = "version: 5\npackages:\n- kind: conda\n  name: pillow\n  url: https://x.example.org/linux-64/{}\n"
+    assert len(_found(tmp_path, "pixi.lock", five.format("pillow-13.0.0-py311h0_0.conda"))) == 1
+    assert _found(tmp_path, "pixi.lock", five.format("pillow-13.0.0-simd_v3_py311_0.conda")) == []
+    assert _found(tmp_path, "pixi.lock", "version: 6\npackages: []\n") == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        ("pillow", None),
+        ("pillow >=8", None),
+        ("pillow=13", None),
+        ("pillow=*=simd_*", None),
+        ("pillow * simd_*", None),
+        ("pillow >=12,<14 simd_v3_py311_0", None),
+        ("'pillow[version=\">=8\",build=simd_*]'", None),
+        ("pillow=13.0.0", "hint"),
+        ("pillow 13.0.0", "hint"),
+        ("conda-forge::pillow==13.0.0", "hint"),
+        ("pillow=13.0.0=py311h0_0", "error"),
+        ("pillow 13.0.0 py311h0_0", "error"),
+        ("pillow[build='py311*']", "error"),
+        ("pillow-simd", "error"),
+        ("pillow=13.0.0  # fastinstall: stock", None),
+    ],
+)
+def test_specs_of_conda(tmp_path: Path, spec: str, status: str | None) -> None:
+    found = _found(tmp_path, "environment.yml", f"dependencies:\n  - python=3.11\n  - {spec}\nprefix: /x\n")
+    assert [(each.line, each.status.value) for each in found] == ([] if status is None else [(3, status)])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("dependencies:\n  - pillow-simd\n", 2),
+        ("dependencies:\n- pillow-simd\n", 2),
+        ('"dependencies":\n  - "pillow-simd"\n', 2),
+        ("dependencies : [python, pillow-simd]\n", 1),
+        ("dependencies: [python,pillow-simd]  # both\n", 1),
+        ("dependencies:\n  [python=3.11,\n   'pillow-simd']\n", 3),
+        ("dependencies: [\n  python,\n  pillow-simd,\n]\n", 3),
+        ("dependencies:\n  - >-\n    pillow-simd\n", 2),
+        ("dependencies:\n  -\n    pillow-simd\n", 3),
+        ("dependencies:\n  - python\n  - pip: [imageio, pillow-simd]\n", 3),
+        ("dependencies:\n  - {pip: [pillow-simd]}\n", 2),
+        ("dependencies:\n  - pip:\n    - |\n      imageio\n      pillow-simd\n", 3),
+        ("x-pins: &pins\n  - pillow-simd\ndependencies: *pins\n", 2),
+        ("x-pin: &pin pillow-simd\ndependencies:\n  - *pin\n", 1),
+        ("x: &x\n  dependencies: [pillow-simd]\n<<: *x\n", 2),
+        ("{name: env, dependencies: [pillow-simd]}\n", 1),
+        ('{"dependencies": ["pillow\\x2dsimd"]}\n', 1),
+        ("%YAML 1.2\n---\ndependencies:\n  - !!str pillow-simd\n...\n", 4),
+    ],
+)
+def test_every_spelling_of_a_list_is_read(tmp_path: Path, text: str, line: int) -> None:
+    found = _found(tmp_path, "environment.yml", text)
+    assert [(each.line, each.status.value) for each in found] == [(line, "error")]
+
+
+def test_locks_in_flow_style_are_read(tmp_path: Path) -> None:
+    url = "https://x.example.org/linux-64/pillow-13.0.0-py311h0_0.conda"
+    assert len(_found(tmp_path, "pixi.lock", f'{{"packages": [{{"conda": "{url}"}}]}}')) == 1
+    lock = f'package: [{{name: pillow, manager: conda,\n  platform: linux-64, url: "{url}"}}]'
+    assert [each.line for each in _found(tmp_path, "conda-lock.yml", lock)] == [2]
+
+
+def test_what_pip_refuses_in_the_list_for_pip_is_a_finding(tmp_path: Path) -> None:
+    (finding,) = _found(tmp_path, "environment.yml", "dependencies:\n- pip:\n  - pillow = 3\n")
+    assert (finding.line, finding.status.value, finding.says) == (3, "error", "pillow = 3")
+    assert "pip refuses the whole file" in finding.message
+
+
+def test_what_is_no_yaml_and_lists_no_dependencies_is_another_programs(tmp_path: Path) -> None:
+    assert _found(tmp_path, "env.yaml", "{{- if .Values.env }}\nkind: ConfigMap\n{{- end }}\n") == []
+
+
+def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) -> None:
+    assert _found(tmp_path, "environment-prod.yaml", "services:\n  web: {image: pillow}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("requirements.txt", LockKind.REQUIREMENTS),
+        ("a/requirements-dev.txt", LockKind.REQUIREMENTS),
+        ("requirements_lock.txt", LockKind.REQUIREMENTS),
+        ("dev-requirements.in", LockKind.REQUIREMENTS),
+        ("requirements/base.txt", LockKind.REQUIREMENTS),
+        ("constraints.txt", LockKind.REQUIREMENTS),
+        ("req.txt", LockKind.REQUIREMENTS),
+        ("reqs-dev.txt", LockKind.REQUIREMENTS),
+        ("requirement.txt", LockKind.REQUIREMENTS),
+        ("requirements-dev.in", LockKind.REQUIREMENTS),
+        ("requirements/base.in", LockKind.REQUIREMENTS),
+        ("requirements/gpu/train.in", LockKind.REQUIREMENTS),
+        ("reqs/base.txt", LockKind.REQUIREMENTS),
+        ("requirements.pip", LockKind.REQUIREMENTS),
+        ("requirements-dev.lock", LockKind.REQUIREMENTS),
+        ("constraints/py311.txt", LockKind.REQUIREMENTS),
+        ("env.yml", LockKind.ENVIRONMENT),
+        ("conda_env.yaml", LockKind.ENVIRONMENT),
+        ("conda.yaml", LockKind.ENVIRONMENT),
+        ("request.txt", None),
+        ("prereq.txt", None),
+        ("dotenv.yml", None),
+        ("b/uv.lock", LockKind.UV),
+        ("poetry.lock", LockKind.POETRY),
+        ("pdm.prod.lock", LockKind.PDM),
+        ("pylock.dev.toml", LockKind.PYLOCK),
+        ("Pipfile.lock", LockKind.PIPFILE),
+        ("pixi.lock", LockKind.PIXI),
+        ("gpu.conda-lock.yml", LockKind.CONDA_LOCK),
+        ("environment-gpu.yaml", LockKind.ENVIRONMENT),
+        ("conda-linux-64.lock", LockKind.EXPLICIT),
+        ("spec-file.txt", LockKind.EXPLICIT),
+        (".fastinstall/originals/uv.lock", None),
+        ("a/.fastinstall/originals/requirements.txt", None),
+        ("pyproject.toml", None),
+        ("Cargo.lock", None),
+        ("notes.txt", None),
+        ("requirements.md", None),
+        ("myrequirements.txt", None),
+        ("environments.yml", None),
+        ("xuv.lock", None),
+    ],
+)
+def test_names_tell_the_kind_and_the_expression_for_pre_commit_agrees(path: str, kind: LockKind | None) -> None:
+    assert kind_of(PurePath(path), "") == kind
+    assert (re.search(FILES, path) is not None) is (kind is not None)
+
+
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"notes\.txt: no requirement or lock file") as caught:
+        _found(tmp_path, "notes.txt", "pillow==3")
+    assert "uv.lock" in (caught.value.hint or "")
+
+
+def test_names_of_archives() -> None:
+    assert archive("https://x.example.org/a%2bb/pillow-13.0.0%2Bsimd.v3-cp311-cp311-linux_x86_64.whl#sha256=0") == (
+        "pillow",
+        "13.0.0+simd.v3",
+    )
+    assert archive("dist/Pillow-SIMD-9.5.0.post2.tar.gz") == ("pillow-simd", "9.5.0.post2")
+    assert archive("https://git.example.org/pillow.git") == ("", "")
+    assert conda_archive("x/linux-64/pillow-13.0.0-simd_v2v3_py311_0.conda#00") == (
+        "pillow",
+        "13.0.0",
+        "simd_v2v3_py311_0",
+    )
+    assert conda_archive("x/pillow.conda") == ("", "", "")
+
+
+def test_labels_and_builds_of_ours() -> None:
+    assert [is_ours(each) for each in ("1+simd.v3", "1+opt.native", "1+cu128", "1+simd", "1")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    ours = ("simd_v3_py311_0", "opt_native_py313t_2", "simd_*")
+    others = ("py311h0_0", "py_0", "py_*", "", "*")
+    assert all(map(is_our_build, ours))
+    assert not any(map(is_our_build, others))
+    assert public("v13.0.0+simd.v3") == public("13.0") != public("13.0.1")

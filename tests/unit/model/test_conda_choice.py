@@ -1,0 +1,69 @@
+"""Which engine is taken, and with which variables conda is run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.command import conda_variables, specified
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import ignore
+from fastinstall.model.conda import CondaTool, Engine
+
+MEANS = Means(variables={}, cache=Path("/cache"), emit=ignore)
+TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/opt/conda"), solver="classic", found_by="PATH")
+
+
+def test_engines_say_what_they_are() -> None:
+    assert engine_for(Engine.CONDA, TOOL, MEANS).description == "conda 24.7.1, classic solver"
+    rattler = engine_for(Engine.RATTLER, None, MEANS)
+    assert (rattler.name, rattler.description.partition(" ")[0]) == (Engine.RATTLER, "py-rattler")
+
+
+def test_without_a_conda_the_other_engine_is_named() -> None:
+    with pytest.raises(RefusedError) as caught:
+        engine_for(Engine.CONDA, None, MEANS)
+    assert "--engine rattler" in (caught.value.hint or "")
+
+
+def test_without_the_extra_the_command_that_brings_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rattler", None)  # as if it could not be found
+    with pytest.raises(RefusedError) as caught:
+        engine_for(Engine.RATTLER, None, MEANS)
+    assert (caught.value.hint or "").endswith("-m pip install 'fastinstall[conda]'")
+
+
+@pytest.mark.parametrize("engine", [Engine.AUTO, Engine.PIP])
+def test_what_installs_no_conda_packages_is_no_engine(engine: Engine) -> None:
+    with pytest.raises(ValueError, match="installs no conda packages"):
+        engine_for(engine, TOOL, MEANS)
+
+
+def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
+    given = {
+        "PATH": "/bin",
+        "CONDARC": "/rc",
+        "CONDA_OVERRIDE_ARCHSPEC": "haswell",
+        "CONDA_PINNED_PACKAGES": "numpy=1",
+        "CONDA_DRY_RUN": "1",
+        "CONDA_SHLVL": "2",
+        "PYTHONPATH": "/x",
+        "CONDA_AUTO_UPDATE_CONDA": "true",
+    }
+    made = conda_variables(given, {"CONDA_PREFIX": "/env"})
+    assert {name: made.get(name) for name in given} == {
+        "PATH": "/bin",
+        "CONDARC": "/rc",
+        "CONDA_OVERRIDE_ARCHSPEC": "haswell",
+        "CONDA_PINNED_PACKAGES": "numpy=1",
+        "CONDA_DRY_RUN": None,
+        "CONDA_SHLVL": None,
+        "PYTHONPATH": None,
+        "CONDA_AUTO_UPDATE_CONDA": "false",
+    }
+    assert (made["CONDA_PREFIX"], made["FASTINSTALL_GUARD"]) == ("/env", "0")
+
+
+def test_exact_packages_are_listed_as_conda_wants_them() -> None:
+    assert specified(["file:///a.conda#1"]) == "@EXPLICIT\nfile:///a.conda#1\n"

@@ -1,0 +1,40 @@
+"""The configuration in an environment names our channel first, and what conda would find without it last."""
+
+from pathlib import Path
+
+from fastinstall.conda.stage import registration_text
+from fastinstall.model.conda import Conda
+from fastinstall.observe.conda.channels import usual_channels
+from fastinstall.observe.conda.condarc import read_condarc
+
+PREFIX = Path("/srv/images/env")
+OURS = "file:///srv/images/env/share/fastinstall/channel"
+
+
+def _conda(*usual: str, configured: bool) -> Conda:
+    return Conda(packages=(), unreadable={}, usual_channels=usual, has_channels=configured)
+
+
+def test_what_conda_uses_anyway_is_named_below_ours(tmp_path: Path) -> None:
+    (tmp_path / ".condarc").write_text("channels: [https://c.example/t/secret/private, bioconda, conda-forge]\n")
+    (tmp_path / "env/condarc.d").mkdir(parents=True)
+    (tmp_path / "env/condarc.d/own.yml").write_text("channels: [of-this-environment]\n")
+    usual = usual_channels({"HOME": str(tmp_path)}, tmp_path / "env", None)
+    assert usual == ("bioconda", "conda-forge"), "no credentials"
+    file = tmp_path / "fastinstall.yml"
+    file.write_text(registration_text(PREFIX, _conda(*usual, configured=True)))
+    condarc = read_condarc(file, ("channels",), {})
+    words = condarc.list("channels") if condarc is not None else None
+    assert words is not None
+    assert [(word.text, word.flag) for word in words.words] == [
+        (OURS, ""),
+        ("bioconda", "bottom"),
+        ("conda-forge", "bottom"),
+    ]
+
+
+def test_condas_own_default_stays_where_nothing_is_named() -> None:
+    assert registration_text(PREFIX, _conda(configured=False)).endswith(
+        f"channels:\n  - {OURS}\n  - defaults  #!bottom\n"
+    )
+    assert registration_text(PREFIX, _conda(configured=True)).endswith(f"channels:\n  - {OURS}\n")

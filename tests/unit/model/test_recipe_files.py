@@ -1,0 +1,130 @@
+from pathlib import Path
+
+import pytest
+
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.elf.cpu_levels import required_by
+from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, applicable, count_by_severity
+from fastinstall.model.request import DIST_NAMES
+from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
+from fastinstall.proof.cases import matrix_cases, operation_of
+
+SHIPPED = recipes_directory()
+
+
+def _copy(directory: Path, name: str, change: tuple[str, str] = ("", "")) -> Path:
+    text = (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+    file = directory / f"{name}.toml"
+    file.write_text(text.replace(*change) if change[0] else text, encoding="utf-8")
+    return file
+
+
+def test_the_shipped_recipes_are_right_and_share_advisories() -> None:
+    recipes = load_recipes((SHIPPED,))
+    assert list(recipes) == ["pillow", "pillow-merged", "pillow-simd"]
+    stock, simd = recipes["pillow"], recipes["pillow-simd"]
+    assert set(stock.advisories) < set(simd.advisories)
+    assert all(advisory.kernels_only for advisory in set(simd.advisories) - set(stock.advisories))
+    assert (stock.libraries, stock.levels) == (simd.libraries, simd.levels)
+
+
+def test_the_merged_recipe_is_the_recommended_one_and_has_the_levels_and_symbols_of_the_fork() -> None:
+    recipes = load_recipes((SHIPPED,))
+    merged, simd = recipes["pillow-merged"], recipes["pillow-simd"]
+    assert [name for name, recipe in recipes.items() if recipe.recommended] == ["pillow-merged"]
+    assert (merged.levels, merged.expect, merged.libraries) == (simd.levels, simd.expect, simd.libraries)
+
+
+def test_the_parts_of_the_merged_recipe_speak_of_operations_that_are_proven() -> None:
+    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
+    assert kernels is not None
+    proven = {operation_of(case) for case in matrix_cases()}
+    named = {operation for part in kernels.parts for operation in part.operations}
+    assert [name for name in named if not any(each.startswith(name) for each in proven)] == []
+
+
+def test_every_guarded_file_belongs_to_a_part() -> None:
+    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
+    assert kernels is not None
+    assert {guard.file for guard in kernels.guards} <= {file for part in kernels.parts for file in part.files}
+
+
+def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
+    levels = {level.name: set(level.requires) for level in load_recipe("pillow-simd", (SHIPPED,)).levels}
+    baseline = set(required_by("x86-64-v1"))
+    for name in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+        assert levels[name] == set(required_by(name)) - baseline
+
+
+def test_a_fork_of_12_1_1_has_every_advisory_since_and_13_0_0_none() -> None:
+    recipe = load_recipe("pillow-simd", (SHIPPED,))
+    known = applicable(recipe.advisories, "12.1.1.post0")
+    assert count_by_severity(known)[Severity.CRITICAL] == 2
+    assert sum(advisory.id.startswith("CVE-") for advisory in known) == 28
+    assert applicable(recipe.advisories, "13.0.0") == ()
+
+
+def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path) -> None:
+    _copy(tmp_path, "pillow", ('summary = "stock', 'summary = "my own'))
+    recipe = load_recipe("pillow", (tmp_path, SHIPPED))
+    assert recipe.summary.startswith("my own")
+    assert recipe.advisories == load_recipe("pillow", (SHIPPED,)).advisories
+    assert load_recipes((SHIPPED, tmp_path))["pillow"].summary.startswith("stock")
+
+
+def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known() -> None:
+    with pytest.raises(UsageError, match="no recipe is named 'pillow-smid'") as caught:
+        load_recipe("pillow-smid", (SHIPPED,))
+    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-merged, pillow-simd"
+
+
+def test_a_malformed_recipe_is_refused_with_its_file(tmp_path: Path) -> None:
+    file = _copy(tmp_path, "pillow", ("schema = 1", "schema = 7"))
+    with pytest.raises(DocumentError, match="schema: expected 1, found 7") as caught:
+        load_recipes((tmp_path, SHIPPED))
+    assert caught.value.file == file
+
+
+def test_a_malformed_recipe_does_not_stop_another(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_text("=", encoding="utf-8")
+    assert load_recipe("pillow", (tmp_path, SHIPPED)).name == "pillow"
+
+
+def test_missing_shared_advisories_are_refused(tmp_path: Path) -> None:
+    _copy(tmp_path, "pillow")
+    with pytest.raises(DocumentError, match=r"advisories_from\[0\]: no recipe directory has advisories/pillow\.toml"):
+        load_recipe("pillow", (tmp_path,))
+
+
+def test_a_recipe_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "odd.toml").write_bytes(b"name = \xff")
+    with pytest.raises(DocumentError, match=r"odd\.toml: not UTF-8: byte 7"):
+        load_recipe("odd", (tmp_path, SHIPPED))
+
+
+def test_a_recipe_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(UsageError, match=r"folder\.toml: cannot be read: Is a directory"):
+        load_recipe("folder", (tmp_path, SHIPPED))
+
+
+def test_a_directory_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a directory of recipes"):
+        load_recipes((tmp_path / "absent", SHIPPED))
+
+
+def test_a_single_file_is_read_wherever_it_lies(tmp_path: Path) -> None:
+    assert load_recipe_file(_copy(tmp_path, "pillow-simd")) == load_recipe("pillow-simd", (SHIPPED,))
+
+
+def test_a_single_file_that_is_absent_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"absent\.toml: cannot be read: No such file"):
+        load_recipe_file(tmp_path / "absent.toml")
+
+
+def test_what_the_recipes_replace_is_known_where_there_is_no_recipe() -> None:
+    replaced = {name for recipe in load_recipes((SHIPPED,)).values() for name in recipe.replaces}
+    assert set(PROVIDERS) == replaced
+    assert set(DIST_NAMES) <= replaced
+    assert set(LIBRARIES) == {f"{name.replace('-', '_')}.libs" for name in DIST_NAMES}

@@ -1,0 +1,197 @@
+from pathlib import Path
+
+import pytest
+
+from fastinstall.core.errors import DocumentError, ExitCode
+from fastinstall.model.recipe import Severity
+from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
+
+FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
+FORK = FILE.read_text(encoding="utf-8")
+RECIPE = parse_recipe(FORK, FILE)
+
+
+ADVISORIES = """\
+schema = 1
+
+[[advisories]]
+id = "CVE-1"
+severity = "high"
+affects = "<13"
+summary = "overflow"
+source = "notes"
+dated = 2026-11-21
+"""
+
+
+def test_a_good_recipe_is_read_whole() -> None:
+    recipe = RECIPE
+    assert [level.name for level in recipe.levels] == ["x86-64-v4", "x86-64-v3", "x86-64-v2"]
+    assert recipe.libraries["jpeg"].apt == ("libjpeg-dev",)
+    assert recipe.advisories[0].kernels_only
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "problem"),
+    [
+        ("schema = 1", "schema = 2", "schema", "expected 1, found 2"),
+        ('name = "fork"', 'name = "spoon"', "name", "must be the name of the file"),
+        ('package = "PIL"', 'package = "PIL"\nshell = "make"', "shell", "unknown key"),
+        ('summary = "a fork"\n', "", "summary", "missing"),
+        ('base_cflags = ["-O3"', "base_cflags = [3", "base_cflags[0]", "expected a string, found an integer"),
+        ('base_cflags = ["-O3"', 'base_cflags = ["-g"', "base_cflags", "must hold -O2 or -O3"),
+        ('base_cflags = ["-O3"', 'base_cflags = ["-O3 -g"', "base_cflags[0]", "not one flag"),
+        ('["pillow", "fork"]', '["pillow", "Fork", "fork"]', "replaces[1]", "not a normalised name"),
+        ('["pillow", "fork"]', '["pillow"]', "source.pypi", "must stand in replaces"),
+        ('["-O3", "-fwrapv"]', '["-O3"]\nadvisories_from = ["../x"]', "advisories_from[0]", "not a normalised name"),
+        ('label = "simd"', 'label = "SIMD-1"', "source.label", "no local version label"),
+        ('versions = ">=10"', 'versions = "ten"', "source.versions", "not a version specifier"),
+        ('versions = ">=10"', 'versions = ">=10"\npythons = "three"', "source.pythons", "not a version specifier"),
+        ('name = "x86-64-v2"', 'name = "x86-64-v3"', "levels[2].name", "twice"),
+        ('["-Wl,-z,x86-64-v3"]', '["-Wl,$(id)"]', "levels[1].ldflags[0]", "not one flag"),
+        ('option = "jpeg"', 'option = "jpg"', "libraries.jpeg.option", "not one of jpeg, zlib"),
+        ('"jpeglib.h"', '"/usr/include/jpeglib.h"', "libraries.jpeg.header", "not relative"),
+        ('"jpeglib.h"', '"../jpeglib.h"', "libraries.jpeg.header", "not relative"),
+        ('["libjpeg-dev"]', '["--purge"]', "libraries.jpeg.apt[0]", "not the name of a package"),
+        ('symbols = ["ImagingFast"]', "symbols = []", "expect.symbols", "nothing would tell fork from pillow"),
+        ('affects = "==12.1.1"', 'affects = "12.1.1 and older"', "advisories[0].affects", "not a version specifier"),
+        ('severity = "unrated"', 'severity = "bad"', "advisories[0].severity", "not one of low"),
+        ("dated = 2026-11-21", 'dated = "today"', "advisories[0].dated", "expected a date"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_with_file_and_key(right: str, wrong: str, key: str, problem: str) -> None:
+    assert right in FORK
+    with pytest.raises(DocumentError) as caught:
+        parse_recipe(FORK.replace(right, wrong, 1), FILE)
+    assert caught.value.key == key
+    assert problem in caught.value.problem
+    assert caught.value.message.startswith(f"{FILE}: {key}: ")
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_broken_toml_is_refused_with_its_line() -> None:
+    with pytest.raises(DocumentError, match=r"fork\.toml: not valid TOML: .*line 2"):
+        parse_recipe("schema = 1\nname = \n", FILE)
+
+
+def test_a_recipe_without_an_automatic_level_is_refused() -> None:
+    manual = FORK.replace("automatic = false\n", "").replace("requires =", "automatic = false\nrequires =")
+    with pytest.raises(DocumentError, match="levels: none of them is automatic"):
+        parse_recipe(manual, FILE)
+
+
+def test_a_source_build_of_what_it_replaces_needs_no_symbols() -> None:
+    stock = FORK.replace('pypi = "fork"', 'pypi = "pillow"').replace('symbols = ["ImagingFast"]', "symbols = []")
+    assert parse_recipe(stock, FILE).expect.symbols == ()
+
+
+def test_shared_advisories_are_read() -> None:
+    (advisory,) = parse_advisories(ADVISORIES, "pillow.toml")
+    assert (advisory.id, advisory.severity) == ("CVE-1", Severity.HIGH)
+
+
+def test_an_advisory_that_stands_there_twice_is_refused() -> None:
+    second = ADVISORIES.removeprefix("schema = 1\n")
+    with pytest.raises(DocumentError, match=r"pillow\.toml: advisories\[1\]\.id: 'CVE-1' stands there twice"):
+        parse_advisories(ADVISORIES + second, "pillow.toml")
+
+
+MERGING = """
+[kernels]
+pypi = "fork"
+follows = "pillow"
+versions = ">=10"
+proven = ["13.0.0"]
+
+[[kernels.keep]]
+file = "src/Convert.c"
+items = ["rgb2l"]
+reason = "faster"
+
+[[kernels.guards]]
+file = "src/Filter.c"
+function = "ImagingFilter"
+condition = "im->ysize > 1"
+reason = "a bug"
+
+[[kernels.parts]]
+name = "resample"
+files = ["src/Resample.c"]
+operations = ["resize"]
+
+[[kernels.parts]]
+name = "color-lut"
+files = ["src/ColorLUT.c"]
+items = ["src/_imaging.c: _prepare_lut_table"]
+operations = ["lut"]
+
+[[tuning]]
+file = "src/Geometry.c"
+options = ["O2", "no-tree-vectorize"]
+reason = "measured"
+
+[libraries.zlib.static]
+pypi = "zlib-ng"
+directory = "zlib-ng"
+configure = ["--zlib-compat", "--static"]
+archive = "libz.a"
+headers = ["."]
+reason = "faster"
+
+[libraries.zlib]
+header = "zlib.h"
+link = "z"
+"""
+MERGED = FORK.replace('pypi = "fork"', 'pypi = "pillow"') + MERGING
+
+
+def test_a_recipe_that_merges_is_read_whole() -> None:
+    recipe = parse_recipe(MERGED, FILE)
+    assert recipe.kernels is not None
+    assert recipe.kernels.parts[1].items == ("src/_imaging.c: _prepare_lut_table",)
+    assert recipe.kernels.guards[0].condition == "im->ysize > 1"
+    assert recipe.tuning[0].options == ("O2", "no-tree-vectorize")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "problem"),
+    [
+        ('pypi = "fork"', 'pypi = "Fork"', "kernels.pypi", "not a normalised name"),
+        ('pypi = "fork"', 'pypi = "spoon"', "kernels.pypi", "must stand in replaces"),
+        ('follows = "pillow"', 'follows = "-r"', "kernels.follows", "not a normalised name"),
+        ('">=10"\nproven', '"ten"\nproven', "kernels.versions", "not a version specifier"),
+        ('["13.0.0"]', '["13.0.0", "all"]', "kernels.proven[1]", "not a version"),
+        ('"src/Convert.c"', '"/src/Convert.c"', "kernels.keep[0].file", "not relative"),
+        ('["rgb2l"]', "[]", "kernels.keep[0].items", "empty"),
+        ('["rgb2l"]', '["rgb*"]', "kernels.keep[0].items[0]", "not a name in C"),
+        ('"src/Filter.c"', '"../Filter.c"', "kernels.guards[0].file", "not relative"),
+        ('"ImagingFilter"', '"ImagingFilter()"', "kernels.guards[0].function", "not a name in C"),
+        ('"im->ysize > 1"', '""', "kernels.guards[0].condition", "is empty"),
+        ('"im->ysize > 1"', '"im->ysize > 1; exit(1)"', "kernels.guards[0].condition", "more than a C expression"),
+        ('"im->ysize > 1"', '"wide(im)"', "kernels.guards[0].condition", "calls a function"),
+        ('name = "color-lut"', 'name = "resample"', "kernels.parts[1].name", "twice"),
+        ('name = "color-lut"', 'name = "color lut"', "kernels.parts[1].name", "not a normalised name"),
+        ('"src/ColorLUT.c"', '"src/Resample.c"', "kernels.parts[1]", "belongs to 'resample' already"),
+        ('files = ["src/Resample.c"]', "files = []", "kernels.parts[0]", "neither files nor items"),
+        ('["resize"]', "[]", "kernels.parts[0].operations", "empty"),
+        (": _prepare", "/_prepare", "kernels.parts[1].items[0]", "not spelled 'FILE: NAME'"),
+        ('"src/Geometry.c"', '""', "tuning[0].file", "not relative"),
+        ('"O2"', "'O2\")'", "tuning[0].options[0]", "not an option of GCC's optimize pragma"),
+        ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),
+        ('"libz.a"', '"/usr/lib/libz.a"', "libraries.zlib.static.archive", "not relative"),
+        ('headers = ["."]', "headers = []", "libraries.zlib.static.headers", "empty"),
+        ('"--static"', '"--static && ls"', "libraries.zlib.static.configure[1]", "not one option"),
+        ('["ImagingFast"]', "[]", "expect.symbols", "nothing would tell fork from pillow"),
+    ],
+)
+def test_a_wrong_merge_is_refused_with_file_and_key(right: str, wrong: str, key: str, problem: str) -> None:
+    assert right in MERGED
+    with pytest.raises(DocumentError) as caught:
+        parse_recipe(MERGED.replace(right, wrong, 1), FILE)
+    assert (caught.value.key, problem in caught.value.problem) == (key, True), caught.value.problem
+
+
+def test_a_function_may_be_guarded_once_only() -> None:
+    rule = MERGING[MERGING.index("[[kernels.guards]]") : MERGING.index("[[kernels.parts]]")]
+    with pytest.raises(DocumentError, match=r"kernels\.guards\[1\]\.function: 'src/Filter.c: ImagingFilter' stands"):
+        parse_recipe(MERGED.replace(rule, rule + rule), FILE)

@@ -1,0 +1,43 @@
+"""What doctor prints of one finding: the command that verifies it, where there is something to verify."""
+
+from dataclasses import replace
+
+import pytest
+
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.reports import finding_text
+from fastinstall.model.finding import Finding, Remedy, Status
+
+COMMAND = (
+    "readelf -d /srv/images/env/lib/python3.11/site-packages/PIL/_imaging.cpython-311-x86_64-linux-gnu.so | grep NEEDED"
+)
+FINDING = Finding(
+    check="libraries-resolve",
+    status=Status.ERROR,
+    message="libtiff.so.6 is not found",
+    evidence=("needed by the core",),
+    remedy=Remedy(text="put back what was set up here", command="fastinstall doctor --fix"),
+    verify=COMMAND,
+)
+
+
+@pytest.mark.parametrize("status", [Status.WARNING, Status.ERROR, Status.UNKNOWN])
+def test_a_verdict_that_blames_shows_how_to_verify_it_behind_its_evidence(status: Status) -> None:
+    lines = finding_text(replace(FINDING, status=status), Page()).splitlines()
+    assert lines[1:] == [
+        "           needed by the core",
+        f"           verify: {COMMAND}",
+        "           hint: put back what was set up here",
+        "                 fastinstall doctor --fix",
+    ]
+
+
+@pytest.mark.parametrize("status", [Status.OK, Status.HINT, Status.SKIPPED])
+def test_what_is_well_enough_is_not_in_need_of_it(status: Status) -> None:
+    assert COMMAND not in finding_text(replace(FINDING, status=status), Page())
+
+
+def test_the_command_is_never_broken_and_is_dim() -> None:
+    narrow = finding_text(FINDING, Page(width=60))
+    assert f"verify: {COMMAND}\n" in narrow
+    assert f"\x1b[2mverify: {COMMAND}\x1b[0m" in finding_text(FINDING, Page(colour=True))

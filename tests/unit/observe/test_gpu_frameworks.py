@@ -1,0 +1,128 @@
+"""What frameworks were built for, by files in the form of those that public wheels have. Nothing is imported."""
+
+from pathlib import Path
+
+import pytest
+
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.facts import Distribution
+from fastinstall.model.machine import FrameworkBuild
+from fastinstall.observe.gpu_frameworks import observe_frameworks
+
+LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']\n"
+
+
+def written(
+    version: str, cuda: str | None, *, hip: str | None = None, rest: str = "xpu: Optional[str] = None\n"
+) -> str:
+    """The text of torch/version.py, in the form of 2.6 and later."""
+    head = f"{LATER}__version__ = {version!r}\ndebug = False\ncuda: Optional[str] = {cuda!r}\n"
+    return f"{head}git_version = '{'0' * 40}'\nhip: Optional[str] = {hip!r}\n{rest}"
+
+
+def distribution(name: str, version: str) -> Distribution:
+    return Distribution(name=name, version=version, metadata=f"{name.replace('-', '_')}-{version}.dist-info")
+
+
+def put(site_packages: Path, name: str, text: str) -> None:
+    path = site_packages / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def observed(
+    site_packages: Path, *installed: tuple[str, str], packages: tuple[CondaPackage, ...] = ()
+) -> FrameworkBuild:
+    (build,) = observe_frameworks(site_packages, [distribution(*each) for each in installed], packages)
+    return build
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda"),
+    [("2.2.1+cu121", "12.1"), ("2.4.0+cu118", "11.8"), ("2.7.1+cu126", "12.6"), ("2.8.0+cu128", "12.8")],
+)
+def test_torch_says_itself_what_it_was_built_for(version: str, cuda: str, tmp_path: Path) -> None:
+    put(tmp_path, "torch/version.py", written(version, cuda))
+    build = observed(tmp_path, ("torch", version.partition("+")[0]))
+    assert (build.name, build.version, build.cuda, build.known) == ("torch", version, cuda, True)
+    assert build.source == tmp_path / "torch/version.py"
+
+
+@pytest.mark.parametrize("version", ["2.6.0+cpu", "2.13.0+cpu", "2.9.1"])
+def test_a_build_for_the_cpu_has_no_cuda(version: str, tmp_path: Path) -> None:
+    put(tmp_path, "torch/version.py", written(version, None))
+    build = observed(tmp_path, ("torch", version))
+    assert (build.cuda, build.rocm, build.known) == (None, None, True)
+
+
+def test_the_form_of_early_releases_is_read_too(tmp_path: Path) -> None:
+    text = "__version__ = '1.4.0'\ndebug = False\ncuda = '10.1'\ngit_version = '0'\n"
+    put(tmp_path, "torch/version.py", text)
+    assert observed(tmp_path, ("torch", "1.4.0")).cuda == "10.1"
+
+
+def test_a_build_for_amd_or_intel_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "torch/version.py", written("2.9.1+rocm6.4", None, hip="6.4.43484"))
+    assert observed(tmp_path, ("torch", "2.9.1+rocm6.4")).rocm == "6.4.43484"
+    put(tmp_path, "torch/version.py", written("2.9.1+xpu", None, rest="xpu: Optional[str] = '20250301'\n"))
+    assert observed(tmp_path, ("torch", "2.9.1+xpu")).xpu == "20250301"
+
+
+@pytest.mark.parametrize("text", ["cuda = (", "\0", "import os\nos.abort()\ncuda = os.environ['X']\n", "(" * 5000])
+def test_a_version_file_that_is_none_is_never_run_and_leaves_it_open(text: str, tmp_path: Path) -> None:
+    put(tmp_path, "torch/version.py", text)
+    build = observed(tmp_path, ("torch", "2.9.1"))
+    assert (build.cuda, build.known) == (None, False)
+
+
+def test_without_a_version_file_the_label_or_the_required_runtime_tells(tmp_path: Path) -> None:
+    assert observed(tmp_path, ("torch", "2.5.1+cu124")).cuda == "12.4"
+    assert observed(tmp_path, ("torch", "1.7.1+cu92")).cuda == "9.2"
+    head = "Metadata-Version: 2.1\nName: torch\nVersion: 2.8.0\n"
+    needed = 'Requires-Dist: nvidia-cuda-runtime-cu12==12.8.90; platform_system == "Linux"\n'
+    put(tmp_path, "torch-2.8.0.dist-info/METADATA", f"{head}{needed}\ntext")
+    assert observed(tmp_path, ("torch", "2.8.0")).cuda == "12.8"
+
+
+@pytest.mark.parametrize(
+    ("build", "cuda", "known"),
+    [
+        ("py3.11_cuda12.1_cudnn8.9.2_0", "12.1", True),
+        ("cuda126_generic_py311_h1234567_200", "12.6", True),
+        ("cpu_generic_py311_h7654321_0", None, True),
+        ("py311h1234567_0", None, False),
+    ],
+)
+def test_a_package_of_condas_tells_by_its_build_string(build: str, cuda: str, known: object, tmp_path: Path) -> None:
+    package = CondaPackage(name="pytorch", version="2.5.1", build=build)
+    told = observed(tmp_path, packages=(package,))
+    assert (told.version, told.cuda, told.known) == ("2.5.1", cuda, known)
+
+
+def test_torchvision_names_the_torch_that_it_was_made_with(tmp_path: Path) -> None:
+    head = "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.24.1\nRequires-Dist: numpy\n"
+    put(tmp_path, "torchvision-0.24.1+cu126.dist-info/METADATA", f"{head}Requires-Dist: torch==2.9.1\n\n")
+    build = observed(tmp_path, ("torchvision", "0.24.1+cu126"))
+    assert (build.cuda, build.wants_torch, build.known) == ("12.6", "2.9.1", True)
+    assert not observed(tmp_path, ("torchvision", "0.24.1")).known
+
+
+def test_tensorflow_says_what_it_has_code_for(tmp_path: Path) -> None:
+    listed = "[('cuda_compute_capabilities', ['sm_60', 'sm_86', 'compute_90']), ('cuda_version', '12.5.1'), "
+    rest = "('is_cuda_build', True), ('is_rocm_build', False)]"
+    text = f"import collections\n\nbuild_info = collections.OrderedDict({listed}{rest})\n"
+    put(tmp_path, "tensorflow/python/platform/build_info.py", text)
+    build = observed(tmp_path, ("tensorflow", "2.20.0"))
+    assert (build.cuda, build.architectures) == ("12.5", ("6.0", "8.6", "9.0+PTX"))
+    put(tmp_path, "tensorflow/python/platform/build_info.py", "build_info = {'is_cuda_build': False}\n")
+    assert observed(tmp_path, ("tensorflow-cpu", "2.20.0")).cuda is None
+
+
+def test_jax_has_cuda_by_a_plugin_of_that_name(tmp_path: Path) -> None:
+    assert observed(tmp_path, ("jaxlib", "0.8.1"), ("jax-cuda13-plugin", "0.8.1")).cuda == "13"
+    assert observed(tmp_path, ("jaxlib", "0.4.13+cuda12.cudnn89")).cuda == "12"
+    assert observed(tmp_path, ("jaxlib", "0.8.1")).cuda is None
+
+
+def test_without_frameworks_nothing_is_told(tmp_path: Path) -> None:
+    assert observe_frameworks(tmp_path, [distribution("numpy", "2.3.5")]) == ()

@@ -1,0 +1,146 @@
+"""What of the guard is there, and what is wrong with it."""
+
+import os
+import py_compile
+from pathlib import Path
+
+import pytest
+
+from fastinstall.core.surroundings import hooks_directory
+from fastinstall.elf.description import Core
+from fastinstall.model.facts import GuardState
+from fastinstall.observe.guard_files import (
+    GUARD_ENTRIES,
+    GUARD_SOURCES,
+    GUARD_STATE,
+    GUARD_VERSION,
+    GuardTarget,
+    entries_present,
+    observe_guard,
+    render_state,
+)
+
+CORE = Core(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab" * 32, readable=True)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A site-packages with a guard that is as it should be."""
+    for name in GUARD_SOURCES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((hooks_directory() / name).read_bytes())
+    target = GuardTarget(
+        core="PIL/_imaging.so",
+        core_size=3,
+        core_mtime_ns=5,
+        core_sha256=CORE.sha256,
+        version_size=1,
+        version_mtime_ns=1,
+        stack_version="12.1.1",
+        simd=True,
+    )
+    (tmp_path / GUARD_STATE).write_text(render_state(target))
+    for module in (tmp_path / "_fastinstall_guard").glob("*.py"):
+        mode = py_compile.PycInvalidationMode.TIMESTAMP
+        py_compile.compile(os.fspath(module), doraise=True, invalidation_mode=mode)
+    return tmp_path
+
+
+def test_an_environment_without_it(tmp_path: Path) -> None:
+    assert observe_guard(tmp_path, CORE) == GuardState(installed=False)
+    assert entries_present(tmp_path) == ()
+
+
+def test_one_as_it_should_be(site: Path) -> None:
+    assert observe_guard(site, CORE) == GuardState(installed=True, version=GUARD_VERSION)
+    assert entries_present(site) == GUARD_ENTRIES
+
+
+@pytest.mark.parametrize("name", [*GUARD_SOURCES, GUARD_STATE])
+def test_a_missing_file_is_named(site: Path, name: str) -> None:
+    (site / name).unlink()
+    assert f"{name} is missing" in observe_guard(site, CORE).problems
+
+
+@pytest.mark.parametrize("name", GUARD_SOURCES)
+def test_an_altered_file_is_named(site: Path, name: str) -> None:
+    with (site / name).open("a") as stream:
+        stream.write("# more\n")
+    assert f"{name} is altered" in observe_guard(site, CORE).problems
+
+
+def test_another_version_is_outdated_and_not_altered(site: Path) -> None:
+    hook = site / GUARD_SOURCES[0]
+    hook.write_text(hook.read_text().replace(f'VERSION = "{GUARD_VERSION}"', 'VERSION = "0"'))
+    state = observe_guard(site, CORE)
+    assert state.version == "0"
+    assert state.problems == (f"the guard is outdated: version 0, this fastinstall brings {GUARD_VERSION}",)
+
+
+def test_a_leftover_is_an_installed_guard_with_problems(site: Path) -> None:
+    for name in (*GUARD_SOURCES[:2], GUARD_STATE, "fastinstall_guard.pth"):
+        (site / name).unlink()
+    state = observe_guard(site, CORE)
+    assert (state.installed, state.version) == (True, "")
+    assert len(state.problems) == 4
+
+
+@pytest.mark.parametrize("module", ["__init__", "telling"])
+@pytest.mark.parametrize("damage", ["touch", "remove", "truncate"])
+def test_bytecode_that_python_would_not_take_is_named(site: Path, module: str, damage: str) -> None:
+    package = site / "_fastinstall_guard"
+    (bytecode,) = (package / "__pycache__").glob(f"{module}.*")
+    if damage == "touch":
+        os.utime(package / f"{module}.py", (1, 1))
+    elif damage == "remove":
+        bytecode.unlink()
+    else:
+        bytecode.write_bytes(bytecode.read_bytes()[:10])
+    (problem,) = observe_guard(site, CORE).problems
+    assert "not compiled" in problem
+
+
+def test_a_state_of_another_core_is_named(site: Path) -> None:
+    other = Core(path=CORE.path, size=3, mtime_ns=5, sha256="cd" * 32, readable=True)
+    (problem,) = observe_guard(site, other).problems
+    assert "another PIL/_imaging.so" in problem
+
+
+def test_a_state_of_a_core_that_is_gone_is_named(site: Path) -> None:
+    (problem,) = observe_guard(site, None).problems
+    assert "no imaging core" in problem
+
+
+def test_a_state_that_cannot_be_read_is_named(site: Path) -> None:
+    (site / GUARD_STATE).write_bytes(b"\xff\xfe")
+    assert observe_guard(site, CORE).problems == (f"{GUARD_STATE} is not readable",)
+
+
+def test_other_times_on_the_same_core_are_no_problem(site: Path) -> None:
+    touched = Core(path=CORE.path, size=3, mtime_ns=6, sha256=CORE.sha256, readable=True)
+    assert observe_guard(site, touched).problems == ()
+
+
+def test_the_hook_and_the_installer_agree_on_the_version() -> None:
+    hook = (hooks_directory() / GUARD_SOURCES[0]).read_text()
+    assert f'\nVERSION = "{GUARD_VERSION}"\n' in hook
+
+
+def test_the_start_up_line_knows_the_size_of_what_it_loads() -> None:
+    size = (hooks_directory() / GUARD_SOURCES[0]).stat().st_size
+    lines = (hooks_directory() / "fastinstall_guard.pth").read_text().splitlines()
+    (line,) = (line for line in lines if not line.startswith("#"))
+    assert line.startswith("import ")
+    assert f".st_size == {size} and " in line
+
+
+@pytest.mark.parametrize("name", GUARD_SOURCES)
+def test_each_file_says_who_put_it_there_and_how_to_remove_it(name: str) -> None:
+    text = (hooks_directory() / name).read_text(encoding="ascii")
+    assert "Put here by fastinstall" in text
+    assert "fastinstall guard remove --prefix" in text
+
+
+def test_the_start_file_has_one_entry_point() -> None:
+    lines = (hooks_directory() / "fastinstall_guard.start").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["_fastinstall_guard:start"]

@@ -1,0 +1,114 @@
+"""Pins: texts to texts, to the byte, and where one is refused."""
+
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+from builders import changed, healthy_facts
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.facts import Facts
+from fastinstall.observe.installed_pins import (
+    PIN,
+    environment_lines,
+    has_stack_pin,
+    pin_in,
+    pinned_text,
+    pixi_lines,
+    refuse_unpinnable,
+    unpinned_text,
+)
+
+STACK = {"name": "pillow", "version": "13.0.0", "build": "simd_v2v3_py311_0"}
+STOCK = {"name": "pillow", "version": "13.0.0", "build": "py311h1234567_0"}
+
+
+def _facts(packages: list[dict[str, Any]], pins: tuple[str, ...] = (), prefix: str = "/srv/conda/envs/fast") -> Facts:
+    conda = {"packages": packages, "unreadable": {}, "pins": list(pins)}
+    return changed(healthy_facts(), {"environment": {"kind": "conda", "prefix": prefix}, "conda": conda})
+
+
+@pytest.mark.parametrize(
+    "existing", ["", "numpy <2\n", "# of ours\n\nnumpy <2\n", "numpy <2\r\n", "numpy =1.26 # why\n"]
+)
+def test_a_pin_comes_and_goes_to_the_byte(existing: str) -> None:
+    pinned = pinned_text(existing)
+    assert pinned == f"{existing}{PIN}\n"
+    assert has_stack_pin(pinned)
+    assert not has_stack_pin(existing)
+    assert unpinned_text(pinned) == existing
+    assert pinned_text(pinned) == pinned
+
+
+def test_a_line_without_its_end_is_not_joined_with_ours() -> None:
+    assert pinned_text("numpy <2") == f"numpy <2\n{PIN}\n"
+
+
+def test_what_others_add_behind_it_stays() -> None:
+    assert unpinned_text(f"numpy <2\n{PIN}\nscipy <2\n") == "numpy <2\nscipy <2\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["pillow <13", "pillow * py311*", "pillow", "pillow-perf * simd_*", f"# {PIN}", f"{PIN} x"]
+)
+def test_another_pin_is_not_taken_for_ours(line: str) -> None:
+    assert pin_in(f"{line}\n") == ""
+    assert unpinned_text(f"{line}\n") == f"{line}\n"
+
+
+def test_the_line_is_one_that_mamba_reads_too() -> None:
+    assert PIN.split() == ["pillow", "*", "simd_*"]
+    assert pinned_text("") == f"{PIN}\n"
+
+
+def test_where_the_stack_is_a_conda_package_it_can_be_pinned() -> None:
+    refuse_unpinnable(_facts([STACK], ("numpy <2", PIN, "pillow-perf <1")))
+
+
+@pytest.mark.parametrize(("packages", "there"), [([], "none"), ([STOCK], "13.0.0 py311h1234567_0")])
+def test_what_the_pin_would_forbid_is_never_pinned(packages: list[dict[str, Any]], there: str) -> None:
+    with pytest.raises(RefusedError, match=f"conda's pillow is {there}") as refusal:
+        refuse_unpinnable(_facts(packages))
+    assert refusal.value.hint == "fastinstall setup --pin --prefix /srv/conda/envs/fast"
+
+
+def test_beside_somebody_elses_pin_of_pillow_there_is_none_of_ours() -> None:
+    with pytest.raises(RefusedError, match=r"pins pillow already: 'conda-forge::pillow <13'"):
+        refuse_unpinnable(_facts([STACK], ("numpy <2", "conda-forge::pillow <13")))
+
+
+def test_in_a_virtual_environment_a_build_of_ours_can_be_pinned() -> None:
+    refuse_unpinnable(changed(healthy_facts(), {"stack": {"owners": {"0": {"distribution": {"name": "pillow"}}}}}))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "told"),
+    [
+        ({"version": "13.0.0"}, "PIL belongs to pillow 13.0.0"),
+        ({"name": "pillow-simd", "version": "12.1.1.post0+simd.v3"}, "pillow-simd 12.1.1.post0"),
+    ],
+)
+def test_in_a_virtual_environment_nothing_else_can(distribution: dict[str, str], told: str) -> None:
+    facts = changed(healthy_facts(), {"stack": {"owners": {"0": {"distribution": distribution}}}})
+    with pytest.raises(RefusedError, match=told) as refusal:
+        refuse_unpinnable(facts)
+    assert refusal.value.hint == "fastinstall setup --pin --dist-name pillow --prefix /srv/images/env"
+
+
+def test_what_belongs_to_the_system_is_never_pinned() -> None:
+    with pytest.raises(RefusedError, match="neither a virtual nor a conda environment"):
+        refuse_unpinnable(changed(healthy_facts(), {"environment": {"kind": "system"}}))
+
+
+def test_pixi_gets_lines_for_its_own_file() -> None:
+    with pytest.raises(RefusedError, match="reads no conda-meta/pinned") as refusal:
+        refuse_unpinnable(_facts([STACK], prefix="/home/me/project/.pixi/envs/default"))
+    assert refusal.value.details[-1] == 'pillow = { version = "*", build = "simd_*" }'
+
+
+def test_advice_is_what_the_files_take() -> None:
+    channel = PurePosixPath("/srv/channel").as_uri()
+    assert "\n".join(environment_lines(channel)) == (
+        "channels:\n  - file:///srv/channel\n  - conda-forge\ndependencies:\n  - pillow=*=simd_*"
+    )
+    assert pixi_lines(channel)[0] == 'channels = ["file:///srv/channel", "conda-forge"]'

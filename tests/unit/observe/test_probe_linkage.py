@@ -1,0 +1,75 @@
+"""Which of PIL's files a process of the target would open, and what it is told of its loader."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from builders import healthy_facts
+from elf_writer import PLAIN, Elf
+
+from fastinstall.elf.description import Linkage
+from fastinstall.model.facts import Stack
+from fastinstall.observe.binaries import observe_linkage
+from fastinstall.observe.stack import Loader
+
+SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
+MODULE = Elf(exported={"PyInit_x": PLAIN})
+PYTHON = Elf(interpreter="/lib64/ld-linux-x86-64.so.2")
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """A Python, by a link as environments have it, and a PIL with two modules."""
+    PYTHON.write(tmp_path / "base/bin/python3.11")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to(tmp_path / "base/bin/python3.11")
+    for name in ("_avif", "_imaging"):
+        MODULE.write(tmp_path / f"PIL/{name}{SUFFIX}")
+    return tmp_path
+
+
+def observe(prefix: Path, *, loader: Loader | None = None, python: str = "bin/python") -> Linkage:
+    interpreter = replace(healthy_facts().interpreter, executable=prefix / python, extension_suffix=SUFFIX)
+    return observe_linkage(interpreter, Stack(directory=prefix / "PIL"), loader or Loader())
+
+
+def test_the_core_is_opened_first(prefix: Path) -> None:
+    linkage = observe(prefix)
+    assert [module.name for module in linkage.modules] == [f"_imaging{SUFFIX}", f"_avif{SUFFIX}"]
+    assert linkage.problem == ""
+    assert linkage.files[0].path == prefix / "base/bin/python3.11"
+    assert [file.path for file in linkage.files][-2:] == list(linkage.modules)
+
+
+def test_of_each_module_the_file_is_opened_that_an_import_would_take(prefix: Path) -> None:
+    for name in ("_avif.so", "_webp.abi3.so", "_webp.so", "_imagingcms.cpython-310-x86_64-linux-gnu.so", "notes.txt"):
+        MODULE.write(prefix / "PIL" / name)
+    names = [module.name for module in observe(prefix).modules]
+    assert names == [f"_imaging{SUFFIX}", f"_avif{SUFFIX}", "_webp.abi3.so"]
+
+
+def test_the_loader_is_told_of_its_variables(prefix: Path) -> None:
+    preloaded = Elf(soname="mine.so").write(prefix / "mine.so")
+    library = Elf(soname="liba.so").write(prefix / "own/liba.so")
+    replace(MODULE, needed=("liba.so",)).write(prefix / f"PIL/_imaging{SUFFIX}")
+    linkage = observe(prefix, loader=Loader(library_path=f"{prefix}/other:{prefix}/own", preload=str(preloaded)))
+    assert {preloaded, library} <= {file.path for file in linkage.files}
+    assert linkage.missing == ()
+
+
+def test_a_python_that_is_a_script_is_a_problem(prefix: Path) -> None:
+    (prefix / "bin/shim").write_text('#!/bin/sh\nexec python3 "$@"\n')
+    linkage = observe(prefix, python="bin/shim")
+    assert linkage == Linkage(problem=linkage.problem)
+    assert str(prefix / "bin/shim") in linkage.problem
+
+
+def test_without_a_pil_nothing_is_opened(prefix: Path) -> None:
+    interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
+    linkage = observe_linkage(interpreter, Stack(directory=None), Loader())
+    assert (linkage.modules, linkage.codecs, linkage.problem) == ((), (), "")
+
+
+def test_a_directory_that_is_gone_has_no_modules(prefix: Path) -> None:
+    interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
+    assert observe_linkage(interpreter, Stack(directory=prefix / "gone"), Loader()).modules == ()

@@ -1,0 +1,83 @@
+"""Locks held against each other: whether one goes back behind the other."""
+
+import pytest
+
+from fastinstall.pins.resolver import Locked, locked_versions, steps_back, without_package
+
+LOCK = """\
+version = 1
+
+[[package]]
+name = "numpy"
+version = "2.4.6"
+
+[package.extras]
+more = ["pillow"]
+
+[[package]]
+name = "Pillow"
+version = "13.0.0"
+dependencies = ["numpy"]
+
+[[package]]
+name = "numpy"
+version = "2.5.5"
+
+[[package]]
+name = "gallery"
+source = { virtual = "." }
+
+[metadata]
+lock-version = "2.1"
+"""
+
+
+def _locked(**versions: str) -> Locked:
+    return {name: frozenset(listed.split()) for name, listed in versions.items()}
+
+
+def test_a_lock_is_read_by_names_and_versions() -> None:
+    assert locked_versions(LOCK) == _locked(numpy="2.4.6 2.5.5", pillow="13.0.0")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("1.0", "1.0"),
+        ("1.0", "2.0"),
+        ("1.9", "1.10"),
+        ("1.0 2.0", "2.0"),
+        ("1.0 2.0", "1.0 3.0"),
+        ("1.0", "1.0 2.0"),
+    ],
+)
+def test_what_stays_or_goes_ahead_is_no_step_back(before: str, after: str) -> None:
+    assert steps_back(_locked(a=before), _locked(a=after), but="pillow") == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2.0", "1.0"),
+        ("1.10", "1.9"),
+        ("1.0 2.0", "1.0"),
+        ("1.0 2.0 3.0", "1.0 3.0"),
+        ("1.0 3.0", "1.0 2.0 3.0"),
+        ("2.0.post1", "2.0"),
+    ],
+)
+def test_an_older_version_anywhere_is_a_step_back(before: str, after: str) -> None:
+    (found,) = steps_back(_locked(a=before, b="1"), _locked(a=after, b="1"), but="pillow")
+
+    assert str(found) == f"a {', '.join(before.split())} -> {', '.join(after.split())}"
+
+
+def test_the_pinned_one_may_go_back_and_others_may_come_and_go() -> None:
+    assert steps_back(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == ()
+
+
+@pytest.mark.parametrize("name", ["Pillow", "numpy"])
+def test_a_lock_without_one_distribution_has_all_others(name: str) -> None:
+    left = locked_versions(without_package(LOCK, name))
+
+    assert left == {key: value for key, value in locked_versions(LOCK).items() if key != name.lower()}

@@ -1,0 +1,202 @@
+from typing import Any
+
+import pytest
+from builders import changed, healthy_facts, recipe
+
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.elf.description import Cpu
+from fastinstall.model.request import LinkMode, Risk, Wish
+from fastinstall.plan.level_choice import LevelChoice, choose_levels, hindrance_to_several, serves
+
+V2, V3, V4 = "x86-64-v2", "x86-64-v3", "x86-64-v4"
+RECIPE = changed(
+    recipe(),
+    {
+        "levels": {
+            "0": {"requires": ["sse4_2", "avx2", "fma", "avx512f"]},
+            "1": {"requires": ["sse4_2", "avx2", "fma"]},
+            "2": {"requires": ["sse4_2"]},
+        }
+    },
+)
+NATIVE = changed(
+    recipe(), {"levels": {"$append": [{"name": "native", "cflags": ["-march=native"], "automatic": False}]}}
+)
+OLD_LOADER = "glibc 2.31 cannot choose"
+
+HASWELL = Cpu(architecture="x86_64", name="Haswell", flags=("sse4_2", "avx2", "fma"), level=V3)
+NEHALEM = Cpu(architecture="x86_64", name="Nehalem", flags=("sse4_2",), level=V2)
+SKYLAKE_X = Cpu(architecture="x86_64", name="Skylake", flags=("sse4_2", "avx2", "fma", "avx512f"), level=V4)
+CORE_2 = Cpu(architecture="x86_64", name="Core 2", flags=("sse2",), level="x86-64-v1")
+
+
+def choose(cpu: Cpu, level: str = "auto", levels: tuple[str, ...] = (), hindrance: str = "") -> LevelChoice:
+    return choose_levels(RECIPE, cpu, Wish(level=level, levels=levels), hindrance=hindrance)
+
+
+def test_left_to_us_all_automatic_levels_that_the_cpu_has_go_together_the_baseline_first() -> None:
+    choice = choose(HASWELL)
+    assert (choice.names, choice.hazard) == ((V2, V3), None)
+    assert choice.reason == "x86-64-v2 and x86-64-v3 in one wheel: the loader takes x86-64-v3 on Haswell"
+
+
+def test_levels_that_are_not_automatic_are_not_chosen_for_anybody() -> None:
+    assert choose(SKYLAKE_X).names == (V2, V3)
+
+
+def test_a_level_that_could_not_be_proven_here_is_left_out_and_what_the_cpu_lacks_is_said() -> None:
+    choice = choose(NEHALEM)
+    assert choice.names == (V2,)
+    assert choice.reason == "x86-64-v2 suits Nehalem, which lacks avx2 and fma for x86-64-v3"
+
+
+def test_where_the_loader_cannot_choose_the_best_level_alone_is_taken() -> None:
+    choice = choose(HASWELL, hindrance=OLD_LOADER)
+    assert choice.names == (V3,)
+    assert choice.reason == "x86-64-v3 suits Haswell; one level only: glibc 2.31 cannot choose"
+
+
+def test_a_hindrance_that_changes_nothing_is_not_mentioned() -> None:
+    assert "glibc" not in choose(NEHALEM, hindrance=OLD_LOADER).reason
+
+
+def test_hidden_features_are_called_hidden() -> None:
+    cpu = Cpu(architecture="x86_64", name="EPYC", flags=("sse4_2",), level=V2, masked=("avx2", "fma"))
+    assert "hidden by the virtual machine" in choose(cpu).reason
+
+
+def test_the_loader_overrules_flags_that_are_an_emulators_host() -> None:
+    cpu = Cpu(architecture="x86_64", name="emulated", flags=HASWELL.flags, level=V2, level_source="ld.so")
+    choice = choose(cpu)
+    assert choice.names == (V2,)
+    assert "does not reach x86-64-v3" in choice.reason
+
+
+def test_without_flags_the_level_of_the_loader_decides() -> None:
+    assert choose(Cpu(architecture="x86_64", level=V3)).names == (V2, V3)
+
+
+def test_a_cpu_of_which_nothing_is_known_is_refused() -> None:
+    with pytest.raises(RefusedError, match="lacks sse4_2"):
+        choose(Cpu(architecture="x86_64"))
+
+
+def test_a_cpu_below_the_floor_is_refused_with_the_way_out() -> None:
+    with pytest.raises(RefusedError, match="Core 2 lacks sse4_2 for x86-64-v2, the least") as caught:
+        choose(CORE_2)
+    assert caught.value.hint == "keep stock Pillow: python -m pip install pillow"
+
+
+@pytest.mark.parametrize("wish", ["auto", V3])
+def test_another_architecture_is_refused_and_told_of_its_own_simd(wish: str) -> None:
+    with pytest.raises(RefusedError, match="this machine is aarch64") as caught:
+        choose(Cpu(architecture="aarch64"), wish)
+    assert "NEON" in (caught.value.hint or "")
+
+
+def test_a_named_level_is_taken_as_asked() -> None:
+    choice = choose(SKYLAKE_X, V4)
+    assert (choice.names, choice.reason, choice.hazard) == ((V4,), "x86-64-v4 as asked", None)
+
+
+def test_a_named_level_that_the_cpu_lacks_is_a_named_risk() -> None:
+    choice = choose(HASWELL, V4)
+    assert choice.names == (V4,)
+    assert choice.hazard is not None
+    assert choice.hazard.risk is Risk.UNVERIFIED_CPU
+    assert choice.hazard.items == ("avx512f",)
+    assert not choice.hazard.allowed
+    assert "would not run here" in choice.hazard.summary
+
+
+def test_named_levels_come_in_order_and_once_each() -> None:
+    choice = choose(SKYLAKE_X, levels=(V4, V2, V4))
+    assert (choice.names, choice.hazard) == ((V2, V4), None)
+    assert choice.reason == "x86-64-v2 and x86-64-v4 in one wheel, as asked"
+
+
+def test_a_named_level_beyond_the_cpu_cannot_be_proven_here_though_the_wheel_runs() -> None:
+    choice = choose(HASWELL, levels=(V2, V3, V4))
+    assert choice.names == (V2, V3, V4)
+    assert choice.hazard is not None
+    assert choice.hazard.risk is Risk.UNVERIFIED_CPU
+    assert choice.hazard.summary == ("x86-64-v4 cannot be proven on this machine: Haswell lacks avx512f for x86-64-v4")
+    assert choice.hazard.items == ("avx512f",)
+
+
+def test_named_levels_of_which_not_even_the_baseline_runs_here_say_so() -> None:
+    choice = choose(NEHALEM, levels=(V3, V4))
+    assert choice.hazard is not None
+    assert "the result would not run here" in choice.hazard.summary
+    assert choice.hazard.items == ("avx2", "fma", "avx512f")
+
+
+def test_several_levels_that_the_wheel_cannot_carry_are_refused_with_one_that_it_can() -> None:
+    with pytest.raises(RefusedError, match=r"--levels x86-64-v2,x86-64-v3: one level only: glibc 2\.31") as caught:
+        choose(HASWELL, levels=(V2, V3), hindrance=OLD_LOADER)
+    assert "--level x86-64-v3" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("levels", [(V3,), (V3, V3)])
+def test_one_level_needs_no_loader_that_chooses(levels: tuple[str, ...]) -> None:
+    assert choose(HASWELL, levels=levels, hindrance=OLD_LOADER).names == (V3,)
+
+
+def test_an_unknown_level_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="--level x86-64-v5") as caught:
+        choose(HASWELL, "x86-64-v5")
+    assert caught.value.hint == "known: auto, x86-64-v4, x86-64-v3, x86-64-v2"
+    with pytest.raises(UsageError, match="--levels x86-64-v5") as caught:
+        choose(HASWELL, levels=(V2, "x86-64-v5"))
+    assert caught.value.hint == "known: x86-64-v4, x86-64-v3, x86-64-v2"
+
+
+def test_one_level_and_several_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="--level x86-64-v3 and --levels x86-64-v2 exclude each other"):
+        choose(HASWELL, V3, levels=(V2,))
+
+
+def test_what_no_loader_can_choose_is_not_combined() -> None:
+    with pytest.raises(UsageError, match="native cannot be combined") as caught:
+        choose_levels(NATIVE, HASWELL, Wish(levels=("native", V3)))
+    assert "--level native alone" in (caught.value.hint or "")
+    assert choose_levels(NATIVE, HASWELL, Wish(levels=("native",))).names == ("native",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "link", "chassis", "why"),
+    [
+        ({}, LinkMode.BUNDLE, True, ""),
+        ({"libc_version": "2.33"}, LinkMode.BUNDLE, True, ""),
+        ({"libc_version": "2.31"}, LinkMode.BUNDLE, True, OLD_LOADER),
+        ({"libc_version": ""}, LinkMode.BUNDLE, True, "glibc of unknown version cannot choose"),
+        ({"libc": "musl", "libc_version": "1.2"}, LinkMode.BUNDLE, True, "musl cannot choose"),
+        ({}, LinkMode.BUNDLE, False, "no official wheel to carry several"),
+        ({}, LinkMode.SYSTEM, True, "linked to the libraries of the system"),
+        ({}, LinkMode.ENV, True, "linked to the libraries of the environment"),
+    ],
+)
+def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *, chassis: bool, why: str) -> None:
+    interpreter = changed(healthy_facts().interpreter, changes)
+    assert hindrance_to_several(interpreter, link, chassis=chassis) == why
+
+
+@pytest.mark.parametrize(
+    ("cpu", "levels", "does"),
+    [
+        (HASWELL, (V3,), True),
+        (HASWELL, (V2, V3), True),
+        (SKYLAKE_X, (V2, V3, V4), True),
+        (HASWELL, (V2, V3, V4), True),
+        (NEHALEM, (V2, V3), True),
+        (HASWELL, (V2,), False),
+        (NEHALEM, (V3,), False),
+        (HASWELL, (V2, V4), False),
+        (HASWELL, (), False),
+        (HASWELL, ("another",), False),
+    ],
+)
+def test_a_wheel_serves_a_cpu_that_runs_its_baseline_and_finds_its_best_level(
+    cpu: Cpu, levels: tuple[str, ...], *, does: bool
+) -> None:
+    assert serves(RECIPE, cpu, levels) is does

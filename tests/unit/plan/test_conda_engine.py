@@ -1,0 +1,56 @@
+from dataclasses import replace
+
+import pytest
+from builders import changed, conda_facts, conda_receipt, healthy_conda_facts, recipe, stock_facts, wish
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.artefact import Releases
+from fastinstall.model.conda import Engine
+from fastinstall.model.facts import Facts
+from fastinstall.model.plan import Situation
+from fastinstall.plan.conda_steps import chosen_engine, conda_request, planned_engine
+
+NOTHING = Releases(sources=(), wheels=(), origin="the package index")
+
+
+def facts(*, conda: bool = True, rattler: bool = False) -> Facts:
+    changes: dict[str, object] = {"toolchain": {"rattler": rattler}}
+    return changed(conda_facts(), changes if conda else {**changes, "conda": {"tool": None}})
+
+
+def test_conda_is_taken_where_it_is_found_and_py_rattler_elsewhere() -> None:
+    assert chosen_engine(wish(), facts(rattler=True)) is Engine.CONDA
+    assert chosen_engine(wish(), facts(conda=False, rattler=True)) is Engine.RATTLER
+
+
+def test_what_is_named_is_taken() -> None:
+    for engine in (Engine.CONDA, Engine.RATTLER, Engine.PIP):
+        assert chosen_engine(replace(wish(), engine=engine), facts(rattler=True)) is engine
+
+
+def test_no_engine_is_needed_for_a_wheel_nor_outside_of_conda() -> None:
+    assert chosen_engine(replace(wish(), engine=Engine.PIP), facts(conda=False)) is Engine.PIP
+    assert chosen_engine(wish(), stock_facts()) is Engine.PIP
+
+
+def test_without_an_engine_there_are_three_ways_out() -> None:
+    with pytest.raises(RefusedError) as caught:
+        chosen_engine(wish(), facts(conda=False))
+    for way in ("-m pip install 'fastinstall[conda]'", "CONDA_EXE=", "--engine pip"):
+        assert way in (caught.value.hint or "")
+
+
+def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
+    seen = changed(healthy_conda_facts(), {"toolchain": {"rattler": True}})
+    restoring = Situation(
+        facts=seen, recipe=recipe(), wish=wish(), releases=NOTHING, receipt=conda_receipt(), restoring=True
+    )
+    for engine in (Engine.CONDA, Engine.RATTLER, Engine.PIP):
+        made_by = replace(conda_receipt(), engine=engine)
+        assert planned_engine(replace(restoring, receipt=made_by)) is engine
+
+
+def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:
+    by_pip = replace(wish(), engine=Engine.PIP)
+    for seen, asked in ((stock_facts(), wish()), (conda_facts(), by_pip)):
+        assert conda_request(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING)) is None

@@ -1,0 +1,39 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from builders import PREFIX, changed, conda_facts, conda_package, wish
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.values import encode
+from fastinstall.model.facts import Facts
+from fastinstall.plan.conda_advice import channels_for
+
+OURS = f"file://{PREFIX}/share/fastinstall/channel"
+
+
+def facts(*channels: str, configured: tuple[str, ...] = (), of_user: tuple[str, ...] = ()) -> Facts:
+    packages = [encode(conda_package(f"a{number} 1 h_0", channel)) for number, channel in enumerate(channels)]
+    changes: dict[str, Any] = {"conda": {"packages": packages, "channels": list(configured)}}
+    return changed(conda_facts(), {**changes, "toolchain": {"channels": list(of_user)}})
+
+
+def test_libraries_come_whence_most_of_the_environment_came_and_then_as_configured() -> None:
+    mixed = facts("defaults", "conda-forge", "conda-forge", configured=("defaults",), of_user=("bioconda",))
+    assert channels_for(mixed, wish()) == ("conda-forge", "defaults")
+    assert channels_for(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
+
+
+def test_what_is_wished_for_stands_alone() -> None:
+    asked = replace(wish(), channels=("mirror",))
+    assert channels_for(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
+
+
+def test_the_channel_inside_the_environment_has_no_libraries() -> None:
+    assert channels_for(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
+
+
+def test_without_any_channel_one_has_to_be_named() -> None:
+    with pytest.raises(RefusedError) as caught:
+        channels_for(facts(OURS, ""), wish())
+    assert "--channel conda-forge" in (caught.value.hint or "")

@@ -1,0 +1,39 @@
+"""Where nothing but the start-up guard is at fault, nothing but the start-up guard is renewed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from builders import changed, healthy_facts, receipt, recipe, wish
+
+from fastinstall.model.steps import InstallGuard, Verify
+from fastinstall.plan.satisfied import guard_plan, is_for_guard_alone
+
+OUTDATED = {"guard": {"problems": ["the guard is outdated: version 0"]}}
+
+
+@pytest.mark.parametrize("changes", [OUTDATED, {"guard": {"installed": False, "version": ""}}])
+def test_the_guard_alone_is_renewed(changes: dict[str, Any]) -> None:
+    made = guard_plan(changed(healthy_facts(), changes), recipe(), wish(), receipt())
+    assert made is not None
+    assert [type(step) for step in made.steps] == [InstallGuard, Verify]
+    assert is_for_guard_alone(made)
+    assert "the stack itself is intact" in made.summary
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stack": {"core": {"sha256": "0" * 64}}},
+        {"stack": {"unclaimed": ["PIL/_avif.so"]}},
+        {"stack": {"debris": ["~IL"]}},
+    ],
+)
+def test_whatever_else_is_wrong_takes_a_whole_setup(changes: dict[str, Any]) -> None:
+    assert guard_plan(changed(healthy_facts(), {**OUTDATED, **changes}), recipe(), wish(), receipt()) is None
+
+
+def test_a_guard_that_was_declined_is_not_installed() -> None:
+    declined = replace(wish(), guard=False)
+    assert guard_plan(changed(healthy_facts(), OUTDATED), recipe(), declined, receipt()) is None
+    assert guard_plan(changed(healthy_facts(), OUTDATED), recipe(), wish(), None) is None

@@ -1,0 +1,125 @@
+"""Decisions about native libraries that no plan of tests/cases/plans shows on its own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import changed, healthy_facts, recipe
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.values import encode
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.request import Wish
+from fastinstall.model.steps import PrivateHeaders, SystemPackages
+from fastinstall.plan.native_libraries import choose_libraries, may_have_made
+
+HERE = {"include": "/usr/include", "library": "/usr/lib/lib.so"}
+HEADER_ONLY = {"include": "/usr/include", "library": None}
+NOTHING = {"include": None, "library": None}
+
+
+def _recipe(**libraries: dict[str, Any]) -> Recipe:
+    found = {
+        name: encode(NativeRequirement(header=f"{name}.h", link=name, apt=(f"lib{name}-dev",))) | changes
+        for name, changes in libraries.items()
+    }
+    return changed(recipe(), {"libraries": found})
+
+
+def _facts(**changes: Any) -> Facts:
+    libraries = changes.pop("libraries", {})
+    append = [{"name": name, **where} for name, where in libraries.items()]
+    return changed(healthy_facts(), {"toolchain": {**changes, "libraries": {"$append": append}}})
+
+
+def test_only_what_the_core_links_is_enabled_where_the_official_wheel_carries_it() -> None:
+    known = _recipe(tiff={}, webp={"core": False}, imagequant={"in_wheels": False})
+    facts = _facts(libraries={"tiff": HEADER_ONLY, "webp": HERE, "imagequant": HERE})
+    assert choose_libraries(known, facts, Wish(), chassis=True).enabled == ("jpeg", "tiff")
+
+
+def test_a_library_that_official_wheels_lack_is_enabled_on_request() -> None:
+    known = _recipe(imagequant={"in_wheels": False})
+    facts = _facts(libraries={"imagequant": HERE})
+    chosen = choose_libraries(known, facts, Wish(require=("imagequant",)), chassis=True)
+    assert chosen.enabled == ("jpeg", "imagequant")
+
+
+def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
+    known = _recipe(tiff={}, webp={"core": False}, raqm={"core": False})
+    facts = _facts(libraries={"tiff": HERE, "webp": HERE, "raqm": HEADER_ONLY})
+    chosen = choose_libraries(known, facts, Wish(), chassis=False)
+    assert chosen.enabled == ("jpeg", "tiff", "webp")
+    assert chosen.steps == ()
+
+
+def test_where_everything_is_built_headers_alone_do_not_come_into_the_cache() -> None:
+    known = _recipe(tiff={"required": True})
+    with pytest.raises(RefusedError, match="missing: the headers of tiff"):
+        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Wish(), chassis=False)
+
+
+def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
+    chosen = choose_libraries(_recipe(tiff={}), _facts(), Wish(), chassis=True)
+    (step,) = chosen.steps
+    assert isinstance(step, PrivateHeaders)
+    assert step.packages == ("libtiff-dev",)
+
+
+def test_packages_are_named_once_each() -> None:
+    known = _recipe(tiff={"apt": ["libimages-dev"]}, webp={"apt": ["libimages-dev"]})
+    facts = _facts(may_install=True, libraries={"tiff": NOTHING, "webp": NOTHING})
+    (step,) = choose_libraries(known, facts, Wish(with_system_deps=True), chassis=True).steps
+    assert isinstance(step, SystemPackages)
+    assert step.packages == ("libimages-dev",)
+
+
+def test_system_packages_are_not_installed_without_the_right_to() -> None:
+    facts = _facts(may_install=False, libraries={"tiff": NOTHING})
+    (step,) = choose_libraries(_recipe(tiff={}), facts, Wish(with_system_deps=True), chassis=True).steps
+    assert isinstance(step, PrivateHeaders)
+
+
+def test_going_without_names_the_loss() -> None:
+    facts = _facts(package_manager=None, libraries={"tiff": NOTHING})
+    chosen = choose_libraries(_recipe(tiff={}), facts, Wish(), chassis=True)
+    assert chosen.missing == ("tiff",)
+    assert chosen.enabled == ("jpeg",)
+    assert chosen.hazard is not None
+    assert chosen.hazard.items == ("tiff",)
+
+
+OLD, OF_CONDA = "gcc: gcc 9", "/cache/toolchains/5d/bin/cc: gcc 14"
+
+
+@pytest.mark.parametrize(
+    ("facts", "wish", "served"),
+    [
+        ({}, {}, ["here"]),
+        ({"toolchain": {"compiler": None}}, {}, [OLD, OF_CONDA]),
+        ({"interpreter": {"has_headers": False}}, {}, ["here", OLD, OF_CONDA]),
+        ({"toolchain": {"compiler": None, "named_compiler": "/opt/cc"}}, {}, []),
+        ({}, {"toolchain": "conda"}, [OF_CONDA]),
+        ({"toolchain": {"compiler": None}}, {"toolchain": "conda"}, [OF_CONDA]),
+    ],
+    ids=[
+        "that which would be used",
+        "any, where there is none",
+        "any, where Python's headers are not there",
+        "none, where one is named that does not run",
+        "conda's, where that is asked for",
+        "conda's, where there is none",
+    ],
+)
+def test_a_wheel_of_the_cache_is_from_a_compiler_that_might_be_used(
+    facts: dict[str, Any], wish: dict[str, Any], served: list[str]
+) -> None:
+    seen = changed(healthy_facts(), facts)
+    assert seen.toolchain is not None
+    made_by = {OLD: OLD, OF_CONDA: OF_CONDA}
+    if seen.toolchain.compiler is not None:
+        made_by = {"here": seen.toolchain.compiler.text, **made_by}
+    asked = changed(Wish(), wish)
+    private = Path("/cache/toolchains")
+    assert [name for name, text in made_by.items() if may_have_made(text, seen, asked, private)] == served

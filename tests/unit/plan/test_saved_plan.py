@@ -1,0 +1,192 @@
+"""Saved plans from others: what a plan of ours may say is accepted, and what none would say is refused by its key."""
+
+import importlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.values import decode, encode
+from fastinstall.model.plan import Plan, Situation
+from fastinstall.model.request import Risk
+from fastinstall.plan.planner import make_plan
+from fastinstall.plan.saved_plan import differences, fetched, plan_problems, releases_named_by, with_allowed
+
+CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
+_situation = importlib.import_module("test_planner")._situation  # what a case describes, made in one place
+
+
+def _planned(name: str) -> tuple[Plan, Situation]:
+    case = json.loads(next(path for path in CASES if path.stem == name).read_text("utf-8"))
+    situation = _situation(case)
+    return make_plan(situation), situation
+
+
+def test_every_plan_that_we_make_is_one_that_we_carry_out() -> None:
+    seen = 0
+    for path in CASES:
+        case = json.loads(path.read_text("utf-8"))
+        if "refusal" in case:
+            continue
+        situation = _situation(case)
+        plan = make_plan(situation)
+        assert list(plan_problems(plan, situation.recipe)) == [], path.stem
+        seen += bool(plan.steps)
+    assert seen
+
+
+HOSTILE: list[tuple[str, str, dict[str, Any]]] = [
+    ("build", "recipe", {"recipe": "other"}),
+    ("build", "distribution", {"distribution": "requests"}),
+    ("build", "version", {"version": "1/../../x"}),
+    ("build", "libraries", {"libraries": ["../x"]}),
+    ("build", "without", {"without": ["x"]}),
+    ("build", "source", {"source": {"name": "evil"}}),
+    ("build", "chassis", {"chassis": {"name": "evil"}}),
+    ("build", "filename", {"source": {"filename": "../../x.tar.gz"}}),
+    ("build", "pillow", {"chassis": {"url": "ftp://x/y"}}),
+    ("swap", "removes", {"removes": ["../../home"]}),
+    ("swap", "removes", {"entries": ["/etc"]}),
+    ("swap", "removes", {"installs": ".."}),
+    ("swap", "removes", {"records": ["../x"]}),
+]
+
+
+def _with(plan: Plan, kind: str, changes: dict[str, Any]) -> Plan:
+    data = encode(plan)
+    for step in data["steps"]:
+        if step["kind"] == kind:
+            for name, value in changes.items():
+                step[name] = {**step[name], **value} if isinstance(value, dict) else value
+    return decode(Plan, data, file="plan.json")
+
+
+@pytest.mark.parametrize(("kind", "key", "changes"), HOSTILE)
+def test_what_no_plan_of_ours_would_say_is_refused_by_its_key(kind: str, key: str, changes: dict[str, Any]) -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    found = list(plan_problems(_with(plan, kind, changes), situation.recipe))
+    assert found
+    assert found[0][0].startswith("steps[")
+    assert key in found[0][0]
+
+
+@pytest.mark.parametrize("flag", ["-fplugin=/tmp/x.so", "-B/tmp", "@/tmp/x", "-march=x86-64-v4", "-O0"])
+@pytest.mark.parametrize("field", ["cflags", "ldflags"])
+def test_flags_of_a_plan_are_those_of_its_recipe(field: str, flag: str) -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    data = encode(plan)
+    build = next(step for step in data["steps"] if step["kind"] == "build")
+    build["targets"][0][field].append(flag)
+    ((key, problem),) = plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
+    assert key.endswith(f"targets[0].{field}")
+    assert flag in problem
+
+
+def test_packages_of_the_system_are_names() -> None:
+    plan, situation = _planned("compiler-missing-with-system-deps")
+    data = encode(plan)
+    step = next(step for step in data["steps"] if step["kind"] == "system-packages")
+    for name in ("-oDpkg::Pre-Invoke::=id", "./x.deb", "gcc-", "gcc;id", "--purge", ""):
+        step["packages"] = ["gcc", name]
+        ((key, _),) = plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
+        assert key.endswith("packages[1]")
+
+
+def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
+    plan, _ = _planned("stock-of-the-same-version")
+    told = fetched(plan)
+    assert any("pillow-" in line and " from " in line and "sha256" in line for line in told)
+
+
+def _anew(plan: Plan, situation: Situation) -> Plan:
+    """The plan that is made now, of the files that a saved one names."""
+    return make_plan(replace(situation, releases=releases_named_by(plan, situation.releases)))
+
+
+def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:
+    for path in CASES:
+        case = json.loads(path.read_text("utf-8"))
+        if "refusal" in case:
+            continue
+        situation = _situation(case)
+        plan = make_plan(situation)
+        if plan.steps:
+            assert list(differences(plan, _anew(plan, situation))) == [], path.stem
+
+
+HARMLESS = {"risk": "feature-loss", "summary": "x", "items": []}
+FORGED: list[tuple[str, str, dict[str, Any]]] = [
+    ("downgrade", "hazards", {"hazards": []}),
+    ("downgrade", "hazards[0].risk", {"hazards": [HARMLESS, HARMLESS]}),
+    ("vulnerable-allowed", "hazards", {"hazards": []}),
+    ("advisories-of-the-version", "warnings", {"warnings": []}),
+    ("downgrade", "summary", {"summary": "nothing to do"}),
+    ("downgrade", "steps", {"steps": []}),
+    ("downgrade", "skipped", {"skipped": []}),
+    ("conda-solver-downgrades", "hazards", {"hazards": []}),
+]
+
+
+@pytest.mark.parametrize(("case", "key", "changes"), FORGED)
+def test_what_a_plan_is_judged_by_is_not_its_own_word(case: str, key: str, changes: dict[str, Any]) -> None:
+    plan, situation = _planned(case)
+    forged = decode(Plan, {**encode(plan), **changes}, file="plan.json")
+    (first, problem), *_ = differences(forged, _anew(plan, situation))
+    assert first.startswith(key)
+    assert problem
+
+
+def _every_field(data: Any, key: str = "") -> list[str]:
+    if isinstance(data, dict):
+        return [each for name, value in data.items() for each in _every_field(value, f"{key}.{name}" if key else name)]
+    if isinstance(data, list) and data:
+        return [each for index, value in enumerate(data) for each in _every_field(value, f"{key}[{index}]")]
+    return [key]
+
+
+UNJUDGED = ("facts_digest", ".reason", ".jobs", ".url", ".size", ".provenance", ".allow", ".allowed", ".python")
+
+
+def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> None:
+    plan, situation = _planned("downgrade")
+    anew, data = encode(_anew(plan, situation)), encode(plan)
+    judged = 0
+    for key in _every_field(data):
+        forged = json.loads(json.dumps(data))
+        holder, last = forged, ""
+        for word in key.replace("[", ".").replace("]", "").split("."):
+            holder, last = (holder[int(last) if last.isdigit() else last] if last else holder), word
+        holder[int(last) if last.isdigit() else last] = "forged"
+        found = list(importlib.import_module("fastinstall.plan.saved_plan")._differences(forged, anew, ""))
+        assert bool(found) is not key.endswith(UNJUDGED), key
+        judged += bool(found)
+    assert judged > 40
+
+
+def test_a_file_that_is_not_on_offer_with_that_hash_is_refused() -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    other = _with(plan, "build", {"source": {"sha256": "0" * 64}})
+    with pytest.raises(RefusedError, match=r"with sha256 0000.* has no such file") as refused:
+        releases_named_by(other, situation.releases)
+    assert refused.value.hint == "make it again: fastinstall plan -o FILE"
+
+
+def test_later_releases_make_no_other_plan() -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    releases = situation.releases
+    source = releases.sources[0]
+    later = replace(source, version="99.0.0", filename="pillow-99.0.0.tar.gz", sha256="9" * 64)
+    offered = replace(situation, releases=replace(releases, sources=(later, *releases.sources)))
+    assert list(differences(plan, _anew(plan, offered))) == []
+
+
+def test_a_plan_allows_itself_nothing() -> None:
+    plan, _ = _planned("downgrade-allowed")
+    assert all(hazard.allowed for hazard in plan.hazards)
+    assert not any(hazard.allowed for hazard in with_allowed(plan, ()).hazards)
+    mine = with_allowed(plan, (Risk.DOWNGRADE, Risk.VULNERABLE))
+    assert all(hazard.allowed for hazard in mine.hazards)
+    assert mine.wish.allow == (Risk.DOWNGRADE, Risk.VULNERABLE)

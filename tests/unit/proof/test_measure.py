@@ -1,0 +1,54 @@
+"""A speed table is measured once for two builds on one CPU; whoever gets it again is told of which occasion it is."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from builders import healthy_facts, recipe
+
+from fastinstall.apply import staging
+from fastinstall.core.events import ignore
+from fastinstall.index.execution import Workshop
+from fastinstall.index.offers import PackageIndex
+from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.proof.stack_operations import Circumstances, Contender, TimingEffort
+
+STOCK, OURS = Contender(label="stock", python=Path("/srv/python")), Contender(label="ours", python=Path("/srv/python"))
+
+
+def _timed(before: Contender, after: Contender, _effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
+    """Stands for processes that time for seconds."""
+    return SpeedTable(
+        baseline=before.label,
+        candidate=after.label,
+        cpu=circumstances.cpu,
+        measured_at=circumstances.measured_at,
+        geomean=2.0,
+        rows=(SpeedRow(operation="resize", before_ms=2.0, after_ms=1.0),),
+    )
+
+
+def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "measure", _timed)
+    workshop = Workshop(
+        recipe=recipe(),
+        index=PackageIndex(settings=pytest.fail, wheelhouse=None, offline=True, cache=tmp_path),
+        cache=tmp_path,
+        variables={},
+        emit=ignore,
+        now=datetime(2026, 11, 21, 10, 3, tzinfo=UTC),
+        cpu=healthy_facts().cpu,
+    )
+    facts = healthy_facts()
+    first = staging.measured(STOCK, OURS, "two builds", facts, workshop)
+    assert first is not None
+    expected = (facts.interpreter.version, str(facts.environment.prefix), facts.cpu.name, "2026-11-21T10:03:00+00:00")
+    assert (first.python, first.prefix, first.cpu, first.measured_at) == expected
+    assert not first.reused
+    elsewhere = replace(facts, environment=replace(facts.environment, prefix=Path("/srv/second")))
+    later = replace(workshop, now=datetime(2026, 11, 22, tzinfo=UTC))
+    again = staging.measured(STOCK, OURS, "two builds", elsewhere, later)
+    assert again == replace(first, reused=True)

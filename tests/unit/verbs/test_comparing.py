@@ -1,0 +1,96 @@
+"""The recipes side by side, from a wheelhouse of sdists that are named right and hold next to nothing."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from builders import changed, healthy_facts
+
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.values import document, dump
+from fastinstall.model.facts import Facts
+from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.request import Wish
+from fastinstall.observe.active_environment import Target
+from fastinstall.observe.session import Session
+from fastinstall.verbs.recipe_comparison import Offer, compare_recipes
+
+SDISTS = ("pillow-13.0.0", "pillow-12.1.1", "pillow_simd-12.1.1.post0")
+WHEEL = "pillow-{}-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
+SPEED = SpeedTable(
+    baseline="pillow 13.0.0 (wheel)",
+    candidate="pillow 13.0.0+simd.v3",
+    cpu=healthy_facts().cpu.name,
+    measured_at="2026-11-21T10:00:00+00:00",
+    geomean=2.0,
+    rows=(),
+)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    directory = tmp_path / "house"
+    directory.mkdir()
+    for name in SDISTS:
+        _write_sdist(directory / f"{name}.tar.gz", name)
+    for version in ("13.0.0", "12.1.1"):
+        _write_wheel(directory / WHEEL.format(version))
+    return directory
+
+
+def _write_sdist(path: Path, name: str) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo(f"{name}/PKG-INFO")
+        archive.addfile(member, io.BytesIO())
+
+
+def _write_wheel(path: Path) -> None:
+    path.write_bytes(b"PK\x05\x06" + bytes(18))  # an archive without a member
+
+
+def compared(house: Path, facts: Facts) -> dict[str, Offer]:
+    session = Session(
+        variables={"FASTINSTALL_CACHE_DIR": str(house.parent / "cache")},
+        recipe_directories=(recipes_directory(),),
+        tool_prefix=Path("/opt/fastinstall"),
+        tool_python=Path("/opt/fastinstall/bin/python"),
+    )
+    wish = Wish(offline=True, wheelhouse=house, version="12.1.1.post0", levels=("x86-64-v4",))
+    offers = compare_recipes(session, Target(new=house / "env"), facts, wish)
+    return {offer.recipe.name: offer for offer in offers}
+
+
+def test_each_recipe_tells_the_version_that_it_would_build_and_what_is_known_against_it(house: Path) -> None:
+    offers = compared(house, healthy_facts())
+    versions = {name: offer.choice.version for name, offer in offers.items() if offer.choice is not None}
+    assert versions == {"pillow-merged": "13.0.0", "pillow-simd": "12.1.1.post0", "pillow": "13.0.0"}
+    assert next(iter(offers)) == "pillow-merged", "the recommended one comes first"
+    assert offers["pillow-merged"].advisories == ()
+    assert len(offers["pillow-simd"].advisories) > 20
+    assert offers["pillow-merged"].choice is not None
+    assert offers["pillow-merged"].choice.kernels is not None
+
+
+def test_a_speed_measured_here_is_told_for_the_version_and_the_cpu_it_was_measured_on(house: Path) -> None:
+    place = house.parent / "cache" / "speed" / "1.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(dump(document("speed", SPEED)))
+    (place.parent / "2.json").write_text("not a table")
+    told = {name: offer.speed for name, offer in compared(house, healthy_facts()).items()}
+    assert told == {"pillow-merged": SPEED, "pillow-simd": None, "pillow": None}
+    elsewhere = changed(healthy_facts(), {"cpu": {"name": "another CPU"}})
+    assert compared(house, elsewhere)["pillow-merged"].speed is None
+
+
+def test_a_recipe_that_does_not_fit_says_why_and_the_others_still_speak(house: Path) -> None:
+    needy = {"name": "oldtool", "requirement": "pillow<13"}
+    facts = changed(healthy_facts(), {"stack": {"dependants": [needy]}})
+    offers = compared(house, facts)
+    assert offers["pillow"].choice is not None
+    assert offers["pillow"].choice.version == "12.1.1"
+    (house / f"{SDISTS[1]}.tar.gz").unlink()
+    offers = compared(house, facts)
+    assert offers["pillow"].choice is None
+    assert "oldtool requires pillow<13" in offers["pillow"].problem
+    assert offers["pillow-simd"].choice is not None

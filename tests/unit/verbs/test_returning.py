@@ -1,0 +1,73 @@
+"""What a plan says that puts ours in the place of a Pillow which somebody wanted."""
+
+from dataclasses import replace
+
+import pytest
+from builders import advisory, environment, receipt, recipe, wish
+
+from fastinstall.doctor.intent import Asked, Intent, Order
+from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.recipe import Severity
+from fastinstall.model.request import Risk
+from fastinstall.verbs.repair import refusal, returning, with_word_of
+
+LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=Asked.BY_NAME, order=Order.LATER)
+EARLIER = replace(LATER, version="11.3.0", order=Order.EARLIER)
+KNOWN = Hazard(
+    risk=Risk.DOWNGRADE, summary="12.1.1 is older, and 1 known advisory comes back", items=("A",), allowed=True
+)
+ACCEPT = "to accept the stock one: fastinstall guard accept --prefix /srv/images/env"
+BACK = "to go back to ours: fastinstall doctor --fix --allow downgrade --prefix /srv/images/env"
+
+
+def _plan() -> Plan:
+    asked = replace(wish(), allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
+    return Plan(environment=environment(), facts_digest="", wish=asked, steps=(), hazards=(KNOWN,), summary="restore")
+
+
+def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out() -> None:
+    made = returning(_plan(), LATER, ("the index has none",), allowed=())
+    (hazard,) = made.hazards
+    assert (hazard.risk, hazard.allowed) == (Risk.DOWNGRADE, False)
+    assert "pillow 14.0.0 was installed by pip, asked for by its name, and no build of it" in hazard.summary
+    assert KNOWN.summary in hazard.summary
+    assert hazard.items == (ACCEPT, BACK, "why there is no build of it: the index has none", "A")
+    assert made.wish.allow == (Risk.VULNERABLE,), "what was allowed for another setup is asked again"
+
+
+def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
+    made = returning(_plan(), LATER, (), allowed=(Risk.DOWNGRADE,))
+    assert made.hazards[0].allowed
+    assert made.wish.allow == (Risk.VULNERABLE, Risk.DOWNGRADE)
+
+
+def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:
+    required = replace(LATER, asked=Asked.ALONG, unmet=("imageio requires pillow>=14",))
+    error = refusal(required, ("the index has none",), environment().prefix)
+    assert "imageio requires pillow>=14, which ours does not meet" in error.message
+    assert error.hint == "accept the stock one: fastinstall guard accept --prefix /srv/images/env"
+
+
+def test_an_earlier_version_that_was_asked_for_is_mentioned_with_the_way_to_it() -> None:
+    (warning,) = with_word_of(_plan(), EARLIER, receipt(), recipe()).warnings
+    assert warning.startswith("pillow 11.3.0 was installed by pip, asked for by its name; 12.1.1+simd.v3 comes back")
+    assert warning.endswith("fastinstall setup --version 11.3.0 --allow downgrade --prefix /srv/images/env")
+
+
+def test_the_way_to_a_vulnerable_version_names_that_risk_too() -> None:
+    bad = replace(recipe(), advisories=(advisory("CVE-1", "<12", Severity.CRITICAL),))
+    (warning,) = with_word_of(_plan(), EARLIER, receipt(), bad).warnings
+    assert "--allow downgrade,vulnerable" in warning
+
+
+@pytest.mark.parametrize(
+    "intent", [None, replace(EARLIER, asked=Asked.ALONG), replace(LATER, order=Order.SAME, version="12.1.1")]
+)
+def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
+    assert with_word_of(_plan(), intent, receipt(), recipe()) == _plan()
+
+
+def test_no_way_is_shown_to_a_version_that_something_installed_forbids() -> None:
+    forbidden = replace(EARLIER, broken=("gradio 5.49.1 requires pillow>=12",))
+    (warning,) = with_word_of(_plan(), forbidden, receipt(), recipe()).warnings
+    assert warning.endswith("12.1.1+simd.v3 comes back, because gradio 5.49.1 requires pillow>=12")
