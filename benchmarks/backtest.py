@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fastinstall.cmerge.diagnostics import check_tree
-from fastinstall.cmerge.documents import Kernels, MergeReport, Origin
+from fastinstall.cmerge.documents import Kernels, MergeReport, TextOrigin
 from fastinstall.cmerge.syntax import ItemKey, parse_items
 from fastinstall.cmerge.trees import Trees, merge_trees
 from fastinstall.core.events import ignore
@@ -162,9 +162,9 @@ def back_test(pair: tuple[str, str], sdists: Mapping[str, Path], scratch: Path) 
         upstream=pair[1],
         line_conflicts=sum(counted) if counted else None,
         line_files=sum(number > 0 for number in counted) if counted else None,
-        conflicts=count(report, Origin.CONFLICT),
-        merged=count(report, Origin.MERGED),
-        canonical=count(report, Origin.CANONICAL),
+        conflicts=count(report, TextOrigin.CONFLICT),
+        merged=count(report, TextOrigin.MERGED),
+        canonical=count(report, TextOrigin.CANONICAL),
         compared=len(changed),
         differing=tuple(item for file in changed for item in differing(target, published, file)),
         problems=check_tree(upstream, target, report.files),
@@ -214,7 +214,7 @@ def line_conflicts(base: Path, upstream: Path, fork: Path) -> int | None:
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
 
 
-def count(report: MergeReport, origin: Origin) -> int:
+def count(report: MergeReport, origin: TextOrigin) -> int:
     return sum(item.origin is origin for item in report.items)
 
 

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench import _loading
-from fastinstall.bench.loading import Job, Loading, start_loading
+from fastinstall.bench.loading import Job, LoadingProcess, start_loading
 from fastinstall.bench.survey import generate_photos
 from fastinstall.core import process
 from fastinstall.core.values import immutable
@@ -167,7 +167,7 @@ def against_loop(title: str, image: Path, options: argparse.Namespace) -> Pair:
 
 
 def in_turn(
-    plain: Callable[[], float], ours: Loading, options: argparse.Namespace
+    plain: Callable[[], float], ours: LoadingProcess, options: argparse.Namespace
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Milliseconds of each round, without and with the harness."""
     rounds = [(plain(), ours.measure(options.seconds).ms) for _ in range(options.rounds)]

@@ -22,10 +22,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for p
 
 import conda_packages  # noqa: E402 (it lies with the tests)
 
-from fastinstall.conda.engines.choose import Means, engine_for  # noqa: E402
+from fastinstall.conda.engines.choose import CondaTools, engine_for  # noqa: E402
 from fastinstall.core.events import ignore  # noqa: E402
 from fastinstall.index.execution import CondaEngine  # noqa: E402
-from fastinstall.model.conda import CondaPackage, CondaRequest, CondaTool, Engine  # noqa: E402
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool  # noqa: E402
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
 SETTINGS = "default_channels: []\nchannels: []\nsolver: classic\nregister_envs: false\npkgs_dirs: [{root}/pkgs]\n"
@@ -53,13 +53,13 @@ class Bench:
         self.variables = {**os.environ, "CONDARC": str(root / "condarc"), "HOME": str(root)}
         self.variables.pop("PYTHONDONTWRITEBYTECODE", None)
         self.conda = str(conda)
-        means = Means(variables=self.variables, cache=root / "cache", emit=ignore)
+        means = CondaTools(variables=self.variables, cache=root / "cache", emit=ignore)
         tool = CondaTool(command=(self.conda,), version="", root=conda.parents[1], solver="classic", found_by="")
-        self.engines = {each: engine_for(each, tool, means) for each in (Engine.CONDA, Engine.RATTLER)}
+        self.engines = {each: engine_for(each, tool, means) for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)}
         channel = root / "channel"
         others(channel)
         self.ours = packages(root / "ours", wheel)
-        self.engines[Engine.RATTLER].create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
+        self.engines[CondaInstaller.RATTLER].create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
 
     def measured(self, runs: int) -> dict[str, list[float]]:
         """Seconds of every run of each."""
@@ -160,7 +160,7 @@ def report(times: dict[str, list[float]]) -> None:
     for name, seconds in times.items():
         ratio = min(seconds) / against[name.rpartition(" ")[2]]
         print(f"{name:<26} min {min(seconds):6.2f} s   median {statistics.median(seconds):6.2f} s   {ratio:5.2f}")
-    for kind in (Engine.CONDA, Engine.RATTLER):
+    for kind in (CondaInstaller.CONDA, CondaInstaller.RATTLER):
         total = sum(min(times[f"{kind} engine: {what}"]) for what in ("preview", "link"))
         print(f"{kind} engine, both: {total:.2f} s, {total / (shown + installed):.2f} of conda's")
 

@@ -13,10 +13,10 @@ import os
 from pathlib import Path
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.reports import speed_text
+from fastinstall.cli.text.reports import render_speed_table
 from fastinstall.core.values import document, dump
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 from fastinstall.proof.stack_operations import TimingEffort
 from fastinstall.verbs.measure_loading import measure_operations
@@ -42,8 +42,8 @@ def main() -> None:
     arguments = parser.parse_args()
     session = open_session(os.environ)
     effort = TimingEffort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
-    table = measure_operations(session, find(session, Target(prefix=arguments.prefix)), effort)
-    print(speed_text(table, Page()))
+    table = measure_operations(session, find(session, NamedTarget(prefix=arguments.prefix)), effort)
+    print(render_speed_table(table, Page()))
     report_goals(table)
     if arguments.json:
         arguments.json.write_text(dump(document("speed", table)), encoding="utf-8")

@@ -22,17 +22,17 @@ from glob import escape
 from pathlib import Path
 from typing import Any, TextIO
 
-from fastinstall.conda.swaps import Core, Standing, foreseen, happened
+from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foreseen
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.doctor.examine import Examination
 from fastinstall.doctor.examine import examine as examine_environment
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 
 _OFF = "FASTINSTALL_GUARD"
@@ -122,7 +122,7 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     Returns:
         Why conda has to refuse it, where that is wished; else None.
     """
-    standing = _standing()
+    standing = _observe_stack_status()
     if standing is None:
         return None
 
@@ -148,21 +148,24 @@ def look_back(command: str) -> None:
     prefix = Path(_context().target_prefix)
     if os.environ.get(_OFF) != "0" and (prefix / TRANSACTIONS).is_dir():
         _tell_interrupted(prefix)
-    standing = _standing()
+    standing = _observe_stack_status()
     if standing is None:
         return
 
-    warning = happened(standing, command if _foreseen else "")
+    warning = describe_conda_changes(standing, command if _foreseen else "")
     if warning:
         _warn(*warning)
 
 
 def _tell_interrupted(prefix: Path) -> None:
-    from fastinstall.journal.snapshot import past_of  # noqa: PLC0415 (only where something of ours is)
-    from fastinstall.model.history import mending_command, what_was  # noqa: PLC0415 (likewise)
+    from fastinstall.journal.snapshot import read_environment_history  # noqa: PLC0415 (only where something of ours is)
+    from fastinstall.model.history import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
 
-    for each in past_of(prefix, sized=False).interruptions:
-        _warn(f"{what_was(each)} was interrupted", f"to have it undone or finished: {mending_command(each, prefix)}")
+    for each in read_environment_history(prefix, sized=False).interruptions:
+        _warn(
+            f"{describe_what_was_interrupted(each)} was interrupted",
+            f"to have it undone or finished: {recovery_command(each, prefix)}",
+        )
 
 
 def _without_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
@@ -186,13 +189,13 @@ def _prefix_named(name: str) -> str:
     return str(locate_prefix_by_name(name))
 
 
-def _standing() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
+def _observe_stack_status() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
     """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
     prefix = Path(_context().target_prefix)
     if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
         return None
 
-    return standing_of(prefix)
+    return read_stack_status(prefix)
 
 
 def _package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
@@ -214,10 +217,10 @@ def _is_blocking() -> bool:
 
 
 def _warn(sentence: str, hint: str) -> None:
-    from fastinstall.cli.console import harmless  # noqa: PLC0415 (only where there is something to say)
+    from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only where there is something to say)
 
     sys.stdout.flush()
-    sys.stderr.write(harmless(f"fastinstall: {sentence}\nhint: {hint}\n"))
+    sys.stderr.write(strip_control_characters(f"fastinstall: {sentence}\nhint: {hint}\n"))
     sys.stderr.flush()
 
 
@@ -279,14 +282,14 @@ def _is_repairable(finding: Finding) -> bool:
     return finding.remedy is not None and "--fix" in (finding.remedy.command or "")
 
 
-def _report(prefix: str) -> Report | None:
+def _report(prefix: str) -> EnvironmentReport | None:
     if not Path(prefix, RECEIPT).is_file():
         return None
     session = open_session(dict(os.environ))
-    return examine_environment(session, find(session, Target(prefix=Path(prefix))), Examination(quick=True))
+    return examine_environment(session, find(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True))
 
 
-def _report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
+def _report_lines(report: EnvironmentReport, *, verbose: bool) -> Iterator[str]:
     grave = [finding for finding in report.findings if finding.status.gravity >= _WARNING]
     told = f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _in_place(report)
     yield f"{_mark(report.status)} fastinstall: {told}"
@@ -305,7 +308,7 @@ def _evidence(finding: Finding) -> Iterator[str]:
         yield f"    and {len(finding.evidence) - len(shown)} more"
 
 
-def _in_place(report: Report) -> str:
+def _in_place(report: EnvironmentReport) -> str:
     return next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
 
 
@@ -338,7 +341,7 @@ _PARTS = 3
 _SECOND = 10**9
 
 
-def standing_of(prefix: Path) -> Standing | None:
+def read_stack_status(prefix: Path) -> StackStatus | None:
     """Read the stack's status, or return None if the environment has no setup or is gone.
 
     Raises:
@@ -351,7 +354,7 @@ def standing_of(prefix: Path) -> Standing | None:
     if receipt is None:
         return None
     kind = "Pillow-SIMD" if receipt.core.simd_symbols else "the optimised Pillow"
-    return Standing(
+    return StackStatus(
         prefix=prefix,
         name=f"{kind} {receipt.stack_version}",
         packaged=receipt.conda is not None,
@@ -360,19 +363,19 @@ def standing_of(prefix: Path) -> Standing | None:
     )
 
 
-def _core(prefix: Path, receipt: Receipt) -> Core:
+def _core(prefix: Path, receipt: Receipt) -> CoreStatus:
     minor = ".".join(receipt.python_version.split(".")[:2])
     cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
     core = next((file for file in cores if file.is_file()), None)
     if core is None:
-        return Core.GONE
+        return CoreStatus.GONE
     status = core.stat()
     if status.st_size != receipt.core.size:
-        return Core.OTHER
+        return CoreStatus.OTHER
     # In whole seconds, because archives keep no more.
     if status.st_mtime_ns // _SECOND == receipt.core.mtime_ns // _SECOND:
-        return Core.INTACT
-    return Core.INTACT if sha256(core) == receipt.core.sha256 else Core.OTHER
+        return CoreStatus.INTACT
+    return CoreStatus.INTACT if sha256(core) == receipt.core.sha256 else CoreStatus.OTHER
 
 
 def _records(prefix: Path) -> list[CondaPackage]:

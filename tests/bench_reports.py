@@ -4,32 +4,32 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.bench.report import (
-    Advice,
     BenchReport,
-    Bound,
+    BottleneckVerdict,
     Candidate,
+    CandidateKind,
+    CandidateOutcome,
     CandidateResult,
     Difference,
-    Engine,
     Gain,
-    Kind,
+    ImagePipeline,
+    LoadingEngine,
+    LoadingLimit,
     LoadingRate,
-    Outcome,
-    Pipeline,
+    SpeedAdvice,
     Stage,
     StageTime,
     Timing,
     Unmeasured,
-    Verdict,
     WorkerStart,
     Workload,
     WorkloadResult,
 )
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.machine import Filesystem, Machine
+from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
-MACHINE = Machine(
+MACHINE = LoaderLimits(
     cpu="AMD EPYC 9B45",
     cores=2,
     quota=2.0,
@@ -56,22 +56,24 @@ def gain(ratio: float, spread: float = 0.03) -> Gain:
     return Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=5)
 
 
-def candidate(name: str, kind: Kind = Kind.DECODER, *, title: str = "", aliased: bool = False) -> Candidate:
+def candidate(
+    name: str, kind: CandidateKind = CandidateKind.DECODER, *, title: str = "", aliased: bool = False
+) -> Candidate:
     """One that loads from files."""
-    adapter = name if kind is Kind.DECODER else "pillow"
+    adapter = name if kind is CandidateKind.DECODER else "pillow"
     return Candidate(name=name, title=title or name, kind=kind, adapter=adapter, variables={}, aliased=aliased)
 
 
-def absent(name: str, outcome: Outcome, reason: str) -> CandidateResult:
+def absent(name: str, outcome: CandidateOutcome, reason: str) -> CandidateResult:
     """One that was not measured."""
     return CandidateResult(candidate=candidate(name), outcome=outcome, reason=reason, versions={})
 
 
-def advice(name: str, brings: Gain | None, message: str, command: str | None = None, code: str = "") -> Advice:
+def advice(name: str, brings: Gain | None, message: str, command: str | None = None, code: str = "") -> SpeedAdvice:
     """What to do about it."""
     remedy = Remedy(text="apply it", command=command)
     finding = Finding(check="data-loading", status=Status.HINT, message=message, remedy=remedy)
-    return Advice(candidate=name, gain=brings, finding=finding, code=code)
+    return SpeedAdvice(candidate=name, gain=brings, finding=finding, code=code)
 
 
 def _rates(alone: float) -> tuple[LoadingRate, ...]:
@@ -79,7 +81,7 @@ def _rates(alone: float) -> tuple[LoadingRate, ...]:
         return LoadingRate(
             workers=workers,
             start=start,
-            engine=Engine.TORCH,
+            engine=LoadingEngine.TORCH,
             cold=cold,
             images_per_second=alone * factor,
             first_batch_seconds=0.04 + 2.1 * (start is WorkerStart.SPAWN),
@@ -98,8 +100,8 @@ def _rates(alone: float) -> tuple[LoadingRate, ...]:
 
 def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> CandidateResult:
     return CandidateResult(
-        candidate=candidate("baseline", Kind.BASELINE, title=title),
-        outcome=Outcome.MEASURED,
+        candidate=candidate("baseline", CandidateKind.BASELINE, title=title),
+        outcome=CandidateOutcome.MEASURED,
         versions=NUMPY,
         timing=timed,
         rates=_rates(timed.images_per_second),
@@ -109,7 +111,7 @@ def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> Candida
 def _measured(who: Candidate, timed: Timing, brings: Gain, difference: Difference | None) -> CandidateResult:
     return CandidateResult(
         candidate=who,
-        outcome=Outcome.MEASURED,
+        outcome=CandidateOutcome.MEASURED,
         versions={},
         timing=timed,
         gain=brings,
@@ -124,9 +126,9 @@ def _difference(mean: float, highest: int) -> Difference:
 
 def _candidates() -> tuple[CandidateResult, ...]:
     same = _difference(0.0, 0)
-    store = replace(candidate("bmp", Kind.STORAGE, title="uncompressed BMP copies"), storage="bmp")
-    ours = candidate("fastinstall", Kind.STACK, title="pillow 13.0.0 by fastinstall")
-    huge = candidate("huge-pages", Kind.SETTING, title="huge pages for malloc")
+    store = replace(candidate("bmp", CandidateKind.STORAGE, title="uncompressed BMP copies"), storage="bmp")
+    ours = candidate("fastinstall", CandidateKind.STACK, title="pillow 13.0.0 by fastinstall")
+    huge = candidate("huge-pages", CandidateKind.SETTING, title="huge pages for malloc")
     linear = candidate("opencv-linear", title="OpenCV, linear resize", aliased=True)
     stored = _measured(store, timing(0.21, 0.35, 0.02, 0.66, 0.01, 0.03), gain(1.09), same)
     return (
@@ -134,10 +136,10 @@ def _candidates() -> tuple[CandidateResult, ...]:
         _measured(ours, timing(0.02, 0.57, 0.01, 0.07, 0.01, 0.03), gain(1.97), _difference(0.01, 1)),
         replace(stored, stored_bytes=4_860_000_000, stored_ratio=13.9),
         _measured(huge, timing(0.02, 0.58, 0.01, 0.69, 0.01, 0.03), gain(1.02), same),
-        absent("jpeg4py", Outcome.MISSING, "jpeg4py is not installed; fastinstall bench --with jpeg4py"),
-        absent("imagecodecs", Outcome.CRASHED, "killed by signal SIGSEGV while it loaded image 3"),
-        absent("pyvips", Outcome.HUNG, "gave no answer within 60 s"),
-        absent("nvidia-dali", Outcome.UNSUITED, "there is no NVIDIA GPU"),
+        absent("jpeg4py", CandidateOutcome.MISSING, "jpeg4py is not installed; fastinstall bench --with jpeg4py"),
+        absent("imagecodecs", CandidateOutcome.CRASHED, "killed by signal SIGSEGV while it loaded image 3"),
+        absent("pyvips", CandidateOutcome.HUNG, "gave no answer within 60 s"),
+        absent("nvidia-dali", CandidateOutcome.UNSUITED, "there is no NVIDIA GPU"),
     )
 
 
@@ -161,11 +163,11 @@ def small_jpegs() -> WorkloadResult:
             ),
             filesystem=DISK,
         ),
-        pipeline=Pipeline(),
+        pipeline=ImagePipeline(),
         baseline=_baseline(timing(0.02, 0.58, 0.01, 0.70, 0.01, 0.03, 0.05, cold=0.31)),
         candidates=_candidates(),
-        verdict=Verdict(
-            bound=Bound.RESIZE,
+        verdict=BottleneckVerdict(
+            bound=LoadingLimit.RESIZE,
             sentence="Resizing takes 50% of an image's time: 2 workers give 1293 images/s, 3000 are wanted.",
             evidence=("resize: 0.70 of 1.40 ms", "2 workers: 1.81 times as fast as none"),
             target_rate=3000.0,
@@ -204,10 +206,12 @@ def large_jpegs() -> WorkloadResult:
             generated=True,
             filesystem=network,
         ),
-        pipeline=Pipeline(),
+        pipeline=ImagePipeline(),
         baseline=_baseline(timing(0.9, 58.1, 0.01, 11.4, 0.01, 0.03)),
         candidates=(_measured(draft, timing(0.9, 14.9, 0.01, 1.4, 0.01, 0.03), gain(4.05), _difference(0.7, 22)),),
-        verdict=Verdict(bound=Bound.DECODE, sentence="Decoding takes 82% of an image's time.", reached_rate=26.1),
+        verdict=BottleneckVerdict(
+            bound=LoadingLimit.DECODE, sentence="Decoding takes 82% of an image's time.", reached_rate=26.1
+        ),
         advice=(advice("pillow-draft", gain(4.05), "let the decoder give a smaller picture", None, code),),
     )
 
@@ -229,11 +233,14 @@ def nothing_helps() -> WorkloadResult:
             height=512,
             generated=True,
         ),
-        pipeline=Pipeline(shorter=512, crop=0, filter="lanczos"),
+        pipeline=ImagePipeline(shorter=512, crop=0, filter="lanczos"),
         baseline=replace(_baseline(timing(0.03, 2.1, 0.3, 0, 0, 0.05)), rates=()),
         candidates=(_measured(plain, timing(0.03, 2.08, 0.3, 0, 0, 0.05), once, None),),
-        verdict=Verdict(
-            bound=Bound.FAST_ENOUGH, sentence="403 images/s, 100 are wanted.", target_rate=100.0, reached_rate=403.0
+        verdict=BottleneckVerdict(
+            bound=LoadingLimit.FAST_ENOUGH,
+            sentence="403 images/s, 100 are wanted.",
+            target_rate=100.0,
+            reached_rate=403.0,
         ),
         advice=(advice("", None, "leave it alone: the best candidate would gain 1%"),),
     )
@@ -278,8 +285,8 @@ def whole_report() -> BenchReport:
 def bare_report() -> BenchReport:
     """A baseline without numpy that crashed, and nothing else."""
     broken = CandidateResult(
-        candidate=candidate("baseline", Kind.BASELINE, title="pillow 13.0.0 (in place)"),
-        outcome=Outcome.CRASHED,
+        candidate=candidate("baseline", CandidateKind.BASELINE, title="pillow 13.0.0 (in place)"),
+        outcome=CandidateOutcome.CRASHED,
         reason="killed by signal SIGILL",
         versions={"pillow": "13.0.0"},
     )

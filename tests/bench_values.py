@@ -6,32 +6,32 @@ from typing import Any
 
 from builders import environment
 
-from fastinstall.bench.adoption import Surroundings
+from fastinstall.bench.adoption import AdviceSurroundings
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
 from fastinstall.bench.report import (
-    Advice,
+    BottleneckVerdict,
     Candidate,
+    CandidateKind,
+    CandidateOutcome,
     CandidateResult,
     Difference,
-    Engine,
     Gain,
-    Kind,
+    LoadingEngine,
     LoadingRate,
-    Outcome,
+    SpeedAdvice,
     Stage,
     StageTime,
     Timing,
-    Verdict,
     WorkerStart,
     Workload,
 )
-from fastinstall.model.machine import Filesystem, Machine
+from fastinstall.model.machine import Filesystem, LoaderLimits
 
 USUAL = {Stage.READ: 0.1, Stage.DECODE: 1.0, Stage.CONVERT: 0.1, Stage.RESIZE: 0.5, Stage.CROP: 0.1, Stage.ARRAY: 0.2}
 """Milliseconds of each stage: 2 ms, 500 images/s."""
 
-MACHINE = Machine(cpu="a CPU", cores=2, memory_bytes=16_000_000_000, huge_pages="madvise", libc_version="2.36")
+MACHINE = LoaderLimits(cpu="a CPU", cores=2, memory_bytes=16_000_000_000, huge_pages="madvise", libc_version="2.36")
 DISK = Filesystem(mount=PurePosixPath("/data"), type="ext4", free_bytes=100_000_000_000)
 WORKLOAD = Workload(
     name="images of /data/train",
@@ -63,7 +63,7 @@ def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
     usual = LoadingRate(
         workers=workers,
         start=start,
-        engine=Engine.OWN,
+        engine=LoadingEngine.OWN,
         cold=False,
         images_per_second=images_per_second,
         first_batch_seconds=0.1,
@@ -73,18 +73,22 @@ def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
 
 def baseline(*rates: LoadingRate, measured: Timing | None = None, adapter: str = "pillow") -> CandidateResult:
     """The environment as it is."""
-    candidate = Candidate(name="baseline", title="pillow 13.0.0", kind=Kind.BASELINE, adapter=adapter, variables={})
+    candidate = Candidate(
+        name="baseline", title="pillow 13.0.0", kind=CandidateKind.BASELINE, adapter=adapter, variables={}
+    )
     return CandidateResult(
-        candidate=candidate, outcome=Outcome.MEASURED, versions={}, timing=measured or timing(), rates=rates
+        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=measured or timing(), rates=rates
     )
 
 
 def result(name: str, ratio: float, /, **fields: Any) -> CandidateResult:
     """A candidate that was measured; fields of the candidate and of the result, as they are called."""
     own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
-    candidate = replace(Candidate(name=name, title=name.capitalize(), kind=Kind.DECODER, variables={}), **own)
+    candidate = replace(Candidate(name=name, title=name.capitalize(), kind=CandidateKind.DECODER, variables={}), **own)
     gain = Gain(ratio=ratio, low=ratio - 0.01, high=ratio + 0.01, rounds=5)
-    usual = CandidateResult(candidate=candidate, outcome=Outcome.MEASURED, versions={}, timing=timing(), gain=gain)
+    usual = CandidateResult(
+        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=timing(), gain=gain
+    )
     return replace(usual, **fields)
 
 
@@ -94,8 +98,8 @@ def unlike(mean: float) -> Difference:
 
 
 def verdict(
-    base: CandidateResult, target: float | None = None, workload: Workload = WORKLOAD, machine: Machine = MACHINE
-) -> Verdict:
+    base: CandidateResult, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
+) -> BottleneckVerdict:
     """What limits the loading."""
     return verdict_of(base, workload, machine, target)
 
@@ -105,8 +109,8 @@ def advice(
     *candidates: CandidateResult,
     target: float | None = None,
     workload: Workload = WORKLOAD,
-    surroundings: Surroundings = Surroundings(),  # noqa: B008 (a value that never changes)
-) -> tuple[Advice, ...]:
+    surroundings: AdviceSurroundings = AdviceSurroundings(),  # noqa: B008 (a value that never changes)
+) -> tuple[SpeedAdvice, ...]:
     """What is told, on the usual machine."""
     told = verdict(base, target, workload)
     return advice_for(base, candidates, told, workload, MACHINE, environment(), surroundings)

@@ -10,7 +10,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 JPEG = NativeRequirement(
@@ -21,7 +21,7 @@ TIFF = NativeRequirement(
     header="tiffio.h", link="tiff", feature="LIBTIFF", option="tiff", apt=("libtiff-dev",), conda=("libtiff",)
 )
 WEBP = NativeRequirement(header="webp/decode.h", link="webp", feature="WEBP", option="webp", core=False)
-V3 = Target(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",))
+V3 = LevelTarget(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",))
 
 
 def build_recipe() -> Recipe:

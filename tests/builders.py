@@ -14,13 +14,13 @@ from fastinstall.elf.description import (
     Binding,
     Codec,
     Confidence,
-    Core,
     CoreLevel,
     Cpu,
+    ImagingCore,
     IsaScan,
-    Library,
     Linkage,
     LoadedFile,
+    LoadedLibrary,
 )
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.facts import (
@@ -28,11 +28,11 @@ from fastinstall.model.facts import (
     Distribution,
     Facts,
     GuardState,
+    InstalledStack,
     Interpreter,
     OperationResult,
     Owner,
     Runtime,
-    Stack,
 )
 from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
@@ -44,9 +44,9 @@ from fastinstall.model.recipe import (
     NativeRequirement,
     Recipe,
     Severity,
-    Source,
+    SourceOrigin,
 )
-from fastinstall.model.request import Environment, EnvironmentKind, LinkMode, Wish
+from fastinstall.model.request import Environment, EnvironmentKind, LinkMode, Request
 
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
@@ -231,7 +231,7 @@ def minimal_facts() -> Facts:
         cpu=Cpu(architecture="x86_64"),
         interpreter=_interpreter(),
         distributions=(),
-        stack=Stack(directory=None),
+        stack=InstalledStack(directory=None),
         guard=GuardState(installed=False),
     )
 
@@ -256,7 +256,7 @@ def scan(path: PurePath, level: str) -> IsaScan:
 def linkage(code: PurePath) -> Linkage:
     """A process that loads a wheel's libraries, all of them its own; `code` is the file with the core's code."""
     jpeg, tiff, webp = _jpeg(), _library("libtiff", "6.2.0", "4.7.1"), _library("libwebp", "7.2.0", "1.6.0")
-    zlib = Library(soname="", path=code, implementation="zlib-ng compat", version="2.2.4")
+    zlib = LoadedLibrary(soname="", path=code, implementation="zlib-ng compat", version="2.2.4")
     bundled = ((jpeg, code), (tiff, code), (webp, _WEBP))
     between = () if code == _CORE else (_loaded(code, "DT_RPATH", _CORE),)
     return Linkage(
@@ -280,9 +280,9 @@ def linkage(code: PurePath) -> Linkage:
     )
 
 
-def wish() -> Wish:
+def wish() -> Request:
     """What led to `receipt()`: the small recipe, and nothing else said."""
-    return Wish(recipe="pillow-simd")
+    return Request(recipe="pillow-simd")
 
 
 def receipt() -> Receipt:
@@ -345,7 +345,7 @@ def recipe() -> Recipe:
         summary="SIMD fork of Pillow",
         replaces=("pillow", "pillow-simd", "pil"),
         package="PIL",
-        source=Source(pypi="pillow-simd", chassis="pillow", label="simd"),
+        source=SourceOrigin(pypi="pillow-simd", chassis="pillow", label="simd"),
         base_cflags=("-O3", "-DNDEBUG", "-fwrapv"),
         levels=_levels(),
         libraries={
@@ -485,12 +485,12 @@ def recorded(sha256: str) -> str:
     return f"sha256={urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip('=')}"
 
 
-def _stack() -> Stack:
-    return Stack(
+def _stack() -> InstalledStack:
+    return InstalledStack(
         directory=SITE_PACKAGES / "PIL",
         has_init=True,
         version="12.1.1.post0",
-        core=Core(
+        core=ImagingCore(
             path=SITE_PACKAGES / f"PIL/_imaging{SUFFIX}",
             size=800_000,
             mtime_ns=1_800_000_000_000_000_000,
@@ -501,15 +501,18 @@ def _stack() -> Stack:
             unoptimised_share=0.01,
             isa_note="x86-64-v3",
             switches=("GNU C17 12.2.0 -march=x86-64-v3 -O3 -fwrapv",),
-            libraries=(_jpeg(), Library(soname="libc.so.6", path=PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6"))),
+            libraries=(
+                _jpeg(),
+                LoadedLibrary(soname="libc.so.6", path=PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6")),
+            ),
         ),
         owners=(_owner(_distribution("pillow", "12.1.1+simd.v3", "fastinstall"), CORE_SHA256),),
         dependants=(Dependant(name="imageio", requirement="pillow>=8.3.2"),),
     )
 
 
-def _jpeg() -> Library:
-    return Library(
+def _jpeg() -> LoadedLibrary:
+    return LoadedLibrary(
         soname="libjpeg-0d45d2bd.so.62.4.0",
         path=SITE_PACKAGES / "pillow.libs/libjpeg-0d45d2bd.so.62.4.0",
         implementation="libjpeg-turbo",
@@ -519,10 +522,10 @@ def _jpeg() -> Library:
     )
 
 
-def _library(stem: str, soname: str, version: str) -> Library:
+def _library(stem: str, soname: str, version: str) -> LoadedLibrary:
     """A library of the wheel's own."""
     name = f"{stem}-0d45d2bd.so.{soname}"
-    return Library(soname=name, path=_LIBS / name, implementation=stem, version=version, sha256="11b5" * 16)
+    return LoadedLibrary(soname=name, path=_LIBS / name, implementation=stem, version=version, sha256="11b5" * 16)
 
 
 def _loaded(path: PurePath | None, tag: str, user: PurePath) -> LoadedFile:

@@ -9,7 +9,7 @@ from typing import Any
 from builders import PREFIX, SITE_PACKAGES, changed, healthy_facts, receipt, stock_facts
 
 from fastinstall.core.values import decode, encode
-from fastinstall.model.conda import CondaPackage, CondaStack, Engine
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
 
@@ -59,7 +59,9 @@ def ours_in_conda_facts() -> Facts:
 def ours_in_conda_receipt() -> Receipt:
     """What the setup behind `ours_in_conda_facts()` left."""
     stack = CondaStack(package=OURS, guard=GUARD, channel=CHANNEL)
-    return changed(receipt(), {"environment": {"kind": "conda"}, "engine": Engine.CONDA.value, "conda": encode(stack)})
+    return changed(
+        receipt(), {"environment": {"kind": "conda"}, "engine": CondaInstaller.CONDA.value, "conda": encode(stack)}
+    )
 
 
 def _environment(pillow: CondaPackage, metadata: str, *more: CondaPackage) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from docs_pages import ROOT
 from project_tools import made_project_tools, programs
 from sandbox import Sandbox, run
 
-from fastinstall.fleet.tool_wheels import own_wheel
+from fastinstall.fleet.tool_wheels import make_tool_wheel
 
 _PROGRAMS = {"pipx": ("pipx==1.18.4",), "pre-commit": ("pre-commit==4.7.0",)}
 _NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
@@ -51,7 +51,7 @@ class Desk:
 def _wheel(desk: Desk) -> str:
     """The wheel of the checkout, where pip and uv look, which pipx starts: no index has a fastinstall."""
     variables = desk.sandbox.variables({"PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS")})
-    place = own_wheel(desk.sandbox.cache, variables).parent
+    place = make_tool_wheel(desk.sandbox.cache, variables).parent
     return f"export PIP_FIND_LINKS='{place}' UV_FIND_LINKS='{place}'"
 
 

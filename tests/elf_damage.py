@@ -15,11 +15,11 @@ from fastinstall.elf.lookup import find_all_definitions, references
 from fastinstall.elf.symbols import (
     Section,
     compiler_switches,
-    defined_among,
-    defined_symbols,
-    exported_symbols,
+    find_defined_names,
+    measure_unoptimised_share,
+    read_defined_symbols,
+    read_exported_symbols,
     read_sections,
-    unoptimised_share,
 )
 
 Reader = Callable[[Path], object]
@@ -44,17 +44,17 @@ def definitions_of(path: Path) -> object:
 
 
 def symbols_among(path: Path) -> object:
-    """`defined_among`, of names that are there and one that is not."""
-    return defined_among(path, NAMES)
+    """`find_defined_names`, of names that are there and one that is not."""
+    return find_defined_names(path, NAMES)
 
 
 READERS: tuple[Reader, ...] = (
     read_dynamic,
     sections_of,
-    exported_symbols,
-    defined_symbols,
+    read_exported_symbols,
+    read_defined_symbols,
     symbols_among,
-    unoptimised_share,
+    measure_unoptimised_share,
     compiler_switches,
     read_versions,
     definitions_of,

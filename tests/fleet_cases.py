@@ -7,7 +7,7 @@ from typing import Any
 from builders import changed, conda_facts, healthy_facts
 
 from fastinstall.core.values import document, encode
-from fastinstall.elf.cpu_levels import LEVELS, required_by
+from fastinstall.elf.cpu_levels import LEVELS, list_level_features
 from fastinstall.fleet.hosts import HostDocument
 
 NOW = 1_763_800_000.0
@@ -56,5 +56,5 @@ def facts_document(name: str, host: Mapping[str, Any]) -> HostDocument:
 
 
 def _cpu(level: str | None) -> dict[str, Any]:
-    flags = required_by(level) if level is not None else ("fp", "asimd")
+    flags = list_level_features(level) if level is not None else ("fp", "asimd")
     return {"level": level, "flags": list(flags), "name": f"a CPU of {level}" if level in LEVELS else "an Arm CPU"}

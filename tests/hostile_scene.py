@@ -25,10 +25,10 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import document, dump
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
 from fastinstall.pins.project_files import PinnedFile, PinRecord, PinStage
 
@@ -195,7 +195,7 @@ def variables(base: Path) -> dict[str, str]:
 
 def _set_up(prefix: Path) -> None:
     site = prefix / _SITE
-    store, stamp = Store(prefix), Stamp(id=ID, at="2026-11-21T10:15:00Z")
+    store, stamp = JournalStore(prefix), Stamp(id=ID, at="2026-11-21T10:15:00Z")
     for path in ("PIL",):
         shutil.rmtree(site / path)
     _write(site, {"PIL/__init__.py": b"stock", "pillow-13.0.0.dist-info/RECORD": b"PIL/__init__.py,,\n"})
@@ -303,7 +303,7 @@ def _documents(base: Path, prefix: Path) -> None:
         "environment": {"prefix": "/x", "kind": "venv", "python": "/x/bin/python"},
         "findings": [{"check": "swapped", "status": "warning", "message": "m", "evidence": ["e"]}],
     }
-    fleet = document("fleet", Fleet(summary="none", wish=Wish(), groups=(), artefacts=()))
+    fleet = document("fleet", Fleet(summary="none", wish=Request(), groups=(), artefacts=()))
     _write(
         base,
         {

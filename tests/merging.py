@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from fastinstall.cmerge.documents import Origin
-from fastinstall.cmerge.file_merge import MergedText, Outcome, merge_texts
+from fastinstall.cmerge.documents import TextOrigin
+from fastinstall.cmerge.file_merge import ItemOutcome, MergedText, merge_texts
 from fastinstall.cmerge.syntax import tokens
 
 
@@ -11,20 +11,20 @@ def function(*statements: str, head: str = "static int run(image *im, int n)") -
     return f"{head} {{\n" + "".join(f"    {statement}\n" for statement in statements) + "}\n"
 
 
-def outcomes(merged: MergedText) -> dict[str, Origin]:
+def outcomes(merged: MergedText) -> dict[str, TextOrigin]:
     return {outcome.name: outcome.origin for outcome in merged.outcomes}
 
 
-def expect_merge(texts: tuple[str, str, str], expected: str, origin: Origin = Origin.MERGED) -> None:
+def expect_merge(texts: tuple[str, str, str], expected: str, origin: TextOrigin = TextOrigin.MERGED) -> None:
     merged = merge_texts(*texts)
     assert tokens(merged.text) == tokens(expected), merged.text
     assert [outcome.origin for outcome in merged.outcomes] == [origin]
 
 
-def expect_conflict(texts: tuple[str, str, str], keep: Collection[str] = ()) -> Outcome:
+def expect_conflict(texts: tuple[str, str, str], keep: Collection[str] = ()) -> ItemOutcome:
     """The one item is in conflict, and its text is upstream's."""
     merged = merge_texts(*texts, keep)
-    conflicts = [outcome for outcome in merged.outcomes if outcome.origin is Origin.CONFLICT]
+    conflicts = [outcome for outcome in merged.outcomes if outcome.origin is TextOrigin.CONFLICT]
     assert conflicts, merged.text
     assert merged.text == texts[1]
     return conflicts[0]

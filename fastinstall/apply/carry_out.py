@@ -14,7 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.orchestrator import Observers, execute, refuse_errors
-from fastinstall.apply.recovery import clear_cut_creation, late_interruptions_told, mend, mended
+from fastinstall.apply.recovery import (
+    clear_cut_creation,
+    lock_recovered_environment,
+    recover_environment,
+    report_late_interruptions,
+)
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, quote
@@ -22,33 +27,40 @@ from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
 from fastinstall.guard.status import renew
-from fastinstall.index.execution import CondaEngine, Workshop, required_step
-from fastinstall.journal.snapshot import past_of
-from fastinstall.journal.store import fresh_stamp
+from fastinstall.index.execution import CondaEngine, ExecutionContext, get_required_step
+from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.journal.store import make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import Report
-from fastinstall.model.history import much_held
+from fastinstall.model.finding import EnvironmentReport
+from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Wish
+from fastinstall.model.request import Environment, Request
 from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject, Verify
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
-from fastinstall.observe.observation import Binaries, ObservationRequest, committed, facts_of, receipt_of, recipe_named
+from fastinstall.observe.observation import (
+    Binaries,
+    ObservationRequest,
+    facts_of,
+    observe_committed,
+    receipt_of,
+    recipe_named,
+)
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import engine_of, index_for, settings_of
 from fastinstall.plan.make import plan as make_plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 
-Agree = Callable[[Plan], Plan]
+PlanConsent = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
 
 
 @immutable
-class Outcome:
+class SetupOutcome:
     """What came of a plan.
 
     Attributes:
@@ -62,7 +74,7 @@ class Outcome:
     after: Facts | None = None
 
 
-def set_up(session: Session, target: Target, agreed: Plan, agree: Agree) -> Outcome:
+def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
@@ -79,10 +91,10 @@ def set_up(session: Session, target: Target, agreed: Plan, agree: Agree) -> Outc
         try:
             return carry_out(session, agreed)
         except UnprovenError as error:
-            agreed = agree(_plan_before(session, target, agreed, error))
+            agreed = agree(_plan_previous_version(session, target, agreed, error))
 
 
-def carry_out(session: Session, plan: Plan) -> Outcome:
+def carry_out(session: Session, plan: Plan) -> SetupOutcome:
     """Carry out a plan; the caller has mended the environment, has consent, and has accepted its hazards.
 
     Raises:
@@ -91,22 +103,22 @@ def carry_out(session: Session, plan: Plan) -> Outcome:
         DamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
-        return Outcome(plan=plan, receipt=_unchanged(plan))
+        return SetupOutcome(plan=plan, receipt=_unchanged(plan))
     prefix = Path(plan.environment.prefix)
-    with late_interruptions_told(prefix, plan.verb):
+    with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
-            outcome = Outcome(plan=plan, receipt=renew_guard(session, plan))
+            outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
             recipe = recipe_named(session, plan.wish.recipe)
-            done = execute(plan, workshop_for(session, plan, recipe), _observers(session, plan, recipe))
+            done = execute(plan, make_execution_context(session, plan, recipe), _observers(session, plan, recipe))
             remember(session, plan.environment)
             session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
-            outcome = Outcome(plan=plan, receipt=done.receipt, after=done.after)
+            outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
         _tell_what_is_held(session, prefix)
         return outcome
 
 
-def version_before(session: Session, wish: Wish, error: UnprovenError) -> Wish:
+def request_previous_version(session: Session, wish: Request, error: UnprovenError) -> Request:
     """The wish for the newest version before the one that failed; says so.
 
     Raises:
@@ -121,23 +133,23 @@ def version_before(session: Session, wish: Wish, error: UnprovenError) -> Wish:
     return replace(wish, avoid=(*wish.avoid, error.version))
 
 
-def _plan_before(session: Session, target: Target, failed: Plan, error: UnprovenError) -> Plan:
-    wish = version_before(session, failed.wish, error)
+def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
+    wish = request_previous_version(session, failed.wish, error)
     try:
         return make_plan(session, target, wish)
     except (RefusedError, UsageError):
         raise error from None  # there is no earlier version: what failed is what has to be told
 
 
-def recover_first(session: Session, target: Target) -> None:
+def recover_first(session: Session, target: NamedTarget) -> None:
     """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
     if target.new is None:
-        mend(session, find(session, target))
+        recover_environment(session, find(session, target))
     else:
         clear_cut_creation(session, target.new.expanduser().absolute())
 
 
-def examined(session: Session, outcome: Outcome) -> Report | None:
+def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
     """Doctor's word on what a plan has come to, for a person; None where it cannot be had, which changes nothing.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
@@ -147,7 +159,7 @@ def examined(session: Session, outcome: Outcome) -> Report | None:
         if after is None:
             return examine(session, plan.environment, Examination())
         recipe = recipe_named(session, plan.wish.recipe)
-        return judge(session, committed(session, after), outcome.receipt, recipe, check_names(()))
+        return judge(session, observe_committed(session, after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not examined once more: {error.message}; try: {again}", warning=True))
@@ -155,17 +167,17 @@ def examined(session: Session, outcome: Outcome) -> Report | None:
 
 
 def _tell_what_is_held(session: Session, prefix: Path) -> None:
-    past = past_of(prefix, sized=True)
-    sentence = much_held(past.setups, past.held_bytes or 0, prefix)
+    past = read_environment_history(prefix, sized=True)
+    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
     if sentence is not None:
         session.emit(Noted(message=sentence))
 
 
-def workshop_for(session: Session, plan: Plan, recipe: Recipe) -> Workshop:
+def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
     """The tools for a plan."""
     create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
     python = Path(create.python if create is not None else plan.environment.python)
-    return Workshop(
+    return ExecutionContext(
         recipe=recipe,
         index=index_for(session, plan.wish, settings_of(session, python)),
         cache=session.own_cache(),
@@ -201,7 +213,7 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
         deeply = replace(request, interpreter=interpreter, binaries=Binaries.DECODED)
         return facts_of(session, plan.environment, deeply)
 
-    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> Report:
+    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> EnvironmentReport:
         return judge(session, seen, receipt, recipe, checks)
 
     def finish(transaction: Transaction, receipt: Receipt) -> None:
@@ -215,9 +227,9 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
 def _pin_project(
     session: Session, environment: Environment, receipt: Receipt, directory: Path, transaction: Transaction
 ) -> None:
-    from fastinstall.guard.pinning import pin_its_project, unpinned_project  # noqa: PLC0415 (only with --pin)
+    from fastinstall.guard.pinning import find_unpinned_project, pin_its_project  # noqa: PLC0415 (only with --pin)
 
-    project = unpinned_project(session, environment, directory, receipt)
+    project = find_unpinned_project(session, environment, directory, receipt)
     if project is not None:
         pin_its_project(session, environment, receipt, project, transaction)
 
@@ -240,7 +252,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         FailedError: something failed; the environment is as it was.
     """
     prefix = Path(plan.environment.prefix)
-    with mended(session, plan.environment) as result:
+    with lock_recovered_environment(session, plan.environment) as result:
         store = result.store
         receipt = store.read_receipt()
         request = ObservationRequest(recipe=recipe_named(session, plan.wish.recipe))
@@ -249,10 +261,10 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         if receipt is None or core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
         site_packages = facts.interpreter.site_packages
-        with begin(store, document("plan", plan), site_packages=site_packages, stamp=fresh_stamp()) as transaction:
+        with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
             renew(store, facts, receipt, transaction)
             after = facts_of(session, plan.environment, request)
-            checks = required_step(plan, Verify).checks
+            checks = get_required_step(plan, Verify).checks
             refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)
             transaction.commit(receipt)
     return receipt

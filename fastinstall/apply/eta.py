@@ -16,7 +16,7 @@ from pathlib import Path
 from fastinstall.apply.recovery import done_already
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, FastinstallError
-from fastinstall.core.events import Event, Foretold, Progressed, Started
+from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, immutable, open_document
@@ -75,7 +75,7 @@ _STAGES = {
 
 
 @immutable
-class Outlook:
+class SetupForecast:
     """The phases of a setup, and what each is expected to take.
 
     Attributes:
@@ -107,7 +107,7 @@ class Moment:
     share: float = 0.0
 
 
-def outlook(plan: Plan, durations: Durations, identity: str) -> Outlook:
+def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupForecast:
     """What a plan will take.
 
     Args:
@@ -115,13 +115,13 @@ def outlook(plan: Plan, durations: Durations, identity: str) -> Outlook:
         durations: of earlier setups.
         identity: digest of the build, as `Durations.built` has it.
     """
-    names = [name for name in USUAL if name in _needed(plan, identity in durations.built)]
-    known = {name: durations.phases.get(f"{subject(plan)} {name}") for name in names}
+    names = [name for name in USUAL if name in _list_needed_phases(plan, identity in durations.built)]
+    known = {name: durations.phases.get(f"{describe_build_subject(plan)} {name}") for name in names}
     phases = {name: USUAL[name] if seconds is None else seconds for name, seconds in known.items()}
-    return Outlook(phases=phases, measured=None not in known.values())
+    return SetupForecast(phases=phases, measured=None not in known.values())
 
 
-def subject(plan: Plan) -> str:
+def describe_build_subject(plan: Plan) -> str:
     """What is built, as the names of remembered phases begin: recipe and levels."""
     build = next((step for step in plan.steps if isinstance(step, Build)), None)
     return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
@@ -134,7 +134,7 @@ def phase_of(event: Started) -> str | None:
     return _STAGES.get(event.stage)
 
 
-def remaining(seen: Outlook, moment: Moment) -> Foretold:
+def remaining(seen: SetupForecast, moment: Moment) -> RemainingTime:
     """What is left, in a phase and after it."""
     names = list(seen.phases)
     later = _after(names, moment.phase)
@@ -143,10 +143,10 @@ def remaining(seen: Outlook, moment: Moment) -> Foretold:
     if moment.share >= _LEAST_SHARE:
         left = moment.elapsed / moment.share - moment.elapsed
     elif moment.elapsed > max(expected * _GRACE, expected + 2.0):
-        return Foretold(seconds=None, measured=seen.measured)
+        return RemainingTime(seconds=None, measured=seen.measured)
     else:
         left = max(expected - moment.elapsed, 0.0)
-    return Foretold(seconds=max(left + rest, _LEAST), measured=seen.measured)
+    return RemainingTime(seconds=max(left + rest, _LEAST), measured=seen.measured)
 
 
 def _after(names: Sequence[str], phase: str) -> Sequence[str]:
@@ -155,7 +155,7 @@ def _after(names: Sequence[str], phase: str) -> Sequence[str]:
     return [name for name in names if order.index(name) > place]
 
 
-def _needed(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
+def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
     build = next((step for step in plan.steps if isinstance(step, Build)), None)
     if build is None:
         return frozenset({"finish"})
@@ -180,8 +180,8 @@ _COUNTED = ("compile", "measure")
 
 
 @contextmanager
-def foretelling(session: Session, plan: Plan) -> Iterator[Session]:
-    """A session whose listener also hears what is left (`Foretold`); what it took is kept where the block ends well.
+def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
+    """A session whose listener also hears what is left (`RemainingTime`); what it took is kept if the block succeeds.
 
     Args:
         session: the outside world.
@@ -190,8 +190,8 @@ def foretelling(session: Session, plan: Plan) -> Iterator[Session]:
     Raises:
         LateInterruption: interrupted behind the block, when all was done.
     """
-    teller = _Teller(session.emit, expected(session, plan), time.monotonic)
-    over = Foretold(seconds=0.0, measured=True)
+    teller = _Teller(session.emit, estimate_durations(session, plan), time.monotonic)
+    over = RemainingTime(seconds=0.0, measured=True)
     try:
         yield session.listening(teller)
     except BaseException:
@@ -203,15 +203,15 @@ def foretelling(session: Session, plan: Plan) -> Iterator[Session]:
             _keep(session, plan, teller.took())
 
 
-def expected(session: Session, plan: Plan) -> Outlook:
+def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
     """What carrying out a plan will take, before it begins."""
-    return outlook(plan, _read(session.directories.cache / FILE), _identity(plan))
+    return forecast_setup(plan, _read(session.directories.cache / FILE), _identity(plan))
 
 
 class _Teller:
     """Passes events on, and says after each what is left; events come from several threads."""
 
-    def __init__(self, emit: Callable[[Event], None], seen: Outlook, clock: Callable[[], float]) -> None:
+    def __init__(self, emit: Callable[[Event], None], seen: SetupForecast, clock: Callable[[], float]) -> None:
         self._emit = emit
         self._seen = seen
         self._clock = clock
@@ -231,7 +231,7 @@ class _Teller:
         edges = [*self._begun.values(), self._clock()]
         return {name: end - start for name, start, end in zip(self._begun, edges, edges[1:], strict=False)}
 
-    def _told(self, event: Event) -> Foretold | None:
+    def _told(self, event: Event) -> RemainingTime | None:
         if isinstance(event, Started):
             return self._started(event)
         if isinstance(event, Progressed) and self._phase and event.total:
@@ -239,7 +239,7 @@ class _Teller:
             return self._left(event.done / event.total if event.stage == self._phase in _COUNTED else 0.0)
         return None
 
-    def _started(self, event: Started) -> Foretold | None:
+    def _started(self, event: Started) -> RemainingTime | None:
         if event.stage == "index":  # another version is looked for: all begins again
             self._phase = ""
             self._begun.clear()
@@ -251,7 +251,7 @@ class _Teller:
             self._phase = phase
         return self._left(0.0)
 
-    def _left(self, share: float) -> Foretold:
+    def _left(self, share: float) -> RemainingTime:
         elapsed = self._clock() - self._begun[self._phase]
         return remaining(self._seen, Moment(phase=self._phase, elapsed=elapsed, share=share))
 
@@ -262,7 +262,7 @@ def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
     was = _read(file)
     made = "compile" in took
     measured = {
-        f"{subject(plan)} {name}": round(seconds, 2)
+        f"{describe_build_subject(plan)} {name}": round(seconds, 2)
         for name, seconds in took.items()
         if made or name not in MAKING  # from the cache they take no time
     }

@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.core import files, process, signals
-from fastinstall.core.errors import DamagedError, FailedError, RefusedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.package_managers import Rival, sentence
+from fastinstall.core.package_managers import ConcurrentInstaller, describe_concurrent_installers
 from fastinstall.journal import snapshot
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.observe.concurrent_changes import installers, observe_rivals, observe_standing
+from fastinstall.observe.concurrent_changes import installers, observe_concurrent_installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
 """Seconds for which a rival that has overrun a setup may finish, before what is left of it is undone."""
@@ -33,31 +33,31 @@ _PAUSE = 0.1
 
 
 @contextmanager
-def alone(prefix: Path) -> Iterator[None]:
+def hold_environment_lock(prefix: Path) -> Iterator[None]:
     """Hold an environment's lock while the block runs, unless another program changes packages there.
 
     Raises:
         RefusedError: one of ours works there, or another program; named.
         UndeterminedError: there is no such directory.
     """
-    with locked(prefix):
-        refuse_rivals(prefix)
+    with lock_environment(prefix):
+        refuse_concurrent_installers(prefix)
         yield
 
 
-def refuse_rivals(prefix: Path) -> None:
+def refuse_concurrent_installers(prefix: Path) -> None:
     """Refuse while another program changes packages in an environment.
 
     Raises:
         RefusedError: one does; named with its process and command.
     """
-    rivals = observe_rivals(prefix)
+    rivals = observe_concurrent_installers(prefix)
     if rivals:
         hint = f"wait for it to end; see what it is: ps -fp {','.join(str(rival.process) for rival in rivals)}"
-        raise RefusedError(f"{prefix}: {sentence(rivals)}", hint=hint)
+        raise RefusedError(f"{prefix}: {describe_concurrent_installers(rivals)}", hint=hint)
 
 
-class Watch:
+class ForeignChangeWatch:
     """Notices that another program changes the stack of an environment while a setup is at work.
 
     Args:
@@ -86,10 +86,10 @@ class Watch:
         if paths:
             again = f"fastinstall setup --prefix {quote(self._prefix)}"
             raise RefusedError(
-                f"{self._prefix}: {self._culprits(paths)} has changed {shown(paths)} meanwhile",
+                f"{self._prefix}: {self._culprits(paths)} has changed {abbreviate_paths(paths)} meanwhile",
                 hint=f"nothing was swapped; once it has ended, look and do it again: {again}",
             )
-        refuse_rivals(self._prefix)
+        refuse_concurrent_installers(self._prefix)
 
     @contextmanager
     def holding_on(self, emit: Emit = ignore) -> Iterator[None]:
@@ -109,45 +109,54 @@ class Watch:
 
     def warn(self, emit: Emit) -> None:
         """Say so where another program is at work by now: what it is about to do may replace the stack."""
-        rivals = observe_rivals(self._prefix)
+        rivals = observe_concurrent_installers(self._prefix)
         if rivals:
             look = f"fastinstall doctor --prefix {quote(self._prefix)}"
-            emit(Noted(message=f"{sentence(rivals)}; once it has ended: {look}", warning=True))
+            emit(Noted(message=f"{describe_concurrent_installers(rivals)}; once it has ended: {look}", warning=True))
 
     def _refuse_overrun(self, emit: Emit, cause: Exception | None) -> None:
         paths = self._changed()
         if paths:
-            message = f"{self._prefix}: {self._culprits(paths)} has changed {shown(paths)} after the swap"
+            message = f"{self._prefix}: {self._culprits(paths)} has changed {abbreviate_paths(paths)} after the swap"
             self._outwait(emit)
             raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
 
     def _look(self) -> dict[str, str]:
-        return observe_standing(self._prefix, self._site_packages, self._names)
+        return observe_pil_snapshot(self._prefix, self._site_packages, self._names)
 
     def _changed(self) -> tuple[str, ...]:
-        return changed(self._standing, self._look())
+        return find_changed_paths(self._standing, self._look())
 
     def _culprits(self, paths: tuple[str, ...]) -> str:
-        return culprits(observe_rivals(self._prefix), installers(self._prefix, paths))
+        return describe_responsible_programs(
+            observe_concurrent_installers(self._prefix), installers(self._prefix, paths)
+        )
 
     def _outwait(self, emit: Emit) -> None:
-        rivals, deadline = observe_rivals(self._prefix), time.monotonic() + _PATIENCE
+        rivals, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
         if rivals:
-            emit(Noted(message=f"{sentence(rivals)}: waiting for it to end, before this setup is undone", warning=True))
+            emit(
+                Noted(
+                    message=(
+                        f"{describe_concurrent_installers(rivals)}: waiting for it to end, before this setup is undone"
+                    ),
+                    warning=True,
+                )
+            )
         while rivals and time.monotonic() < deadline:
             time.sleep(_PAUSE)
-            rivals = observe_rivals(self._prefix)
+            rivals = observe_concurrent_installers(self._prefix)
 
 
 _SHOWN = 3
 
 
-def changed(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """Paths that came, went or are another file by now."""
     return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
 
 
-def culprits(rivals: Sequence[Rival], installers: Sequence[str]) -> str:
+def describe_responsible_programs(rivals: Sequence[ConcurrentInstaller], installers: Sequence[str]) -> str:
     """Who it was, as far as that is known: a program at work, else who signed what is there."""
     if rivals:
         return listing(f"process {rival.process} ({rival.action})" for rival in rivals)
@@ -155,7 +164,7 @@ def culprits(rivals: Sequence[Rival], installers: Sequence[str]) -> str:
     return listing(foreign) if foreign else "another program"
 
 
-def shown(paths: Sequence[str]) -> str:
+def abbreviate_paths(paths: Sequence[str]) -> str:
     """Some of many paths, for a sentence."""
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return f"{', '.join(paths[:_SHOWN])}{more}"
@@ -174,7 +183,7 @@ def make_place(step: CreateEnvironment) -> Path | None:
     return prefix
 
 
-@signals.deferred()
+@signals.defer_signals()
 def leave_place(made: Path) -> None:
     """Take the directory away that was made for nothing."""
     if made.is_dir() and not any(made.iterdir()):
@@ -215,11 +224,11 @@ def create_environment(step: CreateEnvironment) -> None:
 
 def end_creation(step: CreateEnvironment) -> None:
     """It is made, and holds what it was made for; a note that cannot be removed is the next command's."""
-    with signals.deferred(), contextlib.suppress(OSError):
+    with signals.defer_signals(), contextlib.suppress(OSError):
         snapshot.finish(Path(step.prefix))
 
 
-@signals.deferred()
+@signals.defer_signals()
 def undo_creation(step: CreateEnvironment) -> None:
     """Remove what came into the directory.
 
@@ -230,7 +239,7 @@ def undo_creation(step: CreateEnvironment) -> None:
     try:
         snapshot.clear(prefix)
     except OSError as error:
-        raise DamagedError(
+        raise EnvironmentDamagedError(
             f"{files.reason(error, prefix)}: the environment that was being made could not be removed whole",
             hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
         ) from error

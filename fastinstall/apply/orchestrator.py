@@ -15,32 +15,32 @@ from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.apply.exclusive import (
-    Watch,
-    alone,
+    ForeignChangeWatch,
     begin_creation,
     create_environment,
     end_creation,
+    hold_environment_lock,
     leave_place,
     make_place,
     undo_creation,
 )
-from fastinstall.apply.proven_wheel import Ground, bring_headers, make_proven, make_wheel
-from fastinstall.apply.staging import Exchange, Staged, StagedTree, stage_stack, swap_moves
+from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_proven, make_wheel
+from fastinstall.apply.staging import SitePackagesSwap, StagedStack, StagedTree, stage_stack, swap_moves
 from fastinstall.conda.changes import change_conda_packages
-from fastinstall.conda.history_file import claimed_entries, conda_moves, record_pin, record_revision
+from fastinstall.conda.history_file import conda_moves, find_claimed_entries, record_pin, record_revision
 from fastinstall.core import files, signals
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import document, immutable
-from fastinstall.elf.description import Library
-from fastinstall.guard.pip_trap import put_pip_pin, tried_pin
-from fastinstall.index.execution import Workshop, required_step, step_of
-from fastinstall.journal.store import Stamp, Store, fresh_stamp
+from fastinstall.elf.description import LoadedLibrary
+from fastinstall.guard.pip_trap import try_pip_pin, write_pip_pin
+from fastinstall.index.execution import ExecutionContext, get_required_step, step_of
+from fastinstall.journal.store import JournalStore, Stamp, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.conda import Conda, Engine
+from fastinstall.model.conda import Conda, CondaInstaller
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import Finding, Report, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Status
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, Receipt
 from fastinstall.model.steps import (
@@ -73,12 +73,12 @@ class Observers:
 
     before: Callable[[Interpreter], Facts]
     after: Callable[[Interpreter], Facts]
-    judge: Callable[[Facts, Receipt, tuple[str, ...]], Report]
+    judge: Callable[[Facts, Receipt, tuple[str, ...]], EnvironmentReport]
     finish: Callable[[Transaction, Receipt], None]
 
 
 @immutable
-class Done:
+class CompletedPlan:
     """What a carried-out plan left.
 
     Attributes:
@@ -106,9 +106,9 @@ class _Work:
     """
 
     plan: Plan
-    workshop: Workshop
+    workshop: ExecutionContext
     observers: Observers
-    watch: Watch
+    watch: ForeignChangeWatch
     interpreter: Interpreter
     before: Facts
 
@@ -118,7 +118,7 @@ class _Work:
         return Path(self.plan.environment.prefix)
 
 
-def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
+def execute(plan: Plan, workshop: ExecutionContext, observers: Observers) -> CompletedPlan:
     """Carry out a plan that was consented to.
 
     Args:
@@ -132,28 +132,35 @@ def execute(plan: Plan, workshop: Workshop, observers: Observers) -> Done:
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    with _explained(prefix), _placed(plan), alone(prefix), _created(plan):
+    with (
+        _explain_system_errors(prefix),
+        _hold_environment_place(plan),
+        hold_environment_lock(prefix),
+        _create_environment(plan),
+    ):
         interpreter = observe_interpreter(Path(plan.environment.python))
         watch = _watch(plan, interpreter)
-        built = _built(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
-        work = _observed(plan, workshop, observers, watch, interpreter)
-        pin = tried_pin(plan, built.wheel, work.before, workshop) if built is not None else None
-        stamp, store = fresh_stamp(), Store(prefix)
+        built = _build_wheel(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
+        work = _observe_replaced(plan, workshop, observers, watch, interpreter)
+        pin = try_pip_pin(plan, built.wheel, work.before, workshop) if built is not None else None
+        stamp, store = make_stamp(), JournalStore(prefix)
         with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
-            staged = _staged(work, built, transaction)
+            staged = _stage_stack(work, built, transaction)
             _swap(work, staged.tree, transaction)
             with watch.holding_on(workshop.emit):
                 _write_down(plan, staged.tree, transaction, work.before.conda, workshop)
                 if pin is not None:
-                    put_pip_pin(pin, transaction)
-                receipt, after = _verified(work, staged, stamp)
+                    write_pip_pin(pin, transaction)
+                receipt, after = _verify_result(work, staged, stamp)
                 observers.finish(transaction, receipt)
             transaction.commit(receipt)
         watch.warn(workshop.emit)
-        return Done(receipt=receipt, after=after, window_ns=transaction.window_ns)
+        return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)
 
 
-def _observed(plan: Plan, workshop: Workshop, observers: Observers, watch: Watch, interpreter: Interpreter) -> _Work:
+def _observe_replaced(
+    plan: Plan, workshop: ExecutionContext, observers: Observers, watch: ForeignChangeWatch, interpreter: Interpreter
+) -> _Work:
     """Look at what will be replaced, after the build: it may have taken minutes, in which others could change it."""
     before = observers.before(interpreter)
     watch.refuse_changes()
@@ -161,11 +168,11 @@ def _observed(plan: Plan, workshop: Workshop, observers: Observers, watch: Watch
     return _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
 
 
-def _staged(work: _Work, built: BuildResult | None, transaction: Transaction) -> Staged:
+def _stage_stack(work: _Work, built: BuildResult | None, transaction: Transaction) -> StagedStack:
     """What comes in; where nothing is built yet, after others have changed that it is built upon."""
     if built is None:
         _change_others(work, transaction)
-        built = _built(work.plan, work.interpreter, work.workshop)
+        built = _build_wheel(work.plan, work.interpreter, work.workshop)
         return stage_stack(work.plan, built, transaction, work.before, work.workshop)
     staged = stage_stack(work.plan, built, transaction, work.before, work.workshop)
     _change_others(work, transaction)
@@ -175,31 +182,31 @@ def _staged(work: _Work, built: BuildResult | None, transaction: Transaction) ->
 def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
     """The renames, unless what they replace is not what was observed."""
     work.workshop.emit(Started(stage="swap", message="swapping it in"))
-    moves = _moves(work.plan, tree, work.prefix, work.before)
+    moves = _list_moves(work.plan, tree, work.prefix, work.before)
     work.watch.refuse_changes()
     transaction.perform(moves)
     work.watch.look_again()
 
 
-def _verified(work: _Work, staged: Staged, stamp: Stamp) -> tuple[Receipt, Facts]:
+def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
     """The receipt, where doctor's checks find no error, and what they looked at."""
     work.workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
     after = work.observers.after(work.interpreter)
-    receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=loaded_jpeg(after))
-    checks = required_step(work.plan, Verify).checks
+    receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
+    checks = get_required_step(work.plan, Verify).checks
     refuse_errors(work.observers.judge(after, receipt, checks).findings)
     return receipt, after
 
 
-def _watch(plan: Plan, interpreter: Interpreter) -> Watch:
-    swap = required_step(plan, Swap)
+def _watch(plan: Plan, interpreter: Interpreter) -> ForeignChangeWatch:
+    swap = get_required_step(plan, Swap)
     names = (*swap.entries, swap.installs, *GUARD_ENTRIES)
-    return Watch(Path(plan.environment.prefix), Path(interpreter.site_packages), names)
+    return ForeignChangeWatch(Path(plan.environment.prefix), Path(interpreter.site_packages), names)
 
 
 def _refuse_other_owners(plan: Plan, before: Facts) -> None:
     """Consent was given to replace what the plan names, and nothing else."""
-    planned = set(required_step(plan, Swap).removes)
+    planned = set(get_required_step(plan, Swap).removes)
     found = {owner.distribution.metadata for owner in before.stack.owners}
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
@@ -207,18 +214,20 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
         raise RefusedError(message, hint=_AGAIN)
 
 
-def _moves(plan: Plan, tree: StagedTree, prefix: Path, before: Facts) -> tuple[Move, ...]:
+def _list_moves(plan: Plan, tree: StagedTree, prefix: Path, before: Facts) -> tuple[Move, ...]:
     """Every rename of the swap, those that Python notices first."""
-    swap, site_packages = required_step(plan, Swap), Path(before.interpreter.site_packages)
+    swap, site_packages = get_required_step(plan, Swap), Path(before.interpreter.site_packages)
     site = site_packages.relative_to(prefix)
     if tree.linked is None or before.conda is None:
-        return swap_moves(Exchange(prefix=prefix, site_packages=site_packages, staged=tree.site_packages), before.stack)
-    exchange = Exchange(
+        return swap_moves(
+            SitePackagesSwap(prefix=prefix, site_packages=site_packages, staged=tree.site_packages), before.stack
+        )
+    exchange = SitePackagesSwap(
         prefix=prefix,
         site_packages=site_packages,
         staged=tree.site_packages,
         kept=f"stage/prefix/{site}",
-        leaving=claimed_entries(site, before.conda, swap),
+        leaving=find_claimed_entries(site, before.conda, swap),
     )
     beside = conda_moves(prefix, site_packages, tree.linked.root, before.conda, swap)
     return (*swap_moves(exchange, before.stack), *beside)
@@ -244,26 +253,26 @@ def _change_others(work: _Work, transaction: Transaction) -> None:
 
 
 def _write_down(
-    plan: Plan, tree: StagedTree, transaction: Transaction, conda: Conda | None, workshop: Workshop
+    plan: Plan, tree: StagedTree, transaction: Transaction, conda: Conda | None, workshop: ExecutionContext
 ) -> None:
     """Tell conda's history what came and went, and pin it where that is wished."""
     if tree.linked is not None and conda is not None:
-        record_revision(tree.linked.stack, required_step(plan, Swap), conda, workshop.now, transaction)
+        record_revision(tree.linked.stack, get_required_step(plan, Swap), conda, workshop.now, transaction)
     pin = step_of(plan, Pin)
     if pin is not None:
         record_pin(pin, Path(plan.environment.prefix), transaction)
 
 
-def _built(plan: Plan, interpreter: Interpreter, workshop: Workshop) -> BuildResult:
+def _build_wheel(plan: Plan, interpreter: Interpreter, workshop: ExecutionContext) -> BuildResult:
     brought = bring_headers(plan, workshop)
-    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=required_step(plan, Prove).reference)
+    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=get_required_step(plan, Prove).reference)
     return make_proven(
-        required_step(plan, Build), lambda step: make_wheel(step, interpreter, brought, workshop), ground, workshop
+        get_required_step(plan, Build), lambda step: make_wheel(step, interpreter, brought, workshop), ground, workshop
     )
 
 
 @contextmanager
-def _explained(prefix: Path) -> Iterator[None]:
+def _explain_system_errors(prefix: Path) -> Iterator[None]:
     """What the system refuses (a full disk, a quota) is a failure like others: all is undone by then."""
     try:
         yield
@@ -274,12 +283,12 @@ def _explained(prefix: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _placed(plan: Plan) -> Iterator[None]:
+def _hold_environment_place(plan: Plan) -> Iterator[None]:
     """The directory of an environment that is to be made, for its lock."""
     step = step_of(plan, CreateEnvironment)
     made = None
     try:
-        with signals.deferred():
+        with signals.defer_signals():
             made = make_place(step) if step is not None else None
         yield
     except BaseException:
@@ -289,15 +298,15 @@ def _placed(plan: Plan) -> Iterator[None]:
 
 
 @contextmanager
-def _created(plan: Plan) -> Iterator[None]:
+def _create_environment(plan: Plan) -> Iterator[None]:
     step = step_of(plan, CreateEnvironment)
     if step is None:
         yield
         return
     begun = False
     try:
-        with signals.deferred():
-            begin_creation(step, fresh_stamp().at)
+        with signals.defer_signals():
+            begin_creation(step, make_stamp().at)
             begun = True
         create_environment(step)
         yield
@@ -308,7 +317,7 @@ def _created(plan: Plan) -> Iterator[None]:
     end_creation(step)
 
 
-def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Receipt:
+def receipt_for(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
     """The receipt of a transaction.
 
     Args:
@@ -317,7 +326,7 @@ def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Rece
         before: the target as it was.
         stamp: the transaction's identity.
     """
-    step = required_step(plan, Build)
+    step = get_required_step(plan, Build)
     artefact = step.source or step.prebuilt
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
     return Receipt(
@@ -348,15 +357,15 @@ def receipt_for(plan: Plan, staged: Staged, before: Facts, stamp: Stamp) -> Rece
     )
 
 
-def loaded_jpeg(facts: Facts) -> Library | None:
+def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
     """The libjpeg that the core in place resolves to."""
     libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
     return next((library for library in libraries if library.is_called_libjpeg), None)
 
 
-def _engine(plan: Plan) -> Engine:
+def _engine(plan: Plan) -> CondaInstaller:
     making = step_of(plan, MakeCondaPackages)
-    return making.engine if making is not None else Engine.PIP
+    return making.engine if making is not None else CondaInstaller.PIP
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:

@@ -24,7 +24,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, immutable, open_document
 from fastinstall.elf.cpu_levels import rank, tunable_for
 from fastinstall.elf.description import Cpu
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.artefact import Artefact
@@ -32,21 +32,21 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.plan import Plan
 from fastinstall.model.request import LinkMode
 from fastinstall.model.steps import Build, CondaToolchain, PrivateHeaders, SystemPackages
-from fastinstall.observe.toolchain import observe_compiler, probed_flags
-from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, failed_operations
-from fastinstall.proof.stack_operations import unpacked
+from fastinstall.observe.toolchain import list_probed_flags, observe_compiler
+from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
+from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.system_packages import include_directories, install_packages, unpack_headers
 from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
 
 if TYPE_CHECKING:
-    from fastinstall.proof.quick import Trial
-    from fastinstall.proof.runs import Stack
+    from fastinstall.proof.quick import QuickProof
+    from fastinstall.proof.runs import ProofStack
 
 
 @immutable
-class Brought:
+class FetchedInputs:
     """What was brought for a build.
 
     Attributes:
@@ -58,7 +58,7 @@ class Brought:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def bring_headers(plan: Plan, workshop: Workshop) -> Brought:
+def bring_headers(plan: Plan, workshop: ExecutionContext) -> FetchedInputs:
     """Install system packages, unpack private headers and make a private toolchain, as the plan says.
 
     Raises:
@@ -78,10 +78,12 @@ def bring_headers(plan: Plan, workshop: Workshop) -> Brought:
             private = private_toolchain(step, workshop)
             found += private.includes
             variables |= private.variables
-    return Brought(includes=tuple(found), variables=variables)
+    return FetchedInputs(includes=tuple(found), variables=variables)
 
 
-def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop: Workshop) -> BuildResult:
+def make_wheel(
+    step: Build, interpreter: Interpreter, brought: FetchedInputs, workshop: ExecutionContext
+) -> BuildResult:
     """The wheel of a plan.
 
     Raises:
@@ -89,7 +91,7 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
         RefusedError: there is no compiler.
     """
     if step.prebuilt is not None:
-        result = taken(step.prebuilt, workshop)
+        result = make_build_result(step.prebuilt, workshop)
         require_stack_alone(result.wheel)  # before a proof runs what is in it
         return result
     built_before = _out_of_the_cache(step, interpreter, workshop) if step.cached else None
@@ -100,7 +102,7 @@ def make_wheel(step: Build, interpreter: Interpreter, brought: Brought, workshop
     return build_wheel(request_for(step, interpreter, brought, workshop))
 
 
-def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: Workshop) -> BuildResult | None:
+def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: ExecutionContext) -> BuildResult | None:
     """Return the cached wheel that a plan names, or None if it is gone or parts of the fork are left out."""
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
@@ -119,7 +121,9 @@ def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: Workshop)
     return None
 
 
-def request_for(step: Build, interpreter: Interpreter, brought: Brought, workshop: Workshop) -> BuildRequest:
+def request_for(
+    step: Build, interpreter: Interpreter, brought: FetchedInputs, workshop: ExecutionContext
+) -> BuildRequest:
     """Fetch what a step names, by its hashes, and say how it is built.
 
     Raises:
@@ -131,7 +135,7 @@ def request_for(step: Build, interpreter: Interpreter, brought: Brought, worksho
             "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
         )
     variables = {**workshop.variables, **brought.variables}
-    compiler = observe_compiler(probed_flags(workshop.recipe), variables)
+    compiler = observe_compiler(list_probed_flags(workshop.recipe), variables)
     if compiler is None:
         raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
     workshop.emit(Started(stage="download", message=f"fetching {step.source.filename}"))
@@ -157,7 +161,7 @@ def request_for(step: Build, interpreter: Interpreter, brought: Brought, worksho
     )
 
 
-def taken(wheel: Artefact, workshop: Workshop) -> BuildResult:
+def make_build_result(wheel: Artefact, workshop: ExecutionContext) -> BuildResult:
     """A wheel that is ready, by its hash."""
     path = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
     return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)
@@ -167,7 +171,7 @@ Make = Callable[[Build], BuildResult]
 
 
 @immutable
-class Ground:
+class ProofContext:
     """Where a proof runs.
 
     Attributes:
@@ -181,7 +185,7 @@ class Ground:
     reference: Artefact | None
 
 
-def make_proven(step: Build, make: Make, ground: Ground, workshop: Workshop) -> BuildResult:
+def make_proven(step: Build, make: Make, ground: ProofContext, workshop: ExecutionContext) -> BuildResult:
     """Make the wheel; where the recipe merges, prove it, and make it again without the parts that fail.
 
     Args:
@@ -207,7 +211,7 @@ def make_proven(step: Build, make: Make, ground: Ground, workshop: Workshop) -> 
             return built
 
 
-def subject_of(step: Build, built: BuildResult, ground: Ground) -> ProofSubject:
+def subject_of(step: Build, built: BuildResult, ground: ProofContext) -> ProofSubject:
     """What is proven: a build, on the levels that this machine can run."""
     interpreter = ground.interpreter
     here = rank(ground.cpu.level)
@@ -221,11 +225,11 @@ def subject_of(step: Build, built: BuildResult, ground: Ground) -> ProofSubject:
     )
 
 
-def trial_of(subject: ProofSubject, tree: Path, ground: Ground, workshop: Workshop) -> "Trial":
+def trial_of(subject: ProofSubject, tree: Path, ground: ProofContext, workshop: ExecutionContext) -> "QuickProof":
     """What is put to the proof: every level of an unpacked build, beside the official wheel."""
-    from fastinstall.proof.quick import Trial  # noqa: PLC0415 (not where the proof is on record)
+    from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
-    return Trial(
+    return QuickProof(
         subject=subject,
         levels=tuple(_stacks(subject.levels, _stack("", tree, ground, workshop))),
         reference=_official(ground, workshop),
@@ -234,8 +238,8 @@ def trial_of(subject: ProofSubject, tree: Path, ground: Ground, workshop: Worksh
     )
 
 
-def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, workshop: Workshop) -> Build:
-    guilty = guilty_parts(kernels, files=error.files, operations=error.operations)
+def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, workshop: ExecutionContext) -> Build:
+    guilty = find_guilty_parts(kernels, files=error.files, operations=error.operations)
     fresh = tuple(name for name in guilty if name not in step.without)
     if not fresh or step.prebuilt is not None:
         raise error
@@ -246,34 +250,34 @@ def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, worksho
     return replace(step, without=(*step.without, *fresh))
 
 
-def _require_proof(step: Build, built: BuildResult, ground: Ground, workshop: Workshop) -> None:
+def _require_proof(step: Build, built: BuildResult, ground: ProofContext, workshop: ExecutionContext) -> None:
     if ground.reference is None and step.prebuilt is not None:
         return  # made and proven elsewhere; its operations are run on the stage all the same
     subject = subject_of(step, built, ground)
     kept = workshop.cache / "proofs" / f"{digest((subject, __version__))}.json"
     if _read(kept) is not None:
         return
-    with wheel_cache.reserved(workshop.cache, f"proof-{kept.stem}", workshop.emit, "proves the same wheel"):
+    with wheel_cache.reserve_cache_key(workshop.cache, f"proof-{kept.stem}", workshop.emit, "proves the same wheel"):
         if _read(kept) is None:
-            proof = _proven(subject, built, ground, workshop)
+            proof = _run_proof(subject, built, ground, workshop)
             if not proof.holds:
                 raise _unproven(step, proof)
             files.write_text(kept, dump(document("proof", proof)))
 
 
-def _proven(subject: ProofSubject, built: BuildResult, ground: Ground, workshop: Workshop) -> Proof:
-    from fastinstall.proof.quick import quick_proof  # noqa: PLC0415 (likewise)
+def _run_proof(subject: ProofSubject, built: BuildResult, ground: ProofContext, workshop: ExecutionContext) -> Proof:
+    from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     workshop.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
     with files.temporary_directory("proof", within=workshop.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
-        proof = quick_proof(trial_of(subject, space / "tree", ground, workshop))
+        proof = run_quick_proof(trial_of(subject, space / "tree", ground, workshop))
     workshop.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     return proof
 
 
-def _stacks(levels: Sequence[str], whole: "Stack") -> Iterator["Stack"]:
+def _stacks(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
     """The same tree for each level; the loader is kept from a higher one than is meant."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
@@ -281,21 +285,21 @@ def _stacks(levels: Sequence[str], whole: "Stack") -> Iterator["Stack"]:
         yield stack.with_tunables(hidden) if hidden else stack
 
 
-def _official(ground: Ground, workshop: Workshop) -> "Stack | None":
+def _official(ground: ProofContext, workshop: ExecutionContext) -> "ProofStack | None":
     wheel = ground.reference
     if wheel is None:
         return None
-    stack = _stack(f"{wheel.name} {wheel.version}", unpacked(wheel, workshop), ground, workshop)
+    stack = _stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, workshop), ground, workshop)
     interpreter = ground.interpreter
     decisive = (wheel.sha256, interpreter.version, interpreter.abi, ground.cpu.name, ground.cpu.level)
     return replace(stack, identity=digest(decisive) if wheel.sha256 else "")
 
 
-def _stack(label: str, tree: Path, ground: Ground, workshop: Workshop) -> "Stack":
-    from fastinstall.proof.runs import Stack  # noqa: PLC0415 (not where the proof is on record)
+def _stack(label: str, tree: Path, ground: ProofContext, workshop: ExecutionContext) -> "ProofStack":
+    from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
     python = Path(ground.interpreter.executable)
-    return Stack(label=label, python=python, tree=tree, variables=workshop.variables)
+    return ProofStack(label=label, python=python, tree=tree, variables=workshop.variables)
 
 
 def _unproven(step: Build, proof: Proof) -> UnprovenError:
@@ -304,7 +308,7 @@ def _unproven(step: Build, proof: Proof) -> UnprovenError:
     return UnprovenError(
         f"{step.distribution} {step.version} does not prove: {failed[0].name}: {failed[0].summary}",
         version=version,
-        operations=failed_operations(proof),
+        operations=list_failed_operations(proof),
         details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
     )
 
@@ -316,7 +320,9 @@ def _read(path: Path) -> Proof | None:
         return None  # not there, or of another time: it is proven again
 
 
-def guilty_parts(kernels: Kernels, *, files: Collection[str] = (), operations: Collection[str] = ()) -> tuple[str, ...]:
+def find_guilty_parts(
+    kernels: Kernels, *, files: Collection[str] = (), operations: Collection[str] = ()
+) -> tuple[str, ...]:
     """Names of the parts that a failure points at, in the recipe's order.
 
     Args:

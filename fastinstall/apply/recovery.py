@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Protocol
 
-from fastinstall.apply.exclusive import alone
-from fastinstall.core.errors import DocumentError, FastinstallError, LateInterruption, RefusedError
+from fastinstall.apply.exclusive import hold_environment_lock
+from fastinstall.core.errors import DocumentError, FastinstallError, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import snapshot
@@ -22,19 +22,26 @@ from fastinstall.journal.entries import Adding
 from fastinstall.journal.layout import PROJECT
 from fastinstall.journal.log import Log
 from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
-from fastinstall.journal.snapshot import is_at_work, past_of
-from fastinstall.journal.store import Store
-from fastinstall.model.history import Cut, Interruption, cleared, ended, told, unpinning_command
+from fastinstall.journal.snapshot import is_at_work, read_environment_history
+from fastinstall.journal.store import JournalStore
+from fastinstall.model.history import (
+    Interruption,
+    UnfinishedRun,
+    describe_cleared_interruption,
+    describe_finished_interruption,
+    describe_interruption,
+    unpinning_command,
+)
 from fastinstall.model.request import Environment
 from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
 from fastinstall.pins import project_files as project_pin
 from fastinstall.pins.project_files import PinStage
-from fastinstall.pins.recognition import noted_project
+from fastinstall.pins.recognition import read_noted_project
 
 
 @immutable
-class Mended:
+class LockedEnvironment:
     """An environment whose lock is held.
 
     Attributes:
@@ -43,13 +50,15 @@ class Mended:
         recovered: whether a transaction was undone, or a rollback finished.
     """
 
-    store: Store
+    store: JournalStore
     sentences: tuple[str, ...]
     recovered: bool
 
 
 @contextlib.contextmanager
-def mended(session: Session, environment: Environment, *, force: bool = False) -> Iterator[Mended]:
+def lock_recovered_environment(
+    session: Session, environment: Environment, *, force: bool = False
+) -> Iterator[LockedEnvironment]:
     """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
 
     Args:
@@ -63,34 +72,34 @@ def mended(session: Session, environment: Environment, *, force: bool = False) -
         DocumentError: a journal cannot be read.
     """
     prefix = Path(environment.prefix)
-    with alone(prefix):
+    with hold_environment_lock(prefix):
         sentences: list[str] = []
 
         def tell(sentence: str, *, changed: bool = True) -> None:
             sentences.append(sentence)
             session.emit(Noted(message=sentence, changed=changed))
 
-        undone = _mend(session, Store(prefix), tell, force=force)
+        undone = _recover_each(session, JournalStore(prefix), tell, force=force)
         for each in pin_interruptions(session, prefix):
-            session.emit(Noted(message=told(each, prefix), warning=True))
-        yield Mended(store=Store(prefix), sentences=tuple(sentences), recovered=undone)
+            session.emit(Noted(message=describe_interruption(each, prefix), warning=True))
+        yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences), recovered=undone)
 
 
-def mend(session: Session, environment: Environment) -> bool:
+def recover_environment(session: Session, environment: Environment) -> bool:
     """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
 
     What this user did not begin is told, and left as it is. The lock is taken only where there is something, so that a
     run at work is told by whoever goes on.
 
     Raises:
-        FastinstallError: as `mended` says.
+        FastinstallError: as `lock_recovered_environment` says.
     """
     prefix = Path(environment.prefix)
-    for notice in left_alone(session, environment):
+    for notice in list_unrecoverable(session, environment):
         session.emit(Noted(message=notice, warning=True))
-    if all(each.cut is Cut.FOREIGN_PIN for each in interruptions_of(session, prefix)):
+    if all(each.cut is UnfinishedRun.FOREIGN_PIN for each in interruptions_of(session, prefix)):
         return False
-    with mended(session, environment) as result:
+    with lock_recovered_environment(session, environment) as result:
         return bool(result.sentences)
 
 
@@ -99,41 +108,41 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
 
     Raises:
         RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
-        FastinstallError: as `mended` says.
+        FastinstallError: as `lock_recovered_environment` says.
     """
     cut = snapshot.creation_interruption(prefix)
-    if cut is None or cut.cut is not Cut.CREATION or is_at_work(prefix):
+    if cut is None or cut.cut is not UnfinishedRun.CREATION or is_at_work(prefix):
         return
-    with alone(prefix):
-        recovered = recover(Store(prefix), conclude=Unpinning(session, prefix))
+    with hold_environment_lock(prefix):
+        recovered = recover(JournalStore(prefix), conclude=Unpinning(session, prefix))
         if recovered is not None:
-            session.emit(Noted(message=ended(_as_interruption(recovered)), changed=True))
-        strange = snapshot.strangers(prefix)
+            session.emit(Noted(message=describe_finished_interruption(_as_interruption(recovered)), changed=True))
+        strange = snapshot.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
                 f"{prefix}: making it was interrupted, and there is more by now: {listing(strange)}",
                 hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
             )
         snapshot.clear(prefix)
-    session.emit(Noted(message=cleared(cut), changed=True))
+    session.emit(Noted(message=describe_cleared_interruption(cut), changed=True))
 
 
 def interruptions_of(session: Session, prefix: Path) -> tuple[Interruption, ...]:
     """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
-    return (*past_of(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
+    return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
 
 
 def notices(session: Session, environment: Environment) -> tuple[str, ...]:
     """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
     prefix = Path(environment.prefix)
-    return tuple(told(each, prefix) for each in interruptions_of(session, prefix))
+    return tuple(describe_interruption(each, prefix) for each in interruptions_of(session, prefix))
 
 
-def left_alone(session: Session, environment: Environment) -> tuple[str, ...]:
+def list_unrecoverable(session: Session, environment: Environment) -> tuple[str, ...]:
     """What of it nobody brings to its end by itself, because nothing says that this user began it; likewise."""
     prefix = Path(environment.prefix)
     cut = pin_interruptions(session, prefix)
-    return tuple(told(each, prefix) for each in cut if each.cut is Cut.FOREIGN_PIN)
+    return tuple(describe_interruption(each, prefix) for each in cut if each.cut is UnfinishedRun.FOREIGN_PIN)
 
 
 class Unpinning:
@@ -163,7 +172,7 @@ class Unpinning:
                 self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
 
 
-def _unpin(directory: Path, prefix: Path, begun: project_pin.Begun) -> bool:
+def _unpin(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> bool:
     """Take the pin out of a project that an environment notes; whether there was one.
 
     Raises:
@@ -172,7 +181,7 @@ def _unpin(directory: Path, prefix: Path, begun: project_pin.Begun) -> bool:
     """
     if not project_pin.is_touched(directory):
         return False
-    with locked(directory):
+    with lock_environment(directory):
         project_pin.recover(directory, begun)
         record = project_pin.read_record(directory)
         if record is None:
@@ -182,9 +191,9 @@ def _unpin(directory: Path, prefix: Path, begun: project_pin.Begun) -> bool:
         return project_pin.take_back(directory, begun)
 
 
-def pin_left_behind(store: Store) -> Iterator[str]:
+def pin_left_behind(store: JournalStore) -> Iterator[str]:
     """A sentence where the project that is noted here has no pin any more, or that of another stack than came back."""
-    noted, receipt = noted_project(store.prefix), receipt_if_readable(store)
+    noted, receipt = read_noted_project(store.prefix), receipt_if_readable(store)
     if noted is None or receipt is None or not noted.is_dir():
         return
     try:
@@ -203,28 +212,35 @@ class _Tell(Protocol):
     def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
 
 
-def _mend(session: Session, store: Store, tell: _Tell, *, force: bool) -> bool:
+def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: bool) -> bool:
     """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
-    particulars = () if recovered is None else (ended(_as_interruption(recovered)), *_particulars(recovered))
+    particulars = (
+        ()
+        if recovered is None
+        else (describe_finished_interruption(_as_interruption(recovered)), *_particulars(recovered))
+    )
     for sentence in particulars:  # directories of ours that nobody looks into are no change
-        tell(sentence, changed=recovered is not None and recovered.cut not in (Cut.BEGINNING, Cut.END))
+        tell(
+            sentence,
+            changed=recovered is not None and recovered.cut not in (UnfinishedRun.BEGINNING, UnfinishedRun.END),
+        )
     for sentence in unpinning.sentences:
         tell(sentence)
     for each in cut:
         directory = Path(each.file).parent.parent
-        if each.cut is Cut.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
-            with locked(directory):
+        if each.cut is UnfinishedRun.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
+            with lock_environment(directory):
                 project_pin.recover(directory, session.begun_pins)
-            tell(ended(each))
+            tell(describe_finished_interruption(each))
     making = snapshot.creation_interruption(store.prefix)
     if making is not None:
         snapshot.finish(store.prefix)
-        tell(ended(making), changed=False)
+        tell(describe_finished_interruption(making), changed=False)
     for sentence in pin_left_behind(store) if recovered is not None else ():
         tell(sentence, changed=False)
-    return recovered is not None and recovered.cut in (Cut.SETUP, Cut.ROLLBACK)
+    return recovered is not None and recovered.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK)
 
 
 def _as_interruption(recovered: Recovered) -> Interruption:
@@ -237,8 +253,8 @@ def _particulars(recovered: Recovered) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def late_interruptions_told(prefix: Path, verb: str) -> Iterator[None]:
-    """Raise `LateInterruption` where the block is interrupted, and transactions hold that did not before, or no longer.
+def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
+    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has changed which transactions hold.
 
     Args:
         prefix: of the environment that the block works on.
@@ -258,7 +274,7 @@ def late_interruptions_told(prefix: Path, verb: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def done_already(prefix: PurePath, verb: str) -> Iterator[None]:
-    """Raise `LateInterruption` where the block is interrupted: it tells of work that is done.
+    """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
 
     Args:
         prefix: of the environment that was worked on.
@@ -273,12 +289,12 @@ def done_already(prefix: PurePath, verb: str) -> Iterator[None]:
         raise _late(prefix, verb) from interruption
 
 
-def _late(prefix: PurePath, verb: str) -> LateInterruption:
+def _late(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
     look = f"fastinstall doctor --prefix {quote(prefix)}"
-    return LateInterruption(
+    return InterruptedAfterCompletion(
         f"interrupted when the {verb} was done already: the environment is as it is meant to be; see: {look}"
     )
 
 
 def _holding(prefix: Path) -> tuple[str, ...]:
-    return past_of(prefix, sized=False).setups
+    return read_environment_history(prefix, sized=False).setups

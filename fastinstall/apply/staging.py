@@ -24,9 +24,9 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import document, dump, immutable, open_document
-from fastinstall.index.execution import Workshop, required_step, step_of
+from fastinstall.index.execution import ExecutionContext, get_required_step, step_of
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Facts, Runtime, Stack
+from fastinstall.model.facts import Facts, InstalledStack, Runtime
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import BuiltCore, Move, MoveKind, SpeedTable
 from fastinstall.model.recipe import LIBRARIES
@@ -34,17 +34,17 @@ from fastinstall.model.request import Risk
 from fastinstall.model.steps import Build, InstallGuard, MakeCondaPackages, Prove
 from fastinstall.observe.guard_files import guard_target, stage_guard
 from fastinstall.proof.stack_operations import (
-    Circumstances,
-    Contender,
-    Subject,
+    MeasuredPil,
+    MeasurementConditions,
+    ProvenStack,
     TimingEffort,
     measure,
     prove,
     refuse_lost_features,
-    unpacked,
+    unpack_official_wheel,
 )
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.wheel_files import Origin, describe_core, origin_of, stack_version, stage_wheel
+from fastinstall.wheelbuild.wheel_files import MergeSources, describe_core, origin_of, stack_version, stage_wheel
 
 
 @immutable
@@ -63,7 +63,7 @@ class StagedTree:
 
 
 @immutable
-class Staged:
+class StagedStack:
     """What is ready to be swapped in, and what became of it when it was used.
 
     Attributes:
@@ -82,10 +82,12 @@ class Staged:
     core: BuiltCore
     stack_version: str
     speed: SpeedTable | None
-    origin: Origin
+    origin: MergeSources
 
 
-def stage_stack(plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: Workshop) -> Staged:
+def stage_stack(
+    plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: ExecutionContext
+) -> StagedStack:
     """Unpack or link it, run real operations on it, and time it against what is in place.
 
     Raises:
@@ -95,16 +97,16 @@ def stage_stack(plan: Plan, built: BuildResult, transaction: Transaction, before
     tree = _tree(plan, built, transaction, before, workshop)
     stage = tree.site_packages
     core = describe_core(stage, interpreter, workshop.recipe.expect.symbols)
-    proof = required_step(plan, Prove)
+    proof = get_required_step(plan, Prove)
     runtime = prove(stage, _subject(proof, built, before), Path(interpreter.executable), workshop)
     allowed = Risk.FEATURE_LOSS in plan.wish.allow
     if before.runtime is not None:
         refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
-    speed = _speed(plan, built, stage, before, workshop)
+    speed = _measure_stage_speed(plan, built, stage, before, workshop)
     version = stack_version(stage)
     if step_of(plan, InstallGuard) is not None:
         stage_guard(stage, guard_target(stage, core, version), Path(interpreter.executable))
-    return Staged(
+    return StagedStack(
         tree=tree,
         built=built,
         runtime=runtime,
@@ -115,7 +117,9 @@ def stage_stack(plan: Plan, built: BuildResult, transaction: Transaction, before
     )
 
 
-def _tree(plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: Workshop) -> StagedTree:
+def _tree(
+    plan: Plan, built: BuildResult, transaction: Transaction, before: Facts, workshop: ExecutionContext
+) -> StagedTree:
     """Unpack the wheel, or have it linked as conda packages."""
     making = step_of(plan, MakeCondaPackages)
     if making is None:
@@ -128,8 +132,8 @@ def _tree(plan: Plan, built: BuildResult, transaction: Transaction, before: Fact
     return StagedTree(site_packages=linked.site_packages, metadata=linked.metadata, linked=linked)
 
 
-def _subject(proof: Prove, built: BuildResult, before: Facts) -> Subject:
-    return Subject(
+def _subject(proof: Prove, built: BuildResult, before: Facts) -> ProvenStack:
+    return ProvenStack(
         wheel_sha256=built.sha256,
         reference=proof.reference,
         python=f"{before.interpreter.version} {before.interpreter.abi}",
@@ -138,30 +142,36 @@ def _subject(proof: Prove, built: BuildResult, before: Facts) -> Subject:
     )
 
 
-def _speed(plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: Workshop) -> SpeedTable | None:
-    proof, python = required_step(plan, Prove), Path(before.interpreter.executable)
+def _measure_stage_speed(
+    plan: Plan, built: BuildResult, stage: Path, before: Facts, workshop: ExecutionContext
+) -> SpeedTable | None:
+    proof, python = get_required_step(plan, Prove), Path(before.interpreter.executable)
     if not proof.timed:
         return None
-    after = Contender(label=_label(plan), python=python, stage=stage)
+    after = MeasuredPil(label=_label(plan), python=python, stage=stage)
     if proof.baseline is not None:
-        official = Contender(
-            label=f"pillow {proof.baseline.version} (wheel)", python=python, stage=unpacked(proof.baseline, workshop)
+        official = MeasuredPil(
+            label=f"pillow {proof.baseline.version} (wheel)",
+            python=python,
+            stage=unpack_official_wheel(proof.baseline, workshop),
         )
         identity = f"{proof.baseline.sha256} {built.sha256}"
-        return measured(official, after, identity, before, workshop)
+        return measure_speed(official, after, identity, before, workshop)
     core = before.stack.core
     if core is None or core.sha256 == "":
         return None
-    in_place = Contender(label=f"pillow {before.stack.version} (in place)", python=python)
-    return measured(in_place, after, f"{core.sha256} {built.sha256}", before, workshop)
+    in_place = MeasuredPil(label=f"pillow {before.stack.version} (in place)", python=python)
+    return measure_speed(in_place, after, f"{core.sha256} {built.sha256}", before, workshop)
 
 
 def _label(plan: Plan) -> str:
-    step = required_step(plan, Build)
+    step = get_required_step(plan, Build)
     return f"{step.distribution} {step.version}"
 
 
-def measured(before: Contender, after: Contender, identity: str, facts: Facts, workshop: Workshop) -> SpeedTable | None:
+def measure_speed(
+    before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, workshop: ExecutionContext
+) -> SpeedTable | None:
     """A speed table of two stacks.
 
     Args:
@@ -182,7 +192,9 @@ def measured(before: Contender, after: Contender, identity: str, facts: Facts, w
         return replace(known, reused=True)
     workshop.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
     measured_at = workshop.now.isoformat(timespec="seconds")
-    circumstances = Circumstances(cpu=cpu, measured_at=measured_at, variables=workshop.variables, emit=workshop.emit)
+    circumstances = MeasurementConditions(
+        cpu=cpu, measured_at=measured_at, variables=workshop.variables, emit=workshop.emit
+    )
     try:
         table = measure(before, after, TimingEffort(), circumstances)
     except FailedError as error:
@@ -247,7 +259,7 @@ _BRIDGE = "aside/bridge"
 
 
 @immutable
-class Exchange:
+class SitePackagesSwap:
     """What changes place in site-packages.
 
     Attributes:
@@ -265,7 +277,7 @@ class Exchange:
     leaving: tuple[str, ...] = ()
 
 
-def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
+def swap_moves(exchange: SitePackagesSwap, stack: InstalledStack) -> tuple[Move, ...]:
     """The moves, in an order in which PIL works after each of them where there was one before.
 
     What comes in and is there already is exchanged in one step; what only goes is moved aside;
@@ -281,10 +293,10 @@ def swap_moves(exchange: Exchange, stack: Stack) -> tuple[Move, ...]:
     prefix, site_packages = exchange.prefix, exchange.site_packages
     names = sorted(path.name for path in exchange.staged.iterdir())
     incoming = sorted(names, key=lambda name: _urgency(name, site_packages))
-    replaced = sorted({*_replaced(stack), *exchange.leaving})
+    replaced = sorted({*_list_replaced(stack), *exchange.leaving})
     _refuse_foreign(site_packages, incoming, replaced)
     site = site_packages.relative_to(prefix)
-    coming = [_coming(exchange, site, name) for name in incoming]
+    coming = [_make_arrival(exchange, site, name) for name in incoming]
     leaving = [
         Move(kind=MoveKind.OUT, live=str(site / name), kept=f"aside/{name}")
         for name in replaced
@@ -305,7 +317,7 @@ def _urgency(name: str, site_packages: Path) -> int:
     return 1 if name == "PIL" else 3
 
 
-def _guests(exchange: Exchange, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
+def _guests(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
     """Libraries that are let in beside those that are there, until these go."""
     work = exchange.staged.parents[len(PurePath(exchange.kept).parts) - 1]
     if not (exchange.site_packages / "PIL").is_dir():
@@ -317,13 +329,13 @@ def _guests(exchange: Exchange, site: Path, incoming: Iterable[str]) -> Iterator
                 yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
 
 
-def _coming(exchange: Exchange, site: Path, name: str) -> Move:
+def _make_arrival(exchange: SitePackagesSwap, site: Path, name: str) -> Move:
     there = os.path.lexists(exchange.site_packages / name)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     return Move(kind=kind, live=str(site / name), kept=f"{exchange.kept}/{name}")
 
 
-def _replaced(stack: Stack) -> list[str]:
+def _list_replaced(stack: InstalledStack) -> list[str]:
     owned = [entry for owner in stack.owners for entry in owner.entries]
     directory = [stack.directory.name] if stack.directory is not None else []
     return [*owned, *directory, *stack.debris]

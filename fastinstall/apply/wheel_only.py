@@ -7,8 +7,8 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import version_before, workshop_for
-from fastinstall.apply.proven_wheel import Ground, bring_headers, make_proven, make_wheel
+from fastinstall.apply.carry_out import make_execution_context, request_previous_version
+from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_proven, make_wheel
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
@@ -19,11 +19,11 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, open_document
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.conda import CondaPackage, CondaStack
-from fastinstall.model.conda_packages import planned_guard, planned_stack
+from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.request import Environment, Wish
+from fastinstall.model.request import Environment, Request
 from fastinstall.model.steps import Build
-from fastinstall.observe.active_environment import Target, kind_of_prefix
+from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
 from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
@@ -34,7 +34,7 @@ from fastinstall.wheelbuild.wheel_files import MERGE_FILE
 
 
 @immutable
-class Built:
+class BuildOutcome:
     """What came of a build.
 
     Attributes:
@@ -51,7 +51,7 @@ class Built:
 
 
 @immutable
-class Made:
+class BuiltWheel:
     """A wheel in the cache.
 
     Attributes:
@@ -65,7 +65,7 @@ class Made:
     interpreter: Interpreter
 
 
-def build_into(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+def build_into(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
@@ -75,12 +75,12 @@ def build_into(session: Session, target: Target, wish: Wish, directory: Path) ->
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    made = proven_wheel(session, target, wish)
+    made = build_proven_wheel(session, target, wish)
     wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
-    return Built(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
+    return BuildOutcome(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
 
 
-def build_channel(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+def build_channel(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and make conda packages of it in a channel; what lies there already stays.
 
     Args:
@@ -96,32 +96,32 @@ def build_channel(session: Session, target: Target, wish: Wish, directory: Path)
     """
     require_writable(directory)
     known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
-    made = proven_wheel(session, target, wish)
+    made = build_proven_wheel(session, target, wish)
     facts = _facts(session, wish, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
     def packed(number: int, place: Path) -> CondaPackage:
         libraries = recipe_named(session, wish.recipe).libraries
-        planned = planned_stack(made.step, facts, known, number=number, libraries=libraries)
+        planned = plan_stack_package(made.step, facts, known, number=number, libraries=libraries)
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
     try:
         package = publish(packed, directory)
-        guard = pack_guard(planned_guard(package, made.interpreter.prefix), directory) if wish.guard else None
+        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:
         raise unwritable(directory, error) from error
     stack = CondaStack(package=package, guard=guard, channel=directory)
-    return Built(result=made.result, python=made.interpreter.version, stack=stack)
+    return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 
 
-def _facts(session: Session, wish: Wish, interpreter: Interpreter) -> Facts:
+def _facts(session: Session, wish: Request, interpreter: Interpreter) -> Facts:
     prefix = Path(interpreter.prefix)
     environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
     return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
 
 
-def proven_wheel(session: Session, target: Target, wish: Wish) -> Made:
+def build_proven_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
     """Build the wheel of the newest version that proves; it stays in the cache.
 
     Raises:
@@ -130,21 +130,21 @@ def proven_wheel(session: Session, target: Target, wish: Wish) -> Made:
     """
     while True:
         try:
-            return _built(session, target, wish)
+            return _build_wheel(session, target, wish)
         except UnprovenError as error:
-            wish = version_before(session, wish, error)
+            wish = request_previous_version(session, wish, error)
 
 
-def _built(session: Session, target: Target, wish: Wish) -> Made:
+def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
     plan, interpreter = plan_build(session, target, wish)
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
-    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     brought = bring_headers(plan, workshop)
     step = next(step for step in plan.steps if isinstance(step, Build))
-    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
+    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
     result = make_proven(step, lambda each: make_wheel(each, interpreter, brought, workshop), ground, workshop)
-    return Made(result=result, step=step, interpreter=interpreter)
+    return BuiltWheel(result=result, step=step, interpreter=interpreter)
 
 
 def merge_report(wheel: Path) -> MergeReport | None:
@@ -171,7 +171,7 @@ class _Labelling:
     directory: Path
 
 
-def build_variants(session: Session, target: Target, wish: Wish, directory: Path) -> Built:
+def build_variants(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
     """Put labelled wheels beside the plain one: the null variant, which carries all levels, and one for each level.
 
     Args:
@@ -187,21 +187,23 @@ def build_variants(session: Session, target: Target, wish: Wish, directory: Path
     """
     session.emit(Noted(message=STATUS, warning=True))
     require_wheelhouse(session, directory)
-    whole = proven_wheel(session, target, wish)
+    whole = build_proven_wheel(session, target, wish)
     levels = whole.step.levels
     if len(levels) == 1:
         message = f"variants tell levels apart, and {whole.result.wheel.name} has only {levels[0]}"
         raise UsageError(message, hint="name several: --levels x86-64-v2,x86-64-v3")
     alone = replace(wish, level="auto", version=base_version(whole.step.version))
-    each = [proven_wheel(session, target, replace(alone, levels=(level,))) for level in levels]
+    each = [build_proven_wheel(session, target, replace(alone, levels=(level,))) for level in levels]
     plain = publish_wheel(session, whole.result.wheel, whole.result.sha256, directory)
     labelling = _Labelling(session=session, version=whole.step.version, directory=directory)
-    variants = [_labelled(labelling, made, level) for level, made in ((None, whole), *zip(levels, each, strict=True))]
+    variants = [
+        _label_variant(labelling, made, level) for level, made in ((None, whole), *zip(levels, each, strict=True))
+    ]
     result = replace(whole.result, wheel=plain)
-    return Built(result=result, python=whole.interpreter.version, variants=tuple(variants))
+    return BuildOutcome(result=result, python=whole.interpreter.version, variants=tuple(variants))
 
 
-def _labelled(labelling: _Labelling, made: Made, level: str | None) -> Path:
+def _label_variant(labelling: _Labelling, made: BuiltWheel, level: str | None) -> Path:
     with files.temporary_directory("variants") as space:
         wheel = label_variant(made.result.wheel, labelling.version, variant_of(level), space)
         return publish_wheel(labelling.session, wheel, files.sha256(wheel), labelling.directory)

@@ -17,18 +17,18 @@ from dataclasses import field
 from pathlib import Path, PurePath
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds, kind_named
-from fastinstall.bench.report import CandidateResult, Gain, Kind, LoadingRate, Pipeline, Workload
+from fastinstall.bench.report import CandidateKind, CandidateResult, Gain, ImagePipeline, LoadingRate, Workload
 from fastinstall.core.errors import UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import Voice
-from fastinstall.model.history import in_words
-from fastinstall.model.machine import Machine
+from fastinstall.doctor.check_context import FindingFactory
+from fastinstall.model.history import format_bytes
+from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.request import Environment, EnvironmentKind
 
 
 @immutable
-class Surroundings:
+class AdviceSurroundings:
     """What advice has to know beside what was measured.
 
     Attributes:
@@ -42,7 +42,7 @@ class Surroundings:
         has_gpu: whether training can use a GPU of NVIDIA's.
     """
 
-    pipeline: Pipeline = Pipeline()
+    pipeline: ImagePipeline = ImagePipeline()
     codes: Mapping[str, str] = field(default_factory=dict)
     requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     caveats: Mapping[str, str] = field(default_factory=dict)
@@ -66,13 +66,13 @@ class AdviceContext:
 
     baseline: CandidateResult
     workload: Workload
-    machine: Machine
+    machine: LoaderLimits
     environment: Environment
-    surroundings: Surroundings = Surroundings()
+    surroundings: AdviceSurroundings = AdviceSurroundings()
 
 
 @immutable
-class Way:
+class AdviceOption:
     """One thing to do.
 
     Attributes:
@@ -86,7 +86,7 @@ class Way:
     code: str = ""
 
 
-def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[Way, ...]:
+def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOption, ...]:
     """Everything that has to be done to load like this candidate, in that order."""
     return (*_stack(result, context), *_decoder(result, context), *_store(result, context), *_variables(result))
 
@@ -96,16 +96,16 @@ def disk_need(result: CandidateResult, context: AdviceContext) -> float:
     return (result.stored_ratio or 0.0) * context.workload.files * context.workload.mean_bytes
 
 
-def _stack(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
+def _stack(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     stack, place = result.candidate.stack, context.environment
     if stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in an environment of its own: this one is the operating system's"
-        yield Way(text=text, command="fastinstall setup --new-env ./fast-env")
+        yield AdviceOption(text=text, command="fastinstall setup --new-env ./fast-env")
     elif stack == "fastinstall":
         text = "set up the fastinstall build here; `fastinstall rollback` takes it out again"
-        yield Way(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
+        yield AdviceOption(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
     elif stack == "official wheel":
-        yield Way(text="install the newest official Pillow", command=_newest_pillow(context))
+        yield AdviceOption(text="install the newest official Pillow", command=_newest_pillow(context))
 
 
 def _newest_pillow(context: AdviceContext) -> str:
@@ -123,32 +123,32 @@ def _installed(context: AdviceContext, *words: str) -> str:
     return f"uv pip install --python {python} {named}"
 
 
-def _decoder(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
+def _decoder(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     name = result.candidate.adapter
-    if name == context.baseline.candidate.adapter or result.candidate.kind is Kind.STORAGE:
+    if name == context.baseline.candidate.adapter or result.candidate.kind is CandidateKind.STORAGE:
         return
     yield from _requirements(result, name, context)
     printed = f"fastinstall bench{_options(context.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
     text = "call `load(path)` of the printed loader.py in your own loader"
-    yield Way(text=text, command=printed, code=context.surroundings.codes.get(name, ""))
+    yield AdviceOption(text=text, command=printed, code=context.surroundings.codes.get(name, ""))
 
 
-def _requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[Way]:
+def _requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[AdviceOption]:
     needed = context.surroundings.requirements.get(name, ())
     if result.candidate.stack == "its own" and needed:
         text = f"install {' and '.join(needed)}, which was fetched for this measurement only"
-        yield Way(text=text, command=_installed(context, *needed))
+        yield AdviceOption(text=text, command=_installed(context, *needed))
 
 
-def _options(pipeline: Pipeline) -> str:
+def _options(pipeline: ImagePipeline) -> str:
     """The flags that tell what is done to every image, where that is not what is done by default."""
-    usual = Pipeline()
+    usual = ImagePipeline()
     named = (("--size", pipeline.shorter, usual.shorter), ("--crop", pipeline.crop, usual.crop))
     flags = [f" {flag} {value}" for flag, value, default in named if value != default]
     return "".join((*flags, f" --filter {pipeline.filter}" if pipeline.filter != usual.filter else ""))
 
 
-def _store(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
+def _store(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     name, pipeline = result.candidate.storage, context.surroundings.pipeline
     if name == "files":
         return
@@ -159,7 +159,7 @@ def _store(result: CandidateResult, context: AdviceContext) -> Iterator[Way]:
     caveat = context.surroundings.caveats.get(name, "keep the originals")
     text = f"prepare the images once and read what was prepared; {caveat}{_space(result, context)}"
     code = context.surroundings.codes.get(name, "")
-    yield Way(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
+    yield AdviceOption(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
 
 
 def _space(result: CandidateResult, context: AdviceContext) -> str:
@@ -176,12 +176,12 @@ def _beside(directory: PurePath, name: str) -> str:
     return f"./{directory.name or 'images'}-{name}"
 
 
-def _variables(result: CandidateResult) -> Iterator[Way]:
+def _variables(result: CandidateResult) -> Iterator[AdviceOption]:
     variables = result.candidate.variables
     if variables:
         assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
         text = f"set it in the shell that starts the training{_cost(variables)}"
-        yield Way(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
+        yield AdviceOption(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
 
 
 def _cost(variables: Mapping[str, str]) -> str:
@@ -195,7 +195,7 @@ def _cost(variables: Mapping[str, str]) -> str:
 WORTHWHILE = 1.05
 """The least gain that is worth any trouble."""
 
-SAY = Voice("data-loading")
+SAY = FindingFactory("data-loading")
 """Makes the findings of advice."""
 
 _PRECISE = 100
@@ -207,7 +207,7 @@ def rate(images_per_second: float) -> str:
     return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
 
 
-def who_loads(measured: LoadingRate) -> str:
+def describe_worker_rate(measured: LoadingRate) -> str:
     """Who loads how much: "2 workers load 890 images/s"."""
     number = f"{rate(measured.images_per_second)} images/s"
     if not measured.workers:
@@ -226,7 +226,7 @@ def times(gain: Gain) -> str:
     return f"{gain.ratio:.2f} times as fast{bounds}"
 
 
-def unlike(result: CandidateResult) -> str:
+def describe_picture_difference(result: CandidateResult) -> str:
     """What makes its pictures others than the baseline's; empty where they are as good as the same."""
     difference = result.difference
     if difference is not None and not difference.same_shape:
@@ -243,10 +243,10 @@ LIKE = 1.0
 
 def size(count: float) -> str:
     """Bytes: "4.9 GB"."""
-    return in_words(round(count))
+    return format_bytes(round(count))
 
 
-def render_code(name: str, pipeline: Pipeline) -> str:
+def render_code(name: str, pipeline: ImagePipeline) -> str:
     """The text of a Python module.
 
     Of an adapter it has a function `load(path)`, as `bench --loader FILE` takes it; of a store it is a script that is
@@ -270,7 +270,7 @@ def render_code(name: str, pipeline: Pipeline) -> str:
     raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {known}")
 
 
-def _loader(adapter: Adapter, pipeline: Pipeline) -> str:
+def _loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
     return f'''"""{adapter.title}: load(path) gives the picture in RGB, resized and cut.
 
 It needs: python -m pip install {" ".join(_needs(adapter))}
@@ -298,7 +298,7 @@ _ABOUT = (
 """What a file says of itself to us, and to nobody else."""
 
 
-def render_script(name: str, pipeline: Pipeline) -> str:
+def render_script(name: str, pipeline: ImagePipeline) -> str:
     """The text of a script that makes a store of a whole directory of images.
 
     It goes on where it was interrupted and overwrites nothing; as a module it has `Reader`.
@@ -328,7 +328,7 @@ class _Part:
         self.docstring = ast.get_docstring(tree, clean=False) or ""
         imports = [each for each in tree.body if isinstance(each, ast.Import | ast.ImportFrom)]
         self.imports = [each for each in imports if not getattr(each, "level", 0)]
-        self.body = _without(text, [*tree.body[:1], *imports, *_about(tree)])
+        self.body = _remove_statements(text, [*tree.body[:1], *imports, *_about(tree)])
 
 
 def _imports(parts: list[_Part]) -> str:
@@ -361,12 +361,12 @@ def _about(tree: ast.Module) -> Iterator[ast.stmt]:
             yield each
 
 
-def _without(text: str, statements: list[ast.stmt]) -> str:
+def _remove_statements(text: str, statements: list[ast.stmt]) -> str:
     lines = text.splitlines()
     gone = {number for each in statements for number in range(each.lineno - 1, each.end_lineno or each.lineno)}
     kept = (line.partition("  # noqa")[0] for number, line in enumerate(lines) if number not in gone)
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()
 
 
-def _wanted(kind: StoreKind, pipeline: Pipeline) -> dict[str, object]:
+def _wanted(kind: StoreKind, pipeline: ImagePipeline) -> dict[str, object]:
     return {"kind": kind.name, **{name: getattr(pipeline, name) for name in kind.settings}}

@@ -8,23 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.bench import adoption as words
-from fastinstall.bench.adoption import AdviceContext, Surroundings, disk_need, ways_of
-from fastinstall.bench.bottleneck import best_rate, reads_from_disk, stays_in_memory
+from fastinstall.bench.adoption import AdviceContext, AdviceSurroundings, disk_need, ways_of
+from fastinstall.bench.bottleneck import find_best_rate, reads_from_disk, stays_in_memory
 from fastinstall.bench.report import (
-    Advice,
-    Bound,
+    BottleneckVerdict,
+    CandidateOutcome,
     CandidateResult,
-    Engine,
     Gain,
+    LoadingEngine,
+    LoadingLimit,
     LoadingRate,
-    Outcome,
+    SpeedAdvice,
     Stage,
-    Verdict,
     WorkerStart,
     Workload,
 )
 from fastinstall.model.finding import Remedy
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.request import Environment
 
 _BEYOND_NOISE = 1.02
@@ -33,12 +33,12 @@ _BEYOND_NOISE = 1.02
 def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, and where it was measured)
     baseline: CandidateResult,
     candidates: Sequence[CandidateResult],
-    verdict: Verdict,
+    verdict: BottleneckVerdict,
     workload: Workload,
-    machine: Machine,
+    machine: LoaderLimits,
     environment: Environment,
-    surroundings: Surroundings = Surroundings(),  # noqa: B008 (a value that never changes)
-) -> tuple[Advice, ...]:
+    surroundings: AdviceSurroundings = AdviceSurroundings(),  # noqa: B008 (a value that never changes)
+) -> tuple[SpeedAdvice, ...]:
     """What helps, the largest gain first; then what is worth a look without having been measured.
 
     Args:
@@ -55,8 +55,8 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
     )
     if baseline.timing is None:
         return ()
-    measured = [each for each in candidates if each.outcome is Outcome.MEASURED and each.gain is not None]
-    if verdict.bound is Bound.FAST_ENOUGH:
+    measured = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
+    if verdict.bound is LoadingLimit.FAST_ENOUGH:
         return (_fast_enough(measured, verdict), *list_pointers(context, verdict))
     gains = [_advice(each, gain, context) for each, gain in _worthwhile(measured)]
     ranked = sorted((*gains, *advice_on_workers(context)), key=_ratio, reverse=True)
@@ -78,11 +78,11 @@ def _worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[Candidate
             yield each, each.gain
 
 
-def _ratio(advice: Advice) -> float:
+def _ratio(advice: SpeedAdvice) -> float:
     return advice.gain.ratio if advice.gain is not None else 0.0
 
 
-def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Advice:
+def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> SpeedAdvice:
     """The gain stands beside the message, and is not said in it."""
     ways = ways_of(result, context)
     remedy = Remedy(
@@ -90,7 +90,7 @@ def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Advi
         command=" && ".join(way.command for way in ways) or None,
     )
     message = "; ".join((result.candidate.title, *flaws_of(result, context)))
-    return Advice(
+    return SpeedAdvice(
         candidate=result.candidate.name,
         gain=gain,
         finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, context)), remedy=remedy),
@@ -99,8 +99,11 @@ def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Advi
 
 
 def _with_recommendation(
-    ranked: Sequence[Advice], measured: Sequence[CandidateResult], verdict: Verdict, context: AdviceContext
-) -> Iterator[Advice]:
+    ranked: Sequence[SpeedAdvice],
+    measured: Sequence[CandidateResult],
+    verdict: BottleneckVerdict,
+    context: AdviceContext,
+) -> Iterator[SpeedAdvice]:
     """Mark the first candidate without a flaw; say where it is all that is needed."""
     flawless = {each.candidate.name: each for each in measured if not flaws_of(each, context)}
     best = next((each for each in ranked if each.candidate in flawless), None)
@@ -108,7 +111,7 @@ def _with_recommendation(
         yield each if each is not best else _recommended(each, flawless[each.candidate], verdict)
 
 
-def _recommended(advice: Advice, result: CandidateResult, verdict: Verdict) -> Advice:
+def _recommended(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target, message = rate_with(result, verdict), verdict.target_rate, advice.finding.message
     if target is not None and reached >= target:
         alone = f"this alone brings about {words.rate(reached)} images/s, and {words.rate(target)} are wanted"
@@ -116,20 +119,20 @@ def _recommended(advice: Advice, result: CandidateResult, verdict: Verdict) -> A
     return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
 
 
-def _fast_enough(measured: Sequence[CandidateResult], verdict: Verdict) -> Advice:
+def _fast_enough(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target = words.rate(verdict.reached_rate), words.rate(verdict.target_rate or 0.0)
     message = f"leave it alone: {reached} images/s are loaded, and {target} are wanted"
-    return Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
+    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
 
 
-def _left_alone(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[Advice]:
+def _left_alone(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[SpeedAdvice]:
     """Where nothing helps that leaves the pictures as they are."""
     alike = [each for each in measured if not flaws_of(each, context)]
     if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "
     message = f"leave it alone: {others}{_at_most(alike)}"
-    yield Advice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(alike)))
+    yield SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(alike)))
 
 
 def _at_most(measured: Sequence[CandidateResult]) -> str:
@@ -158,7 +161,13 @@ def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]
     """Why this candidate is not to be recommended, whatever it gains; nothing where it may be."""
     return tuple(
         filter(
-            None, (words.unlike(result), _left_out(result), *_finished(result, context), *_too_large(result, context))
+            None,
+            (
+                words.describe_picture_difference(result),
+                _left_out(result),
+                *_finished(result, context),
+                *_too_large(result, context),
+            ),
         )
     )
 
@@ -175,10 +184,10 @@ def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str
         yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
 
 
-def rate_with(result: CandidateResult, verdict: Verdict) -> float:
+def rate_with(result: CandidateResult, verdict: BottleneckVerdict) -> float:
     """Images per second with the best number of workers: as measured, or as one process promises, the less of both."""
     promised = verdict.reached_rate * (result.gain.ratio if result.gain is not None else 1.0)
-    measured = best_rate(result.rates)
+    measured = find_best_rate(result.rates)
     return promised if measured is None else min(promised, measured.images_per_second)
 
 
@@ -202,9 +211,9 @@ def _too_large(result: CandidateResult, context: AdviceContext) -> Iterator[str]
 
 
 def _with_workers(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
-    here, there = best_rate(result.rates), best_rate(context.baseline.rates)
+    here, there = find_best_rate(result.rates), find_best_rate(context.baseline.rates)
     if here is not None and there is not None:
-        yield f"{words.who_loads(here)}; as it is, {words.who_loads(there)}"
+        yield f"{words.describe_worker_rate(here)}; as it is, {words.describe_worker_rate(there)}"
 
 
 def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
@@ -242,7 +251,7 @@ _SLOW_START = 1.0
 """Seconds to the first batch that are worth a word: they come again with every epoch."""
 
 
-def advice_on_workers(context: AdviceContext) -> Iterator[Advice]:
+def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     """The number of workers that pays, against loading in the process itself; nothing where none does."""
     alone, best = _alone(context), fewest_that_pay(context)
     if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
@@ -252,18 +261,18 @@ def advice_on_workers(context: AdviceContext) -> Iterator[Advice]:
     message = f"num_workers={best.workers}, compared with num_workers=0{_no_more(best, context)}"
     remedy = Remedy(text="give your DataLoader this number of workers; each has the memory of one process more")
     finding = words.SAY.hint(message, evidence=tuple(_rates(context)), remedy=remedy)
-    yield Advice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
+    yield SpeedAdvice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
 
 
 def fewest_that_pay(context: AdviceContext) -> LoadingRate | None:
     """Return the fewest workers that match the best rate, or None if none was measured."""
-    measured = _measured(context)
+    measured = _list_worker_rates(context)
     most = max((rate.images_per_second for rate in measured), default=0.0)
     good = (rate for rate in measured if rate.images_per_second >= most * _AS_GOOD)
     return min(good, key=lambda rate: (rate.workers, -rate.images_per_second), default=None)
 
 
-def slow_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
+def find_slow_worker_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
     """Of each way to start workers, the rate of the most of them, where the first batch is long in coming."""
     warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
     most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
@@ -271,7 +280,7 @@ def slow_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
     return tuple(sorted(slow, key=lambda rate: -rate.first_batch_seconds))
 
 
-def _measured(context: AdviceContext) -> list[LoadingRate]:
+def _list_worker_rates(context: AdviceContext) -> list[LoadingRate]:
     """With workers, and from disk where the files will come from there."""
     return [rate for rate in _as_in_training(context) if rate.workers]
 
@@ -290,7 +299,7 @@ def _alone(context: AdviceContext) -> float:
 
 def _no_more(best: LoadingRate, context: AdviceContext) -> str:
     """Why not more of them, where more were tried or there are no CPUs for them."""
-    if any(rate.workers > best.workers for rate in _measured(context)):
+    if any(rate.workers > best.workers for rate in _list_worker_rates(context)):
         return "; more of them load no faster"
     usable = context.machine.usable_cpus
     return f"; no more than {usable} can compute at a time" if best.workers >= usable else ""
@@ -300,7 +309,7 @@ def _rates(context: AdviceContext) -> Iterator[str]:
     for rate in context.baseline.rates:
         cache = ", files not in the page cache" if rate.cold else ""
         start = f" ({rate.start}{cache})" if rate.workers or cache else ""
-        yield f"{words.who_loads(rate)}{start}"
+        yield f"{words.describe_worker_rate(rate)}{start}"
     quota = context.machine.quota
     if quota is not None and quota < context.machine.cores:
         yield f"{context.machine.cores} CPUs are there, {quota:g} are granted"
@@ -337,7 +346,7 @@ _PER_TRAINING = (
 )
 
 
-def list_pointers(context: AdviceContext, verdict: Verdict) -> Iterator[Advice]:
+def list_pointers(context: AdviceContext, verdict: BottleneckVerdict) -> Iterator[SpeedAdvice]:
     """Everything that is worth a look here."""
     yield from _persistent(context)
     if has_torch(context) and context.surroundings.has_gpu:
@@ -349,21 +358,21 @@ def has_torch(context: AdviceContext) -> bool:
     """Whether torch took part in the measurement."""
     timing = context.baseline.timing
     makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
-    return makes_tensors or any(rate.engine is Engine.TORCH for rate in context.baseline.rates)
+    return makes_tensors or any(rate.engine is LoadingEngine.TORCH for rate in context.baseline.rates)
 
 
-def _per_loader(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
-    return () if verdict.bound is Bound.FAST_ENOUGH else _PER_LOADER
+def _per_loader(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
+    return () if verdict.bound is LoadingLimit.FAST_ENOUGH else _PER_LOADER
 
 
-def _per_training(verdict: Verdict) -> tuple[tuple[str, str, str], ...]:
+def _per_training(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
     """A training that waits for its images gains nothing by computing faster."""
-    waits = verdict.target_rate is not None and verdict.bound is not Bound.FAST_ENOUGH
+    waits = verdict.target_rate is not None and verdict.bound is not LoadingLimit.FAST_ENOUGH
     return () if waits else _PER_TRAINING
 
 
-def _persistent(context: AdviceContext) -> Iterator[Advice]:
-    slow = slow_starts(context)
+def _persistent(context: AdviceContext) -> Iterator[SpeedAdvice]:
+    slow = find_slow_worker_starts(context)
     if not slow:
         return
     started = tuple(f"{rate.start}: {rate.first_batch_seconds:.1f} s to the first batch" for rate in slow)
@@ -378,7 +387,7 @@ def _persistent(context: AdviceContext) -> Iterator[Advice]:
         yield _pointer("workers that are forked start sooner here", 'multiprocessing_context="fork"', text)
 
 
-def _pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> Advice:
+def _pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> SpeedAdvice:
     """The evidence is of what was measured; that it helps was not."""
     finding = words.SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
-    return Advice(candidate="", gain=None, finding=finding, code=code)
+    return SpeedAdvice(candidate="", gain=None, finding=finding, code=code)

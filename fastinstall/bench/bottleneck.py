@@ -9,39 +9,41 @@ from dataclasses import replace
 
 from fastinstall.bench import adoption as words
 from fastinstall.bench.report import (
-    Bound,
+    BottleneckVerdict,
     CandidateResult,
-    Engine,
+    LoadingEngine,
+    LoadingLimit,
     LoadingRate,
     Stage,
     Timing,
-    Verdict,
     WorkerStart,
     Workload,
 )
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 _GROUPS = {
-    Stage.READ: Bound.IO,
-    Stage.DECODE: Bound.DECODE,
-    Stage.CONVERT: Bound.RESIZE,
-    Stage.RESIZE: Bound.RESIZE,
-    Stage.CROP: Bound.RESIZE,
-    Stage.ARRAY: Bound.COPY,
-    Stage.TENSOR: Bound.COPY,
+    Stage.READ: LoadingLimit.IO,
+    Stage.DECODE: LoadingLimit.DECODE,
+    Stage.CONVERT: LoadingLimit.RESIZE,
+    Stage.RESIZE: LoadingLimit.RESIZE,
+    Stage.CROP: LoadingLimit.RESIZE,
+    Stage.ARRAY: LoadingLimit.COPY,
+    Stage.TENSOR: LoadingLimit.COPY,
 }
 _WORK = {
-    Bound.IO: "reading files",
-    Bound.DECODE: "decoding",
-    Bound.RESIZE: "converting and resizing",
-    Bound.COPY: "copying arrays",
+    LoadingLimit.IO: "reading files",
+    LoadingLimit.DECODE: "decoding",
+    LoadingLimit.RESIZE: "converting and resizing",
+    LoadingLimit.COPY: "copying arrays",
 }
 _PART_FOR_FILES = 0.5
 """Of the memory, what a page cache is left with: the rest is the training's own."""
 
 
-def verdict_of(baseline: CandidateResult, workload: Workload, machine: Machine, target_rate: float | None) -> Verdict:
+def verdict_of(
+    baseline: CandidateResult, workload: Workload, machine: LoaderLimits, target_rate: float | None
+) -> BottleneckVerdict:
     """Tell what limits the loading: the slowest group of stages; nothing, where the target is reached.
 
     Args:
@@ -52,36 +54,36 @@ def verdict_of(baseline: CandidateResult, workload: Workload, machine: Machine, 
     """
     if baseline.timing is None:
         sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
-        return Verdict(bound=Bound.UNTOLD, sentence=sentence, target_rate=target_rate)
-    seen = _seen(baseline, baseline.timing, is_cold=reads_from_disk(workload, machine))
-    return Verdict(
-        bound=_bound(seen, target_rate),
-        sentence=_sentence(seen, target_rate),
+        return BottleneckVerdict(bound=LoadingLimit.UNTOLD, sentence=sentence, target_rate=target_rate)
+    seen = _collect_basis(baseline, baseline.timing, is_cold=reads_from_disk(workload, machine))
+    return BottleneckVerdict(
+        bound=_find_limit(seen, target_rate),
+        sentence=_describe_bottleneck(seen, target_rate),
         evidence=(*_shares(seen), *_handing_over(seen), *_cache(seen, workload, machine)),
         target_rate=target_rate,
         reached_rate=seen.best.images_per_second,
     )
 
 
-def reads_from_disk(workload: Workload, machine: Machine) -> bool:
+def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
     """Whether the files are more than the page cache will hold, so that every epoch reads them anew."""
     in_memory = workload.filesystem is not None and workload.filesystem.memory
     return not in_memory and not stays_in_memory(workload.files * workload.mean_bytes, machine)
 
 
-def stays_in_memory(size: float, machine: Machine) -> bool:
+def stays_in_memory(size: float, machine: LoaderLimits) -> bool:
     """Whether the page cache will hold so many bytes, beside a training; True where the memory is unknown."""
     return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
 
 
-def best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> LoadingRate | None:
+def find_best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> LoadingRate | None:
     """Return the highest rate measured with a cold (or a warm) page cache, or None if none was measured."""
     wanted = (rate for rate in rates if rate.cold == is_cold)
     return max(wanted, key=lambda rate: rate.images_per_second, default=None)
 
 
 @immutable
-class _Seen:
+class _VerdictBasis:
     """What a verdict rests on.
 
     Attributes:
@@ -92,25 +94,25 @@ class _Seen:
         was_cold: whether that was measured.
     """
 
-    groups: dict[Bound, float]
+    groups: dict[LoadingLimit, float]
     handing_over: float | None
     best: LoadingRate
     is_cold: bool
     was_cold: bool
 
     @property
-    def slowest(self) -> Bound:
-        return max(self.groups, key=self.groups.__getitem__) if self.groups else Bound.UNTOLD
+    def slowest(self) -> LoadingLimit:
+        return max(self.groups, key=self.groups.__getitem__) if self.groups else LoadingLimit.UNTOLD
 
-    def share(self, group: Bound) -> float:
+    def share(self, group: LoadingLimit) -> float:
         return self.groups[group] / (sum(self.groups.values()) or 1.0)
 
 
-def _seen(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> _Seen:
-    measured_cold = best_rate(baseline.rates, is_cold=True)
-    warm = best_rate(baseline.rates) or _alone(timing)
+def _collect_basis(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> _VerdictBasis:
+    measured_cold = find_best_rate(baseline.rates, is_cold=True)
+    warm = find_best_rate(baseline.rates) or _alone(timing)
     lost = _lost_by_a_worker(baseline, timing)
-    return _Seen(
+    return _VerdictBasis(
         groups=_groups(timing, lost or 0.0, is_cold=is_cold),
         handing_over=lost,
         best=(measured_cold or _as_if_cold(warm, timing)) if is_cold else warm,
@@ -124,7 +126,7 @@ def _alone(timing: Timing) -> LoadingRate:
     return LoadingRate(
         workers=0,
         start=WorkerStart.NONE,
-        engine=Engine.OWN,
+        engine=LoadingEngine.OWN,
         cold=False,
         images_per_second=timing.images_per_second,
         first_batch_seconds=0.0,
@@ -161,7 +163,7 @@ def _warm_rate(baseline: CandidateResult, workers: int) -> float:
     return max((each.images_per_second for each in rates), default=0.0)
 
 
-def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[Bound, float]:
+def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[LoadingLimit, float]:
     """Nothing for a loader of one piece, which reads, decodes and resizes in the one stage that it has."""
     if not any(each.stage is Stage.READ for each in timing.stages):
         return {}
@@ -169,38 +171,38 @@ def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[Bound, float]
     for each in timing.stages:
         found[_GROUPS[each.stage]] += each.ms
     if is_cold and timing.cold_read_ms is not None:
-        found[Bound.IO] = timing.cold_read_ms
-    found[Bound.COPY] += lost
+        found[LoadingLimit.IO] = timing.cold_read_ms
+    found[LoadingLimit.COPY] += lost
     return found
 
 
-def _bound(seen: _Seen, target_rate: float | None) -> Bound:
+def _find_limit(seen: _VerdictBasis, target_rate: float | None) -> LoadingLimit:
     is_reached = target_rate is not None and seen.best.images_per_second >= target_rate
-    return Bound.FAST_ENOUGH if is_reached else seen.slowest
+    return LoadingLimit.FAST_ENOUGH if is_reached else seen.slowest
 
 
-def _sentence(seen: _Seen, target_rate: float | None) -> str:
-    bound = _bound(seen, target_rate)
+def _describe_bottleneck(seen: _VerdictBasis, target_rate: float | None) -> str:
+    bound = _find_limit(seen, target_rate)
     wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
-    reached = f"{words.who_loads(seen.best)}{wanted}"
-    if bound is Bound.FAST_ENOUGH:
+    reached = f"{words.describe_worker_rate(seen.best)}{wanted}"
+    if bound is LoadingLimit.FAST_ENOUGH:
         return reached
-    if bound is Bound.UNTOLD:
+    if bound is LoadingLimit.UNTOLD:
         return f"{reached}; this loader is one piece, so what takes the time in it cannot be told apart"
     return f"{words.percent(seen.share(bound))} of the time goes into {_WORK[bound]}; {reached}"
 
 
-def _shares(seen: _Seen) -> Iterator[str]:
+def _shares(seen: _VerdictBasis) -> Iterator[str]:
     for group in sorted(seen.groups, key=lambda each: -seen.groups[each]):
         yield f"{_WORK[group]}: {seen.groups[group]:.2f} ms an image, {words.percent(seen.share(group))}"
 
 
-def _handing_over(seen: _Seen) -> Iterator[str]:
+def _handing_over(seen: _VerdictBasis) -> Iterator[str]:
     if seen.groups and seen.handing_over:
         yield f"of the copying, {seen.handing_over:.2f} ms go into handing an image over from a worker process"
 
 
-def _cache(seen: _Seen, workload: Workload, machine: Machine) -> Iterator[str]:
+def _cache(seen: _VerdictBasis, workload: Workload, machine: LoaderLimits) -> Iterator[str]:
     if seen.is_cold:
         sizes = f"{words.size(workload.files * workload.mean_bytes)} of files, {words.size(machine.memory_bytes)}"
         yield f"{sizes} of memory: every epoch reads them from disk"

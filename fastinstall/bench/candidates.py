@@ -11,16 +11,16 @@ from fastinstall.bench.catalogue import (
     SETTINGS,
     USUAL_PRIORITY,
     Adapter,
-    Setting,
+    ProcessVariables,
     StoreKind,
     all_adapters,
     all_kinds,
     variables_of,
 )
-from fastinstall.bench.report import Candidate, Kind, Outcome
+from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 OWN_LOADER = "own loader"
 """Instead of an adapter, where the user's own code loads."""
@@ -50,7 +50,7 @@ class CandidateRun:
     scales: bool = False
     priority: int = USUAL_PRIORITY
     absent: str = ""
-    absence: Outcome = Outcome.MISSING
+    absence: CandidateOutcome = CandidateOutcome.MISSING
 
     @property
     def name(self) -> str:
@@ -60,12 +60,12 @@ class CandidateRun:
     @property
     def can_be_joined(self) -> bool:
         """Whether another PIL and other settings can be added to it, with nothing but what is installed."""
-        alone = self.site and self.candidate.kind is Kind.DECODER
+        alone = self.site and self.candidate.kind is CandidateKind.DECODER
         return self.uses_pillow and self.store is None and not self.candidate.aliased and not alone
 
 
 @immutable
-class Stack:
+class BenchStack:
     """Another PIL, unpacked.
 
     Attributes:
@@ -80,7 +80,7 @@ class Stack:
 
 
 @immutable
-class Stacks:
+class ComparableStacks:
     """What a PIL can be compared with.
 
     Attributes:
@@ -88,12 +88,12 @@ class Stacks:
         ours: our build, or None if it is installed already.
     """
 
-    official: Stack | None = None
-    ours: Stack | None = None
+    official: BenchStack | None = None
+    ours: BenchStack | None = None
 
 
 @immutable
-class Library:
+class DecoderPackages:
     """Packages that a way to decode needs, other than as they are installed.
 
     Attributes:
@@ -128,14 +128,14 @@ class Materials:
         stores: what images can lie in.
     """
 
-    machine: Machine
+    machine: LoaderLimits
     variables: Mapping[str, str]
     own_loader: bool = False
-    official: Stack | None = None
-    fastinstall: Stack | None = None
-    libraries: Mapping[str, Library] = field(default_factory=dict)
+    official: BenchStack | None = None
+    fastinstall: BenchStack | None = None
+    libraries: Mapping[str, DecoderPackages] = field(default_factory=dict)
     adapters: tuple[Adapter, ...] = field(default_factory=all_adapters)
-    settings: tuple[Setting, ...] = SETTINGS
+    settings: tuple[ProcessVariables, ...] = SETTINGS
     stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
 
 
@@ -148,7 +148,7 @@ def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     """The environment as it is, or the user's own loader in it."""
     adapter = OWN_LOADER if is_own_loader else _PLAIN
-    return Candidate(name="baseline", title=title, kind=Kind.BASELINE, adapter=adapter, variables={})
+    return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter, variables={})
 
 
 def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
@@ -158,14 +158,14 @@ def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
         parts: one of a kind each.
     """
     variables = {name: value for each in parts for name, value in each.candidate.variables.items()}
-    decoder = next((each for each in parts if each.candidate.kind is Kind.DECODER), None)
-    stack = next((each for each in parts if each.candidate.kind is Kind.STACK), None)
+    decoder = next((each for each in parts if each.candidate.kind is CandidateKind.DECODER), None)
+    stack = next((each for each in parts if each.candidate.kind is CandidateKind.STACK), None)
     plain = parts[0].candidate.adapter if decoder is None else decoder.candidate.adapter
     return CandidateRun(
         candidate=Candidate(
             name=TOGETHER,
             title=listing(each.name for each in parts) + " together",
-            kind=Kind.TOGETHER,
+            kind=CandidateKind.TOGETHER,
             adapter=plain,
             stack="in place" if stack is None else stack.candidate.stack,
             variables=variables,
@@ -198,7 +198,7 @@ def _stacks(materials: Materials) -> Iterator[CandidateRun]:
         if stack is not None:
             yield CandidateRun(
                 candidate=Candidate(
-                    name=name, title=stack.title, kind=Kind.STACK, adapter=adapter, stack=label, variables={}
+                    name=name, title=stack.title, kind=CandidateKind.STACK, adapter=adapter, stack=label, variables={}
                 ),
                 site=() if stack.directory is None else (stack.directory,),
                 priority=priority,
@@ -210,12 +210,12 @@ def _decoders(materials: Materials) -> Iterator[CandidateRun]:
     for adapter in materials.adapters:
         if adapter.name == _PLAIN and not materials.own_loader:
             continue
-        library = materials.libraries.get(adapter.name, Library())
+        library = materials.libraries.get(adapter.name, DecoderPackages())
         yield CandidateRun(
             candidate=Candidate(
                 name=adapter.name,
                 title=adapter.title,
-                kind=Kind.DECODER,
+                kind=CandidateKind.DECODER,
                 adapter=adapter.name,
                 stack="in place" if library.directory is None else "its own",
                 variables={},
@@ -238,22 +238,22 @@ def _settings(materials: Materials) -> Iterator[CandidateRun]:
             yield _with_variables(setting, found, adapter)
 
 
-def _with_variables(setting: Setting, variables: dict[str, str], adapter: str) -> CandidateRun:
+def _with_variables(setting: ProcessVariables, variables: dict[str, str], adapter: str) -> CandidateRun:
     candidate = Candidate(
-        name=setting.name, title=setting.title, kind=Kind.SETTING, adapter=adapter, variables=variables
+        name=setting.name, title=setting.title, kind=CandidateKind.SETTING, adapter=adapter, variables=variables
     )
     return CandidateRun(candidate=candidate, priority=setting.priority)
 
 
 def _stores(materials: Materials) -> Iterator[CandidateRun]:
     for kind in materials.stores:
-        library = materials.libraries.get(kind.name, Library())
+        library = materials.libraries.get(kind.name, DecoderPackages())
         own = materials.own_loader and kind.in_files
         yield CandidateRun(
             candidate=Candidate(
                 name=kind.name,
                 title=kind.title,
-                kind=Kind.STORAGE,
+                kind=CandidateKind.STORAGE,
                 adapter=OWN_LOADER if own else _PLAIN,
                 stack="in place" if library.directory is None else "its own",
                 variables={},

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 from fastinstall.bench import _stores, adapters
 from fastinstall.core.errors import UsageError
-from fastinstall.core.extensions import ADAPTERS, choose, installed
+from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 
-class Sized(Protocol):
+class SizedImage(Protocol):
     """An image of which size and pixels are known."""
 
     @property
@@ -39,7 +39,7 @@ class Sized(Protocol):
         """Of its file."""
 
 
-Room = Callable[[Sized, Mapping[str, Any]], int]
+Room = Callable[[SizedImage, Mapping[str, Any]], int]
 """How many bytes an image takes at most in a store, by what is wanted of it."""
 
 
@@ -122,7 +122,7 @@ def _kind(module: ModuleType) -> StoreKind:
     )
 
 
-def _as_it_is(image: Sized, _wanted: Mapping[str, Any]) -> int:
+def _as_it_is(image: SizedImage, _wanted: Mapping[str, Any]) -> int:
     """The bytes of the file."""
     return image.size_bytes
 
@@ -138,7 +138,7 @@ _LIBRARIES = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/
 
 
 @immutable
-class Setting:
+class ProcessVariables:
     """Variables that a process is started with.
 
     Attributes:
@@ -162,8 +162,8 @@ class Setting:
     priority: int = USUAL_PRIORITY
 
 
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
+SETTINGS: tuple[ProcessVariables, ...] = (
+    ProcessVariables(
         name="huge-pages",
         title="huge pages for large blocks (glibc)",
         tunable="glibc.malloc.hugetlb=1",
@@ -171,7 +171,7 @@ SETTINGS: tuple[Setting, ...] = (
         huge_pages=True,
         priority=40,
     ),
-    Setting(
+    ProcessVariables(
         name="malloc-keep",
         title="large blocks kept for the next image (glibc)",
         plain={
@@ -183,15 +183,15 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
-def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[Setting]:
+def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[ProcessVariables]:
     """Other allocators that lie on this machine."""
     for name, patterns in _ALLOCATORS.items():
         found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]
         if found:
-            yield Setting(name=name, title=f"{name} in place of glibc's allocator", preload=str(found[0]))
+            yield ProcessVariables(name=name, title=f"{name} in place of glibc's allocator", preload=str(found[0]))
 
 
-def variables_of(setting: Setting, machine: Machine, variables: Mapping[str, str]) -> dict[str, str]:
+def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
     """What has to be set; what is set already is kept and added to. Nothing where it would change nothing.
 
     Args:
@@ -205,13 +205,13 @@ def variables_of(setting: Setting, machine: Machine, variables: Mapping[str, str
         return {}
     wanted = dict(setting.plain)
     if setting.tunable:
-        wanted[_TUNABLES] = _joined(variables.get(_TUNABLES, ""), setting.tunable)
+        wanted[_TUNABLES] = _join_lists(variables.get(_TUNABLES, ""), setting.tunable)
     if setting.preload:
-        wanted[_PRELOAD] = _joined(variables.get(_PRELOAD, ""), setting.preload)
+        wanted[_PRELOAD] = _join_lists(variables.get(_PRELOAD, ""), setting.preload)
     return wanted if any(variables.get(name) != value for name, value in wanted.items()) else {}
 
 
-def _joined(before: str, added: str) -> str:
+def _join_lists(before: str, added: str) -> str:
     """Lists of both variables may be separated by colons; what is in them already is not added twice."""
     return before if added in before.split(":") else ":".join(each for each in (before, added) if each)
 
@@ -266,7 +266,7 @@ def all_adapters() -> tuple[Adapter, ...]:
 
 def adapter_problems() -> tuple[str, ...]:
     """Why adapters of other distributions are left out, one sentence each."""
-    _, ignored = choose(installed(ADAPTERS), _own_names())
+    _, ignored = choose(find_installed_extensions(ADAPTERS), _own_names())
     broken = (each for each in _foreign_adapters() if isinstance(each, str))
     return (*(f"the adapter {each}" for each in ignored), *broken)
 
@@ -298,7 +298,7 @@ def _own_names() -> frozenset[str]:
 
 def _foreign_adapters() -> Iterator[Adapter | str]:
     """Each adapter of another distribution, or what is wrong with it."""
-    for extension in choose(installed(ADAPTERS), _own_names())[0]:
+    for extension in choose(find_installed_extensions(ADAPTERS), _own_names())[0]:
         try:
             yield replace(_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
         except (ImportError, AttributeError, TypeError) as error:

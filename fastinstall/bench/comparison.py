@@ -10,14 +10,22 @@ from pathlib import Path
 
 from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
 from fastinstall.bench.effort import Schedule
-from fastinstall.bench.loading import ImageStore, Job, Loading, Measured, NotLoadedError, Picture, start_loading
+from fastinstall.bench.loading import (
+    ImageStore,
+    Job,
+    LoadingMeasurement,
+    LoadingProcess,
+    NotLoadedError,
+    Picture,
+    start_loading,
+)
 from fastinstall.bench.report import (
     Candidate,
+    CandidateOutcome,
     CandidateResult,
     Difference,
     Gain,
-    Outcome,
-    Pipeline,
+    ImagePipeline,
     Stage,
     StageTime,
     Timing,
@@ -28,7 +36,7 @@ from fastinstall.core.values import immutable
 
 
 @immutable
-class Turns:
+class RoundTimings:
     """What two processes came to, round by round, on the images that both can load.
 
     Attributes:
@@ -37,16 +45,18 @@ class Turns:
         indexes: of these images.
     """
 
-    baseline: tuple[Measured, ...]
-    other: tuple[Measured, ...]
+    baseline: tuple[LoadingMeasurement, ...]
+    other: tuple[LoadingMeasurement, ...]
     indexes: tuple[int, ...]
 
-    def and_then(self, more: "Turns") -> "Turns":
+    def and_then(self, more: "RoundTimings") -> "RoundTimings":
         """These and later ones, on the same images."""
-        return Turns(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
+        return RoundTimings(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
 
 
-def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], schedule: Schedule) -> Turns:
+def take_turns(
+    baseline: LoadingProcess, other: LoadingProcess, indexes: Sequence[int], schedule: Schedule
+) -> RoundTimings:
     """Measure two processes in turn. The first pass of the other one warms it up, and shows what it can load.
 
     Args:
@@ -61,15 +71,15 @@ def take_turns(baseline: Loading, other: Loading, indexes: Sequence[int], schedu
     """
     first = other.measure(0.0, indexes=indexes, timeout=schedule.patience)
     common = [each for each in indexes if str(each) not in first.failed]
-    ours: list[Measured] = []
-    theirs: list[Measured] = []
+    ours: list[LoadingMeasurement] = []
+    theirs: list[LoadingMeasurement] = []
     for _ in range(schedule.rounds):
         ours.append(measure_baseline(baseline, common, schedule))
         theirs.append(_sound(other.measure(schedule.seconds, indexes=common, timeout=schedule.patience)))
-    return Turns(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
+    return RoundTimings(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
 
 
-def measure_baseline(baseline: Loading, indexes: Sequence[int], schedule: Schedule) -> Measured:
+def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule: Schedule) -> LoadingMeasurement:
     """One turn of the baseline.
 
     Raises:
@@ -83,14 +93,14 @@ def measure_baseline(baseline: Loading, indexes: Sequence[int], schedule: Schedu
 
 def explain_lost_baseline(error: NotLoadedError) -> FailedError:
     """What there is to say when there is nothing left to compare with."""
-    became = {Outcome.CRASHED: "crashed", Outcome.HUNG: "hung"}.get(error.outcome, "failed")
+    became = {CandidateOutcome.CRASHED: "crashed", CandidateOutcome.HUNG: "hung"}.get(error.outcome, "failed")
     return FailedError(
         f"the loader that others are compared with {became}: {error.reason}",
         hint="fastinstall doctor; of a loader of your own: load one image with it",
     )
 
 
-def compute_gain(turns: Turns) -> Gain:
+def compute_gain(turns: RoundTimings) -> Gain:
     """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart.
 
     Each round's ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
@@ -104,7 +114,7 @@ def compute_gain(turns: Turns) -> Gain:
     )
 
 
-def compute_timing(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
+def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -> Timing:
     """The median of several rounds, stage by stage; their sum is the whole.
 
     Args:
@@ -124,7 +134,7 @@ def compute_timing(measured: Sequence[Measured], scale: float = 1.0) -> Timing:
     )
 
 
-def compute_drift(turns: Turns, baseline: Sequence[Measured]) -> float:
+def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -> float:
     """How much slower the machine was when the baseline was measured by itself than in these turns.
 
     A virtual machine's speed changes within minutes by more than what many a candidate brings. Rates that were taken at
@@ -140,11 +150,13 @@ def compute_drift(turns: Turns, baseline: Sequence[Measured]) -> float:
     return alone / beside
 
 
-def _sound(measured: Measured) -> Measured:
+def _sound(measured: LoadingMeasurement) -> LoadingMeasurement:
     """What failed after it had been loaded once is no measurement of the same images."""
     if measured.failed:
         reason = next(iter(measured.failed.values()))
-        raise NotLoadedError(Outcome.FAILED, f"{len(measured.failed)} images failed that it had loaded: {reason}")
+        raise NotLoadedError(
+            CandidateOutcome.FAILED, f"{len(measured.failed)} images failed that it had loaded: {reason}"
+        )
     return measured
 
 
@@ -225,7 +237,7 @@ class JobTemplate:
     python: Path
     images: tuple[Path, ...]
     formats: tuple[str, ...]
-    pipeline: Pipeline
+    pipeline: ImagePipeline
     variables: Mapping[str, str]
     loader: str = ""
     tensor: bool = True
@@ -261,18 +273,18 @@ class JobTemplate:
         return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
 
 
-class Comparison:
+class BaselineComparison:
     """The baseline, alive, and what it came to."""
 
-    def __init__(self, template: JobTemplate, baseline: Loading, schedule: Schedule) -> None:
+    def __init__(self, template: JobTemplate, baseline: LoadingProcess, schedule: Schedule) -> None:
         self.template = template
         self.loading = baseline
         self.schedule = schedule
         self.indexes = tuple(range(len(template.images)))
-        self._alone: tuple[Measured, ...] = ()
+        self._alone: tuple[LoadingMeasurement, ...] = ()
         self._reference: dict[int, Picture] = {}
 
-    def choose_images(self, most_seconds: float, least: int) -> Measured:
+    def choose_images(self, most_seconds: float, least: int) -> LoadingMeasurement:
         """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
 
         Args:
@@ -290,7 +302,7 @@ class Comparison:
         self.indexes = tuple(good[: max(least, int(1000 * most_seconds / max(first.ms, 0.001)))])
         return first
 
-    def measure(self, rounds: int | None = None) -> tuple[Measured, ...]:
+    def measure(self, rounds: int | None = None) -> tuple[LoadingMeasurement, ...]:
         """The baseline alone, round by round.
 
         Args:
@@ -303,7 +315,7 @@ class Comparison:
         self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in range(count))
         return self._alone
 
-    def cold(self) -> Measured:
+    def cold(self) -> LoadingMeasurement:
         """The baseline once, with the files out of the page cache as far as they can be put there.
 
         Raises:
@@ -336,7 +348,7 @@ class Comparison:
         indexes = self.able(candidate_run, made)
         if not indexes:
             return make_unmeasured(
-                candidate_run.candidate, Outcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
+                candidate_run.candidate, CandidateOutcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
             )
         job = self.template.job_of(candidate_run, made.store if made else None)
         try:
@@ -348,7 +360,7 @@ class Comparison:
             return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
         return CandidateResult(
             candidate=candidate_run.candidate,
-            outcome=Outcome.MEASURED,
+            outcome=CandidateOutcome.MEASURED,
             versions=versions,
             timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
             gain=compute_gain(turns),
@@ -356,14 +368,14 @@ class Comparison:
             left_out=len(self.indexes) - len(turns.indexes),
         )
 
-    def _again(self, job: Job, turns: Turns) -> Turns:
+    def _again(self, job: Job, turns: RoundTimings) -> RoundTimings:
         """More turns, with other processes of the same candidate."""
         for _ in range(self.schedule.starts - 1):
             with start_loading(job, self.schedule.start_patience) as other:
                 turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
         return turns
 
-    def _difference(self, other: Loading, indexes: Sequence[int]) -> Difference | None:
+    def _difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
         wanted = self._few(indexes)
         if not wanted:
             return None
@@ -387,14 +399,14 @@ class Comparison:
             try:
                 self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
             except NotLoadedError as error:
-                if error.outcome is Outcome.FAILED:
+                if error.outcome is CandidateOutcome.FAILED:
                     return None  # it is alive, and what it gives is no array
                 raise explain_lost_baseline(error) from error
         return self._reference[index]
 
 
 @contextmanager
-def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[Comparison]:
+def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[BaselineComparison]:
     """Start the baseline; it is killed when the block ends.
 
     Raises:
@@ -404,13 +416,13 @@ def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[Comp
     try:
         with start_loading(template.baseline_job(), schedule.start_patience) as baseline:
             started = True
-            yield Comparison(template, baseline, schedule)
+            yield BaselineComparison(template, baseline, schedule)
     except NotLoadedError as error:
         if started:
             raise
         raise explain_lost_baseline(error) from error
 
 
-def make_unmeasured(candidate: Candidate, outcome: Outcome, reason: str) -> CandidateResult:
+def make_unmeasured(candidate: Candidate, outcome: CandidateOutcome, reason: str) -> CandidateResult:
     """A candidate of which there is nothing but a reason."""
     return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

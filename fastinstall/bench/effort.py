@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fastinstall.bench.candidates import CandidateRun
-from fastinstall.bench.report import BenchWish, Kind
+from fastinstall.bench.report import BenchRequest, CandidateKind
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
 
@@ -48,7 +48,7 @@ class Schedule:
 
 
 @immutable
-class Effort:
+class MeasurementBudget:
     """What is spent on a run.
 
     Attributes:
@@ -78,7 +78,7 @@ class Effort:
     patience: float
 
 
-QUICK = Effort(
+QUICK = MeasurementBudget(
     seconds=QUICK_SECONDS,
     sample=12,
     least_sample=1,
@@ -91,7 +91,7 @@ QUICK = Effort(
     operations_seconds=2.5,
     patience=6.0,
 )
-FULL = Effort(
+FULL = MeasurementBudget(
     seconds=FULL_SECONDS,
     sample=48,
     least_sample=4,
@@ -106,7 +106,7 @@ FULL = Effort(
 )
 
 
-def sample_size(effort: Effort, megapixels: Sequence[float], wished: int | None) -> int:
+def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], wished: int | None) -> int:
     """How many images to measure, out of those that could be.
 
     Args:
@@ -124,7 +124,7 @@ def sample_size(effort: Effort, megapixels: Sequence[float], wished: int | None)
     return min(effort.sample, len(megapixels))
 
 
-def schedule_for(effort: Effort, pass_seconds: float | None = None) -> Schedule:
+def schedule_for(effort: MeasurementBudget, pass_seconds: float | None = None) -> Schedule:
     """How baseline and candidates take turns.
 
     Args:
@@ -179,7 +179,7 @@ def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
     return max(0.0, seconds_left) * weight / (weight + sum(_WEIGHTS.get(each, 1.0) for each in others))
 
 
-def least_seconds(name: str) -> float:
+def minimum_workload_seconds(name: str) -> float:
     """What a workload takes at least, if it is to say anything, on a machine that has nothing else to do."""
     return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
 
@@ -189,7 +189,9 @@ def _rank(candidate_run: CandidateRun, *, scalable: bool) -> tuple[bool, int, in
     return candidate_run.scales and not scalable, candidate_run.priority, kind
 
 
-_KINDS: Mapping[Kind, int] = MappingProxyType({Kind.STACK: 0, Kind.DECODER: 1, Kind.SETTING: 2, Kind.STORAGE: 3})
+_KINDS: Mapping[CandidateKind, int] = MappingProxyType(
+    {CandidateKind.STACK: 0, CandidateKind.DECODER: 1, CandidateKind.SETTING: 2, CandidateKind.STORAGE: 3}
+)
 
 
 @immutable
@@ -211,11 +213,11 @@ class BenchContext:
 
     session: Session
     environment: Environment
-    wish: BenchWish
+    wish: BenchRequest
     facts: Facts
-    core: Core
-    machine: Machine
-    effort: Effort
+    core: ImagingCore
+    machine: LoaderLimits
+    effort: MeasurementBudget
     space: Path
     remark: Callable[[str], None]
     elapsed: Callable[[], float]

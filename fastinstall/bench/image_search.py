@@ -43,7 +43,7 @@ class SearchBounds:
 
 
 @immutable
-class Found:
+class ImageSearch:
     """What a search came to.
 
     Attributes:
@@ -59,7 +59,7 @@ class Found:
     complete: bool
 
 
-def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> Found:
+def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
     """Search directories for images, by their extensions, or their first bytes where they have none.
 
     A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
@@ -75,7 +75,7 @@ def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> F
             search.walk(place)
         else:
             search.images.add(place)
-    return Found(
+    return ImageSearch(
         images=tuple(sorted(search.images)),
         others=search.others,
         unreadable=tuple(search.unreadable),
@@ -205,7 +205,7 @@ def read_dimensions(path: Path) -> Dimensions | None:
         with path.open("rb") as stream:
             start = stream.read(24)
             if start[:8] == _PNG and start[12:16] == b"IHDR":
-                return _sized("PNG", *struct.unpack(">II", start[16:24]))
+                return _make_dimensions("PNG", *struct.unpack(">II", start[16:24]))
             if start[:2] == b"\xff\xd8":
                 stream.seek(2)
                 return _jpeg(stream)
@@ -224,7 +224,7 @@ def _jpeg(stream: BinaryIO) -> Dimensions | None:
         (length,) = struct.unpack(">H", stream.read(2))
         if marker in _FRAMES:
             _, height, width = struct.unpack(">BHH", stream.read(5))
-            return _sized("JPEG", width, height)
+            return _make_dimensions("JPEG", width, height)
         stream.seek(length - 2, 1)
     return None
 
@@ -238,7 +238,7 @@ def _marker(stream: BinaryIO) -> int | None:
     return code[0] if code else None
 
 
-def _sized(name: str, width: int, height: int) -> Dimensions | None:
+def _make_dimensions(name: str, width: int, height: int) -> Dimensions | None:
     return Dimensions(format=name, width=width, height=height) if width and height else None
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.catalogue import all_adapters
-from fastinstall.bench.report import Engine, LoadingRate, Outcome, Pipeline, WorkerStart
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
 from fastinstall.core import process
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
 START_SECONDS = 60.0
@@ -30,7 +30,7 @@ class NotLoadedError(Exception):
         reason: in words.
     """
 
-    def __init__(self, outcome: Outcome, reason: str) -> None:
+    def __init__(self, outcome: CandidateOutcome, reason: str) -> None:
         super().__init__(reason)
         self.outcome = outcome
         self.reason = reason
@@ -71,13 +71,13 @@ class Job:
     site: tuple[Path, ...] = ()
     loader: str = ""
     store: ImageStore | None = None
-    pipeline: Pipeline = Pipeline()
+    pipeline: ImagePipeline = ImagePipeline()
     tensor: bool = True
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @immutable
-class Ready:
+class LoadingReady:
     """What a process says of itself when it is ready.
 
     Attributes:
@@ -94,7 +94,7 @@ class Ready:
 
 
 @immutable
-class Measured:
+class LoadingMeasurement:
     """One measurement of one process.
 
     Attributes:
@@ -131,16 +131,16 @@ class Picture:
     data: bytes
 
 
-class Loading:
+class LoadingProcess:
     """A process that loads images and answers."""
 
-    def __init__(self, talk: process.Conversation, ready: Ready) -> None:
+    def __init__(self, talk: process.Conversation, ready: LoadingReady) -> None:
         self._talk = talk
         self.ready = ready
 
     def measure(
         self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0
-    ) -> Measured:
+    ) -> LoadingMeasurement:
         """Load images, as often as fits into `seconds`, at least once.
 
         Args:
@@ -157,8 +157,8 @@ class Loading:
         )
         if not answer["images"]:
             example = next(iter(answer["failed"].values()), "no image")
-            raise NotLoadedError(Outcome.FAILED, f"it could load none of the images: {example}")
-        return Measured(**answer)
+            raise NotLoadedError(CandidateOutcome.FAILED, f"it could load none of the images: {example}")
+        return LoadingMeasurement(**answer)
 
     def pictures(self, indexes: Sequence[int], timeout: float = 60.0) -> tuple[Picture, ...]:
         """What comes out for some images.
@@ -182,12 +182,12 @@ class Loading:
         except process.CommandError as error:
             raise explain_end(error) from error
         if "error" in answer:
-            raise NotLoadedError(Outcome.FAILED, answer["error"])
+            raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
         return answer
 
 
 @contextmanager
-def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading]:
+def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[LoadingProcess]:
     """Start a process for a job; it is killed when the block ends.
 
     Args:
@@ -202,7 +202,7 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
     try:
         with process.conversation(words, environment=variables) as talk:
             answer = json.loads(talk.ask(json.dumps(_job(job)), patience))
-            yield Loading(talk, _ready(answer))
+            yield LoadingProcess(talk, _parse_ready(answer))
     except process.CommandError as error:
         raise explain_end(error) from error
 
@@ -230,27 +230,27 @@ def _foreign_file(adapter: str) -> str:
     return next((str(each.file) for each in all_adapters() if each.distribution and each.name == adapter), "")
 
 
-def _ready(answer: dict[str, Any]) -> Ready:
+def _parse_ready(answer: dict[str, Any]) -> LoadingReady:
     if "missing" in answer:
-        raise NotLoadedError(Outcome.MISSING, answer["missing"])
+        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
     if "unsuited" in answer:
-        raise NotLoadedError(Outcome.UNSUITED, answer["unsuited"])
+        raise NotLoadedError(CandidateOutcome.UNSUITED, answer["unsuited"])
     if "error" in answer:
-        raise NotLoadedError(Outcome.FAILED, answer["error"])
-    return Ready(**{name: answer[name] for name in ("versions", "numpy", "torch", "images")})
+        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
+    return LoadingReady(**{name: answer[name] for name in ("versions", "numpy", "torch", "images")})
 
 
 def explain_end(error: process.CommandError) -> NotLoadedError:
     """What the end of a process in the target says of it."""
     if error.timed_out:
-        return NotLoadedError(Outcome.HUNG, error.message.rpartition(": ")[2])
+        return NotLoadedError(CandidateOutcome.HUNG, error.message.rpartition(": ")[2])
     said = next((line for line in reversed(error.details) if line.strip()), "")
     name = error.completed.signal_name
     how = f"killed by {name}" if name else f"it ended with exit code {error.completed.exit_code}"
-    return NotLoadedError(Outcome.CRASHED, f"{how}: {said.removeprefix('stderr: ')}" if said else how)
+    return NotLoadedError(CandidateOutcome.CRASHED, f"{how}: {said.removeprefix('stderr: ')}" if said else how)
 
 
-_ENGINES = {"own": Engine.OWN, "torch": Engine.TORCH}
+_ENGINES = {"own": LoadingEngine.OWN, "torch": LoadingEngine.TORCH}
 _START = {WorkerStart.NONE: "none", WorkerStart.FORK: "fork", WorkerStart.SPAWN: "spawn"}
 _LARGEST_BATCH = 32
 _BATCHES = 8
@@ -273,7 +273,7 @@ class PoolRequest:
 
 
 @immutable
-class Load:
+class PoolWorkload:
     """What they load, and for how long.
 
     Attributes:
@@ -293,7 +293,10 @@ class Load:
 
 
 def measure_rates(
-    loading: Loading, pools: Sequence[PoolRequest], load: Load, remark: Callable[[str], None] | None = None
+    loading: LoadingProcess,
+    pools: Sequence[PoolRequest],
+    load: PoolWorkload,
+    remark: Callable[[str], None] | None = None,
 ) -> tuple[LoadingRate, ...]:
     """Measure each pool; one that cannot be had here is left out.
 
@@ -306,7 +309,7 @@ def measure_rates(
     return tuple(_rates(loading, pools, load, remark or _unheard))
 
 
-def choose_pool_requests(machine: Machine, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
+def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
     """Which workers to try on a machine.
 
     In short, none and one for each usable CPU. In full, 1, 2, 4, ... of them as well; the most of them spawned too,
@@ -326,7 +329,7 @@ def choose_pool_requests(machine: Machine, *, quick: bool, workers: Sequence[int
     return (*found, *spawned, _pool_request(most, cold=True))
 
 
-def batch_size(load: Load) -> int:
+def batch_size(load: PoolWorkload) -> int:
     """As many images as one worker loads in an eighth of the time, at most 32: several batches are counted."""
     if not load.ms:
         return _LARGEST_BATCH
@@ -345,7 +348,7 @@ def _pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
 
 
 def _rates(
-    loading: Loading, pools: Sequence[PoolRequest], load: Load, remark: Callable[[str], None]
+    loading: LoadingProcess, pools: Sequence[PoolRequest], load: PoolWorkload, remark: Callable[[str], None]
 ) -> Iterator[LoadingRate]:
     for number, pool in enumerate(pools, 1):
         try:
@@ -353,13 +356,13 @@ def _rates(
             answer = loading.ask(request, START_SECONDS + _limit(load))
         except NotLoadedError as error:
             remark(f"{_title(pool)}: not measured: {error.reason}")
-            if error.outcome is not Outcome.FAILED:
+            if error.outcome is not CandidateOutcome.FAILED:
                 return  # there is nobody left to ask
             continue
         yield _rate(pool, answer)
 
 
-def _request(pool: PoolRequest, load: Load) -> dict[str, Any]:
+def _request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any]:
     return {
         "do": "pool",
         "workers": pool.workers,
@@ -373,7 +376,7 @@ def _request(pool: PoolRequest, load: Load) -> dict[str, Any]:
     }
 
 
-def _limit(load: Load) -> float:
+def _limit(load: PoolWorkload) -> float:
     """Seconds until a rate is given up."""
     return load.patience + 4 * load.seconds
 

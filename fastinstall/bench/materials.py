@@ -20,16 +20,16 @@ from fastinstall.bench.candidates import (
     OFFICIAL_WHEEL,
     TOGETHER,
     CandidateRun,
-    Library,
+    ComparableStacks,
+    DecoderPackages,
     Materials,
-    Stacks,
     make_candidate_runs,
     select_candidate_runs,
 )
 from fastinstall.bench.catalogue import SETTINGS, adapter_problems, all_adapters, all_kinds, find_preloads
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.report import Candidate, Kind, Outcome
+from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core import files, lock, process, values
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
@@ -43,7 +43,7 @@ _ALL = "all"
 
 
 @immutable
-class Known:
+class PossibleCandidate:
     """A candidate that there could be.
 
     Attributes:
@@ -55,28 +55,37 @@ class Known:
 
     name: str
     title: str
-    kind: Kind
+    kind: CandidateKind
     requirements: tuple[str, ...] = ()
 
 
-def known_candidates() -> tuple[Known, ...]:
+def list_known_candidates() -> tuple[PossibleCandidate, ...]:
     """Every candidate, whether it can be measured on this machine or not."""
     stacks = (
-        Known(name=FASTINSTALL, title="fastinstall's build, before it is installed", kind=Kind.STACK),
-        Known(name=OFFICIAL_WHEEL, title="the newest official wheel of Pillow", kind=Kind.STACK),
+        PossibleCandidate(
+            name=FASTINSTALL, title="fastinstall's build, before it is installed", kind=CandidateKind.STACK
+        ),
+        PossibleCandidate(name=OFFICIAL_WHEEL, title="the newest official wheel of Pillow", kind=CandidateKind.STACK),
     )
     decoders = (
-        Known(name=each.name, title=each.title, kind=Kind.DECODER, requirements=each.brings) for each in all_adapters()
+        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.DECODER, requirements=each.brings)
+        for each in all_adapters()
     )
-    settings = (Known(name=each.name, title=each.title, kind=Kind.SETTING) for each in (*SETTINGS, *find_preloads()))
+    settings = (
+        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.SETTING)
+        for each in (*SETTINGS, *find_preloads())
+    )
     stores = (
-        Known(name=each.name, title=each.title, kind=Kind.STORAGE, requirements=each.brings) for each in all_kinds()
+        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.STORAGE, requirements=each.brings)
+        for each in all_kinds()
     )
-    joined = Known(name=TOGETHER, title="what helps and leaves the pictures as they are, together", kind=Kind.TOGETHER)
+    joined = PossibleCandidate(
+        name=TOGETHER, title="what helps and leaves the pictures as they are, together", kind=CandidateKind.TOGETHER
+    )
     return (*stacks, *decoders, *settings, *stores, joined)
 
 
-def materials_for(context: BenchContext, stacks: Stacks) -> Materials:
+def materials_for(context: BenchContext, stacks: ComparableStacks) -> Materials:
     """Everything that candidates are made from; packages that were asked for are fetched now.
 
     Raises:
@@ -101,7 +110,7 @@ def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[
     Raises:
         UsageError: a name was asked for that is no candidate's.
     """
-    known = {each.name: each for each in known_candidates()}
+    known = {each.name: each for each in list_known_candidates()}
     names = context.wish.candidates
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -111,15 +120,19 @@ def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[
     return (*found, *(_not_here(known[name]) for name in names if name not in there))
 
 
-def _not_here(known: Known) -> CandidateRun:
+def _not_here(known: PossibleCandidate) -> CandidateRun:
     """What was asked for, and is no candidate on this machine."""
-    reason = "it is what is in place" if known.kind is Kind.STACK else "it is set already, or not known to this system"
+    reason = (
+        "it is what is in place"
+        if known.kind is CandidateKind.STACK
+        else "it is set already, or not known to this system"
+    )
     candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
-    return CandidateRun(candidate=candidate, absent=reason, absence=Outcome.UNSUITED)
+    return CandidateRun(candidate=candidate, absent=reason, absence=CandidateOutcome.UNSUITED)
 
 
 @immutable
-class _Need:
+class _CandidateNeeds:
     """What an adapter or a store needs: modules, what brings them, of that sdists, and why it is not done (if so)."""
 
     title: str
@@ -129,32 +142,34 @@ class _Need:
     by_hand: str = ""
 
 
-def _needs() -> dict[str, _Need]:
+def _needs() -> dict[str, _CandidateNeeds]:
     """By name; what needs nothing but Pillow is left out."""
     adapters = {
-        each.name: _Need(
+        each.name: _CandidateNeeds(
             title=each.title, modules=each.modules, brings=each.brings, sdists=each.sdists, by_hand=each.by_hand
         )
         for each in all_adapters()
     }
-    stores = {each.name: _Need(title=each.title, modules=each.modules, brings=each.brings) for each in all_kinds()}
+    stores = {
+        each.name: _CandidateNeeds(title=each.title, modules=each.modules, brings=each.brings) for each in all_kinds()
+    }
     return {name: need for name, need in {**adapters, **stores}.items() if set(need.modules) - {"PIL"}}
 
 
-def _libraries(context: BenchContext) -> Iterator[tuple[str, Library]]:
+def _libraries(context: BenchContext) -> Iterator[tuple[str, DecoderPackages]]:
     needs = _needs()
-    wanted = _brought(context, needs)
+    wanted = _list_fetched_modules(context, needs)
     names = [module for each in needs.values() for module in each.modules]
     there = find_modules(names, context.python, context.session.variables)
     for name, need in needs.items():
         lacking = [module for module in need.modules if module not in there]
         if name in wanted:
-            yield name, _fetched(context, name, need)
+            yield name, _fetch_decoder_packages(context, name, need)
         elif lacking:
-            yield name, Library(absent=_absent(name, need, lacking[0]))
+            yield name, DecoderPackages(absent=_absent(name, need, lacking[0]))
 
 
-def _brought(context: BenchContext, needs: Mapping[str, _Need]) -> frozenset[str]:
+def _list_fetched_modules(context: BenchContext, needs: Mapping[str, _CandidateNeeds]) -> frozenset[str]:
     asked = context.wish.bring
     if asked == (_ALL,):
         return frozenset(name for name, need in needs.items() if not need.by_hand)
@@ -165,10 +180,10 @@ def _brought(context: BenchContext, needs: Mapping[str, _Need]) -> frozenset[str
     return frozenset(asked)
 
 
-def _fetched(context: BenchContext, name: str, need: _Need) -> Library:
+def _fetch_decoder_packages(context: BenchContext, name: str, need: _CandidateNeeds) -> DecoderPackages:
     if need.by_hand:
-        return Library(absent=need.by_hand)
-    fetching = Fetching(
+        return DecoderPackages(absent=need.by_hand)
+    fetching = PackageFetching(
         interpreter=context.facts.interpreter,
         cache=context.session.own_cache(),
         variables=context.session.variables,
@@ -177,14 +192,14 @@ def _fetched(context: BenchContext, name: str, need: _Need) -> Library:
         sdists=need.sdists,
     )
     try:
-        return Library(directory=fetch_packages(name, need.brings, fetching))
+        return DecoderPackages(directory=fetch_packages(name, need.brings, fetching))
     except NotLoadedError as error:
-        return Library(absent=error.reason)
+        return DecoderPackages(absent=error.reason)
     except RefusedError:
-        return Library(absent=f"its packages are not in our cache, and --quick fetches nothing; {_how(name)}")
+        return DecoderPackages(absent=f"its packages are not in our cache, and --quick fetches nothing; {_how(name)}")
 
 
-def _absent(name: str, need: _Need, module: str) -> str:
+def _absent(name: str, need: _CandidateNeeds, module: str) -> str:
     return f"{module} is not installed; {need.by_hand or _how(name)}"
 
 
@@ -200,7 +215,7 @@ _SECONDS = 300.0
 
 
 @immutable
-class Fetching:
+class PackageFetching:
     """How packages are brought.
 
     Attributes:
@@ -222,7 +237,7 @@ class Fetching:
     sdists: tuple[str, ...] = ()
 
 
-def fetch_packages(name: str, requirements: Sequence[str], fetching: Fetching) -> Path:
+def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetching) -> Path:
     """Have packages in our cache, fetched where they are not there yet.
 
     Args:
@@ -252,21 +267,23 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: Fetching) -
         fetching.emit(Noted(message=f"{who} fetches the packages of {name}; waiting for it"))
 
     try:
-        with lock.reserved(fetching.cache / "locks" / place.name, say):
+        with lock.reserve_file(fetching.cache / "locks" / place.name, say):
             if not place.is_dir():
                 _fetch(name, requirements, fetching, place)
     except OSError as error:
-        raise NotLoadedError(Outcome.MISSING, f"{name} could not be put into {fetching.cache}: {error}") from error
+        raise NotLoadedError(
+            CandidateOutcome.MISSING, f"{name} could not be put into {fetching.cache}: {error}"
+        ) from error
     return place
 
 
-def find_packages(requirements: Sequence[str], fetching: Fetching) -> Path | None:
+def find_packages(requirements: Sequence[str], fetching: PackageFetching) -> Path | None:
     """Where packages lie in our cache, if they do; nothing is fetched."""
     place = _place(requirements, fetching)
     return place if place.is_dir() else None
 
 
-def _place(requirements: Sequence[str], fetching: Fetching) -> Path:
+def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
     interpreter = fetching.interpreter
     key = values.digest(
         {
@@ -278,21 +295,21 @@ def _place(requirements: Sequence[str], fetching: Fetching) -> Path:
     return fetching.cache / "libraries" / key
 
 
-def _refuse_full_disk(name: str, fetching: Fetching) -> None:
+def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
     """Raise where the disk or our share of it is full."""
     fetching.cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(fetching.cache).free
     if free < FREE_BYTES:
         reason = f"{free >> 20} MiB are free in {fetching.cache}, and {FREE_BYTES >> 20} have to be"
-        raise NotLoadedError(Outcome.MISSING, f"{name} is not brought: {reason}")
+        raise NotLoadedError(CandidateOutcome.MISSING, f"{name} is not brought: {reason}")
     libraries = fetching.cache / "libraries"
     taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
     if taken > MOST_BYTES:
         reason = f"{libraries} takes {taken >> 20} MiB already, and may be removed"
-        raise NotLoadedError(Outcome.MISSING, f"{name} is not brought: {reason}")
+        raise NotLoadedError(CandidateOutcome.MISSING, f"{name} is not brought: {reason}")
 
 
-def _fetch(name: str, requirements: Sequence[str], fetching: Fetching, place: Path) -> None:
+def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:
     with files.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
         fresh = space / "site"
         environment = {**pip_environment(fetching.variables), "TMPDIR": str(space)}
@@ -300,13 +317,13 @@ def _fetch(name: str, requirements: Sequence[str], fetching: Fetching, place: Pa
             argv = (*argv_for(fetching.interpreter), *_words(fetching), "--target", str(fresh), *requirements)
             run(argv, environment=environment, timeout=_SECONDS)
         except CommandError as error:
-            raise NotLoadedError(Outcome.MISSING, f"{name} could not be fetched: {_reason(error)}") from error
+            raise NotLoadedError(CandidateOutcome.MISSING, f"{name} could not be fetched: {_reason(error)}") from error
         except RefusedError as error:
-            raise NotLoadedError(Outcome.MISSING, f"{name} could not be fetched: {error.message}") from error
+            raise NotLoadedError(CandidateOutcome.MISSING, f"{name} could not be fetched: {error.message}") from error
         files.publish(fresh, place, space / "aside")
 
 
-def _words(fetching: Fetching) -> tuple[str, ...]:
+def _words(fetching: PackageFetching) -> tuple[str, ...]:
     """What pip does: wheels alone, but for what has none and compiles nothing."""
     links = ("--find-links", str(fetching.wheelhouse)) if fetching.wheelhouse is not None else ()
     offline = ("--no-index",) if fetching.offline else ()

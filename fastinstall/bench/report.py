@@ -6,9 +6,9 @@ Values of the document `bench`. Nothing is measured or decided here.
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 from fastinstall.model.finding import Finding
-from fastinstall.model.machine import Filesystem, Machine
+from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.receipt import SpeedTable
 
 
@@ -24,7 +24,7 @@ class Stage(StrEnum):
     TENSOR = "tensor"
 
 
-class Kind(StrEnum):
+class CandidateKind(StrEnum):
     """What a candidate changes, compared with the environment as it is."""
 
     BASELINE = "baseline"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
     TOGETHER = "together"
 
 
-class Outcome(StrEnum):
+class CandidateOutcome(StrEnum):
     """What became of a candidate."""
 
     MEASURED = "measured"
@@ -88,7 +88,7 @@ class WorkerStart(StrEnum):
     SPAWN = "spawn"
 
 
-class Engine(StrEnum):
+class LoadingEngine(StrEnum):
     """Who hands the work to workers and collects the batches."""
 
     TORCH = "torch DataLoader"
@@ -111,7 +111,7 @@ class LoadingRate:
 
     workers: int
     start: WorkerStart
-    engine: Engine
+    engine: LoadingEngine
     cold: bool
     images_per_second: float
     first_batch_seconds: float
@@ -169,7 +169,7 @@ class Candidate:
 
     name: str
     title: str
-    kind: Kind
+    kind: CandidateKind
     adapter: str = "pillow"
     stack: str = "in place"
     variables: dict[str, str]
@@ -196,7 +196,7 @@ class CandidateResult:
     """
 
     candidate: Candidate
-    outcome: Outcome
+    outcome: CandidateOutcome
     reason: str = ""
     versions: dict[str, str]
     timing: Timing | None = None
@@ -208,8 +208,9 @@ class CandidateResult:
     left_out: int = 0
 
 
+@published_as("Pipeline")
 @immutable
-class Pipeline:
+class ImagePipeline:
     """What is done to every image.
 
     Attributes:
@@ -272,7 +273,7 @@ class Workload:
     filesystem: Filesystem | None = None
 
 
-class Bound(StrEnum):
+class LoadingLimit(StrEnum):
     """What limits the loading of images."""
 
     IO = "I/O-bound"
@@ -284,8 +285,9 @@ class Bound(StrEnum):
     """A loader of one piece, or none that could be measured."""
 
 
+@published_as("Verdict")
 @immutable
-class Verdict:
+class BottleneckVerdict:
     """What limits the loading, in one sentence.
 
     Attributes:
@@ -296,15 +298,16 @@ class Verdict:
         reached_rate: images per second of the best number of workers.
     """
 
-    bound: Bound
+    bound: LoadingLimit
     sentence: str
     evidence: tuple[str, ...] = ()
     target_rate: float | None = None
     reached_rate: float = 0.0
 
 
+@published_as("Advice")
 @immutable
-class Advice:
+class SpeedAdvice:
     """Something to do about it, with what it would bring.
 
     Attributes:
@@ -336,11 +339,11 @@ class WorkloadResult:
     """
 
     workload: Workload
-    pipeline: Pipeline
+    pipeline: ImagePipeline
     baseline: CandidateResult
     candidates: tuple[CandidateResult, ...]
-    verdict: Verdict
-    advice: tuple[Advice, ...]
+    verdict: BottleneckVerdict
+    advice: tuple[SpeedAdvice, ...]
 
 
 @immutable
@@ -362,7 +365,7 @@ class BenchReport:
 
     prefix: PurePath
     python: str
-    machine: Machine
+    machine: LoaderLimits
     measured_at: str
     tool_version: str
     effort: str
@@ -373,7 +376,7 @@ class BenchReport:
 
 
 @immutable
-class BenchWish:
+class BenchRequest:
     """What was asked for.
 
     Attributes:
@@ -395,7 +398,7 @@ class BenchWish:
 
     paths: tuple[PurePath, ...] = ()
     workloads: tuple[str, ...] = ()
-    pipeline: Pipeline = Pipeline()
+    pipeline: ImagePipeline = ImagePipeline()
     quick: bool = False
     samples: int | None = None
     workers: tuple[int, ...] = ()

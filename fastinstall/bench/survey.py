@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.loading import NotLoadedError, explain_end
-from fastinstall.bench.report import Outcome
+from fastinstall.bench.report import CandidateOutcome
 from fastinstall.core import process
 from fastinstall.core.values import immutable
 
@@ -22,7 +22,7 @@ _SLOW = "takes too long"
 
 
 @immutable
-class Judged:
+class SurveyedImage:
     """An image, and whether it may be measured.
 
     Attributes:
@@ -52,7 +52,7 @@ def judge_images(
     variables: Mapping[str, str],
     site: Sequence[Path] = (),
     patience: float = _PATIENCE,
-) -> tuple[Judged, ...]:
+) -> tuple[SurveyedImage, ...]:
     """Decode each image once, in the target.
 
     An image that kills the process or takes too long is an answer, and the next one goes to another process. For every
@@ -70,12 +70,12 @@ def judge_images(
     """
     words: tuple[str | Path, ...] = (python, "-I", "-B", _PROGRAM, *site)
     environment = {**variables, "FASTINSTALL_GUARD": "0"}
-    found: list[Judged] = []
+    found: list[SurveyedImage] = []
     while len(found) < len(images):
         with _survey(words, environment) as talk:
             reason = _judge(images, found, talk, patience)
         if reason:
-            found.append(Judged(path=images[len(found)], size_bytes=_size(images[len(found)]), reason=reason))
+            found.append(SurveyedImage(path=images[len(found)], size_bytes=_size(images[len(found)]), reason=reason))
             patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
 
@@ -88,13 +88,13 @@ def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iter
         except process.CommandError as error:
             raise explain_end(error) from error
         if "missing" in greeting:
-            raise NotLoadedError(Outcome.MISSING, greeting["missing"])
+            raise NotLoadedError(CandidateOutcome.MISSING, greeting["missing"])
         if "error" in greeting:
-            raise NotLoadedError(Outcome.FAILED, greeting["error"])
+            raise NotLoadedError(CandidateOutcome.FAILED, greeting["error"])
         yield talk
 
 
-def _judge(images: Sequence[Path], found: list[Judged], talk: process.Conversation, patience: float) -> str:
+def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
     """Go on with the images until one ends the process; how it did that, empty where none did."""
     for path in images[len(found) :]:
         try:
@@ -103,7 +103,7 @@ def _judge(images: Sequence[Path], found: list[Judged], talk: process.Conversati
             if error.timed_out:
                 return _SLOW
             return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
-        found.append(Judged(path=path, **answer))
+        found.append(SurveyedImage(path=path, **answer))
     return ""
 
 
@@ -160,7 +160,7 @@ def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
         raise explain_end(error) from error
     answer = json.loads(done.stdout.strip().rpartition("\n")[2])
     if "missing" in answer:
-        raise NotLoadedError(Outcome.MISSING, answer["missing"])
+        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
     if "error" in answer:
-        raise NotLoadedError(Outcome.FAILED, answer["error"])
+        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
     return tuple(directory / each for each in answer["files"])

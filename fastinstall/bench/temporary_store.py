@@ -8,15 +8,15 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import Sized, StoreKind, kind_named
+from fastinstall.bench.catalogue import SizedImage, StoreKind, kind_named
 from fastinstall.bench.loading import ImageStore, NotLoadedError, explain_end
-from fastinstall.bench.report import Outcome, Pipeline
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core import files, foreign, process
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.model.history import in_words
+from fastinstall.model.history import format_bytes
 
 MOST_BYTES = 1 << 30
 PART_OF_FREE = 10
@@ -65,7 +65,9 @@ def bounds_of(directory: Path) -> StoreBounds:
     return StoreBounds(most_bytes=min(MOST_BYTES, free // PART_OF_FREE), free_bytes=free)
 
 
-def estimate_store(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: StoreBounds) -> Estimate:
+def estimate_store(
+    kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds
+) -> Estimate:
     """What a store of this kind would take, and which images it can hold.
 
     Args:
@@ -115,7 +117,7 @@ class Maker:
     python: Path
     variables: Mapping[str, str]
     directory: Path
-    pipeline: Pipeline = Pipeline()
+    pipeline: ImagePipeline = ImagePipeline()
     site: tuple[Path, ...] = ()
     bounds: StoreBounds | None = None
     processes: int = 2
@@ -172,7 +174,7 @@ def store_at(directory: Path) -> ImageStore | None:
 
 
 @contextmanager
-def temporary_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> Iterator[MadeStore]:
+def temporary_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> Iterator[MadeStore]:
     """A store that is removed when the block ends; see `make_store`."""
     made = make_store(kind, images, maker)
     try:
@@ -181,7 +183,7 @@ def temporary_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> I
         files.discard(made.store.path)
 
 
-def make_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> MadeStore:
+def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> MadeStore:
     """Put images into a store; where it comes to nothing, nothing is left behind.
 
     Args:
@@ -197,35 +199,35 @@ def make_store(kind: StoreKind, images: Sequence[Sized], maker: Maker) -> MadeSt
         bounds = maker.bounds or bounds_of(maker.directory)
         out.mkdir()
     except OSError as error:
-        raise NotLoadedError(Outcome.FAILED, f"nothing can be written there: {error}") from error
+        raise NotLoadedError(CandidateOutcome.FAILED, f"nothing can be written there: {error}") from error
     try:
         estimate = _with_room(kind, images, maker.pipeline, bounds)
         _tell(kind, len(images), estimate, maker)
-        return _made(out, images, estimate, _answer(_job(kind, images, estimate, maker, out), maker))
+        return _make_store_result(out, images, estimate, _answer(_job(kind, images, estimate, maker, out), maker))
     except BaseException:
         files.discard(out)
         raise
 
 
-def _with_room(kind: StoreKind, images: Sequence[Sized], pipeline: Pipeline, bounds: StoreBounds) -> Estimate:
+def _with_room(kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds) -> Estimate:
     if "crop" in kind.settings and not pipeline.crop:
-        raise NotLoadedError(Outcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
+        raise NotLoadedError(CandidateOutcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
     estimate = estimate_store(kind, images, pipeline, bounds)
     if not estimate.indexes:
-        needed, granted = in_words(estimate.all_bytes), in_words(bounds.most_bytes)
+        needed, granted = format_bytes(estimate.all_bytes), format_bytes(bounds.most_bytes)
         reason = f"{len(images)} images would take up to {needed}, and a temporary store may take {granted}"
-        raise NotLoadedError(Outcome.UNSUITED, f"{reason} ({in_words(bounds.free_bytes)} are free)")
+        raise NotLoadedError(CandidateOutcome.UNSUITED, f"{reason} ({format_bytes(bounds.free_bytes)} are free)")
     return estimate
 
 
 def _tell(kind: StoreKind, count: int, estimate: Estimate, maker: Maker) -> None:
     part = "" if len(estimate.indexes) == count else f" of {count}"
-    most, place = in_words(estimate.most_bytes), maker.directory
+    most, place = format_bytes(estimate.most_bytes), maker.directory
     message = f"{kind.title}: {len(estimate.indexes)}{part} images, at most {most} in {place}, removed when measured"
     maker.emit(Noted(message=message))
 
 
-def _job(kind: StoreKind, images: Sequence[Sized], estimate: Estimate, maker: Maker, out: Path) -> dict[str, Any]:
+def _job(kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, maker: Maker, out: Path) -> dict[str, Any]:
     wanted = maker.pipeline
     return {
         "kind": kind.name,
@@ -252,19 +254,23 @@ def _answer(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
         raise explain_end(error) from error
     answer: dict[str, Any] = json_data(done.stdout.strip().rpartition("\n")[2])
     if "missing" in answer:
-        raise NotLoadedError(Outcome.MISSING, answer["missing"])
+        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
     if "limit" in answer:
-        raise NotLoadedError(Outcome.UNSUITED, f"it would take more than {in_words(answer['limit'])}")
+        raise NotLoadedError(CandidateOutcome.UNSUITED, f"it would take more than {format_bytes(answer['limit'])}")
     if "error" in answer:
-        raise NotLoadedError(Outcome.FAILED, answer["error"])
+        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
     return answer
 
 
-def _made(out: Path, images: Sequence[Sized], estimate: Estimate, answer: dict[str, Any]) -> MadeStore:
+def _make_store_result(
+    out: Path, images: Sequence[SizedImage], estimate: Estimate, answer: dict[str, Any]
+) -> MadeStore:
     skipped = {int(index): why for index, why in answer["skipped"].items()}
     held = tuple(index for index in estimate.indexes if index not in skipped)
     if not held:
-        raise NotLoadedError(Outcome.FAILED, f"it could store none of the images: {next(iter(skipped.values()))}")
+        raise NotLoadedError(
+            CandidateOutcome.FAILED, f"it could store none of the images: {next(iter(skipped.values()))}"
+        )
     return MadeStore(
         store=ImageStore(kind=answer["kind"], path=out),
         indexes=held,

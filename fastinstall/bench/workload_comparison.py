@@ -4,24 +4,31 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench.adoption import unlike
+from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import is_worthwhile
 from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs
 from fastinstall.bench.catalogue import StoreKind
-from fastinstall.bench.comparison import Comparison, compute_timing, make_unmeasured, start_comparison
+from fastinstall.bench.comparison import BaselineComparison, compute_timing, make_unmeasured, start_comparison
 from fastinstall.bench.effort import BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
     Job,
-    Load,
     NotLoadedError,
     PoolRequest,
+    PoolWorkload,
     choose_pool_requests,
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import CandidateResult, Kind, LoadingRate, Outcome, WorkerStart, Workload
+from fastinstall.bench.report import (
+    CandidateKind,
+    CandidateOutcome,
+    CandidateResult,
+    LoadingRate,
+    WorkerStart,
+    Workload,
+)
 from fastinstall.bench.temporary_store import Maker, temporary_store
-from fastinstall.bench.workloads import Task, narrow_workload
+from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -35,7 +42,7 @@ _RATE_START_SECONDS = 0.2
 class WorkloadComparison:
     """A comparison that goes on, and the time that it has."""
 
-    def __init__(self, context: BenchContext, task: Task, run: Comparison, end: float) -> None:
+    def __init__(self, context: BenchContext, task: WorkloadTask, run: BaselineComparison, end: float) -> None:
         self.context = context
         self.task = task
         self.run = run
@@ -60,7 +67,7 @@ class WorkloadComparison:
         timing = compute_timing(run.measure())
         return CandidateResult(
             candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
-            outcome=Outcome.MEASURED,
+            outcome=CandidateOutcome.MEASURED,
             versions=run.loading.ready.versions,
             timing=replace(timing, cold_read_ms=self._cold_read_ms()),
         )
@@ -84,7 +91,7 @@ class WorkloadComparison:
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
-        load = Load(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
+        load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience) as own:
                 return measure_rates(own, wishes, load, self.context.remark)
@@ -155,7 +162,7 @@ class WorkloadComparison:
         return round(read, 5) if cold.was_cold and read is not None else None
 
 
-_PARTS = (Kind.STACK, Kind.DECODER, Kind.SETTING)
+_PARTS = (CandidateKind.STACK, CandidateKind.DECODER, CandidateKind.SETTING)
 
 
 @immutable
@@ -174,7 +181,7 @@ class ComparedCandidates:
 
 
 def compare_candidates(
-    context: BenchContext, task: Task, candidate_runs: Sequence[CandidateRun], seconds: float
+    context: BenchContext, task: WorkloadTask, candidate_runs: Sequence[CandidateRun], seconds: float
 ) -> ComparedCandidates:
     """Measure the baseline and every candidate in turn with it, as far as the time goes; then some with workers.
 
@@ -195,7 +202,7 @@ def compare_candidates(
         baseline = comparison.baseline()
         scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
         results = list(_results(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
-        joined = _joined(comparison, candidate_runs, results)
+        joined = _combine_best_runs(comparison, candidate_runs, results)
         results += map(comparison.measure_candidate, joined)
     return ComparedCandidates(
         workload=workload,
@@ -216,14 +223,14 @@ def _results(comparison: WorkloadComparison, candidate_runs: Sequence[CandidateR
             dropped.append(candidate_run.name)
             continue
         result = comparison.measure_candidate(candidate_run)
-        measured += result.outcome is Outcome.MEASURED
+        measured += result.outcome is CandidateOutcome.MEASURED
         yield result
     if dropped:
         name = comparison.task.workload.name
         comparison.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
 
 
-def _joined(
+def _combine_best_runs(
     comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
 ) -> tuple[CandidateRun, ...]:
     """The best stack, decoder and setting that each help and leave the pictures as they are, at the same time."""
@@ -243,7 +250,9 @@ def _with_rates(
     wish = comparison.context.wish
     by_name = {each.name: each for each in candidate_runs}
     able = [each.candidate.name for each in results if _can_be_rated(each)]
-    few = [each.candidate.name for each in results if _can_be_rated(each) and not unlike(each)][:RATED]
+    few = [each.candidate.name for each in results if _can_be_rated(each) and not describe_picture_difference(each)][
+        :RATED
+    ]
     wanted = able if wish.workers else [*wish.candidates, *(() if wish.quick else few)]
     for result in results:
         name = result.candidate.name
@@ -254,11 +263,11 @@ def _with_rates(
 
 
 def _can_be_rated(result: CandidateResult) -> bool:
-    return result.outcome is Outcome.MEASURED and not result.left_out and result.candidate.storage == "files"
+    return result.outcome is CandidateOutcome.MEASURED and not result.left_out and result.candidate.storage == "files"
 
 
 def _best(
-    kind: Kind, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
+    kind: CandidateKind, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
 ) -> CandidateRun | None:
     """The one of a kind that helps most, if its pictures are the baseline's and it can be joined with others."""
     by_name = {each.name: each for each in candidate_runs}
@@ -266,7 +275,7 @@ def _best(
         each
         for each in results
         if each.candidate.kind is kind and each.gain is not None and is_worthwhile(each.gain)
-        if by_name[each.candidate.name].can_be_joined and not each.left_out and not unlike(each)
+        if by_name[each.candidate.name].can_be_joined and not each.left_out and not describe_picture_difference(each)
     ]
     best = max(able, key=_ratio, default=None)
     return by_name[best.candidate.name] if best is not None else None

@@ -13,10 +13,10 @@ from typing import TypedDict
 
 from fastinstall.bench.comparison import JobTemplate
 from fastinstall.bench.effort import BenchContext, sample_size
-from fastinstall.bench.image_search import Found, filesystem_of, find_images, spread_evenly
+from fastinstall.bench.image_search import ImageSearch, filesystem_of, find_images, spread_evenly
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.bench.survey import WORKLOADS, Judged, generate_photos, judge_images
+from fastinstall.bench.survey import WORKLOADS, SurveyedImage, generate_photos, judge_images
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -29,7 +29,7 @@ _NAMED = 2
 
 
 @immutable
-class Sample:
+class ImageSample:
     """Images that stand for all of them.
 
     Attributes:
@@ -44,12 +44,12 @@ class Sample:
     name: str
     directory: Path
     files: int
-    chosen: tuple[Judged, ...]
-    refused: tuple[Judged, ...]
+    chosen: tuple[SurveyedImage, ...]
+    refused: tuple[SurveyedImage, ...]
     is_generated: bool = False
 
 
-def generate_sample(context: BenchContext, name: str) -> Sample:
+def generate_sample(context: BenchContext, name: str) -> ImageSample:
     """Photos of a generated workload, in the temporary directory.
 
     Raises:
@@ -63,14 +63,14 @@ def generate_sample(context: BenchContext, name: str) -> Sample:
         paths = generate_photos(name, directory, context.python, context.session.variables, count)
     except NotLoadedError as error:
         raise FailedError(f"no photos can be generated: {error.reason}", hint="fastinstall doctor") from error
-    found = tuple(each for each in _judged(context, paths) if not each.reason)
+    found = tuple(each for each in _judge_images(context, paths) if not each.reason)
     chosen = found[: sample_size(context.effort, [megapixels(each) for each in found], context.wish.samples)]
-    return Sample(
+    return ImageSample(
         name=WORKLOADS[name], directory=directory, files=len(paths), chosen=chosen, refused=(), is_generated=True
     )
 
 
-def choose_sample(context: BenchContext) -> Sample:
+def choose_sample(context: BenchContext) -> ImageSample:
     """Images below the places that were named.
 
     Raises:
@@ -82,19 +82,20 @@ def choose_sample(context: BenchContext) -> Sample:
     found = find_images(places)
     if not found.images:
         raise UndeterminedError(
-            f"no images in {_names(places)}: {_counted(found)}", hint="fastinstall bench DIR, with images in DIR"
+            f"no images in {_names(places)}: {_describe_counts(found)}",
+            hint="fastinstall bench DIR, with images in DIR",
         )
     if not found.complete:
         context.remark(f"the search for images ended early, after {len(found.images)} of them")
     if found.unreadable:
         context.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
-    chosen, refused = _chosen(context, spread_evenly(found.images))
+    chosen, refused = _choose_images(context, spread_evenly(found.images))
     if not chosen:
         raise UndeterminedError(
             f"none of the images in {_names(places)} can be measured: {_reasons(refused)}",
             hint="fastinstall bench DIR, with whole images in DIR",
         )
-    return Sample(
+    return ImageSample(
         name=f"images of {_names(places)}",
         directory=_common(places),
         files=len(found.images),
@@ -103,15 +104,17 @@ def choose_sample(context: BenchContext) -> Sample:
     )
 
 
-def _chosen(context: BenchContext, ordered: Sequence[Path]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+def _choose_images(
+    context: BenchContext, ordered: Sequence[Path]
+) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
     """Enough of them to measure, and those that were refused on the way; a bounded number is looked at."""
     step = context.wish.samples or context.effort.sample
     bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
-    good: list[Judged] = []
-    refused: list[Judged] = []
+    good: list[SurveyedImage] = []
+    refused: list[SurveyedImage] = []
     size = 0
     for start in range(0, bound, step):
-        for each in _judged(context, ordered[start : min(start + step, bound)]):
+        for each in _judge_images(context, ordered[start : min(start + step, bound)]):
             (refused if each.reason else good).append(each)
         size = sample_size(context.effort, [megapixels(each) for each in good], context.wish.samples)
         if len(good) >= step or size < len(good):
@@ -119,19 +122,19 @@ def _chosen(context: BenchContext, ordered: Sequence[Path]) -> tuple[tuple[Judge
     return tuple(good[:size]), tuple(refused)
 
 
-def _judged(context: BenchContext, paths: Sequence[Path]) -> tuple[Judged, ...]:
+def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[SurveyedImage, ...]:
     try:
         return judge_images(paths, context.python, context.session.variables)
     except NotLoadedError as error:
         raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
 
 
-def _reasons(refused: Sequence[Judged]) -> str:
+def _reasons(refused: Sequence[SurveyedImage]) -> str:
     counted = Counter(each.reason for each in refused).most_common()
     return f"of {len(refused)} looked at, " + listing(f"{count} {reason}" for reason, count in counted)
 
 
-def _counted(found: Found) -> str:
+def _describe_counts(found: ImageSearch) -> str:
     others = f"{found.others} other file{'s' * (found.others > 1)}" if found.others else "nothing"
     unreadable = f", and {len(found.unreadable)} directories that cannot be read" if found.unreadable else ""
     return others + unreadable
@@ -147,7 +150,7 @@ def _common(places: Sequence[Path]) -> Path:
     return common if common.is_dir() else common.parent
 
 
-def megapixels(image: Judged) -> float:
+def megapixels(image: SurveyedImage) -> float:
     """Of an image."""
     return image.width * image.height / 1e6
 
@@ -156,7 +159,7 @@ _EXAMPLES = 3
 
 
 @immutable
-class Task:
+class WorkloadTask:
     """A workload, and how its images are loaded.
 
     Attributes:
@@ -167,7 +170,7 @@ class Task:
 
     workload: Workload
     template: JobTemplate
-    images: tuple[Judged, ...]
+    images: tuple[SurveyedImage, ...]
 
 
 class _Figures(TypedDict):
@@ -193,7 +196,7 @@ def task_names(context: BenchContext) -> tuple[str, ...]:
     return context.wish.workloads or tuple(WORKLOADS)
 
 
-def task_of(context: BenchContext, name: str) -> Task:
+def task_of(context: BenchContext, name: str) -> WorkloadTask:
     """The images of a workload, chosen and judged.
 
     Args:
@@ -215,10 +218,10 @@ def task_of(context: BenchContext, name: str) -> Task:
         loader=context.wish.loader,
         tensor=not context.wish.quick,
     )
-    return Task(workload=_workload(sample), template=template, images=images)
+    return WorkloadTask(workload=_workload(sample), template=template, images=images)
 
 
-def narrow_workload(task: Task, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
+def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
     """The workload as it is measured.
 
     Args:
@@ -229,23 +232,23 @@ def narrow_workload(task: Task, indexes: Sequence[int], failed: Mapping[str, str
     chosen = tuple(task.images[index] for index in indexes)
     whose = "your loader fails: " if task.template.loader else ""
     refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
-    unmeasured = (*task.workload.unmeasured, *_unmeasured(refused))
+    unmeasured = (*task.workload.unmeasured, *_group_unmeasured(refused))
     return replace(task.workload, unmeasured=unmeasured, **_figures(chosen))
 
 
-def _workload(sample: Sample) -> Workload:
+def _workload(sample: ImageSample) -> Workload:
     return Workload(
         name=sample.name,
         directory=sample.directory,
         files=sample.files,
         generated=sample.is_generated,
-        unmeasured=tuple(_unmeasured(sample.refused)),
+        unmeasured=tuple(_group_unmeasured(sample.refused)),
         filesystem=filesystem_of(sample.directory),
         **_figures(sample.chosen),
     )
 
 
-def _figures(chosen: Sequence[Judged]) -> "_Figures":
+def _figures(chosen: Sequence[SurveyedImage]) -> "_Figures":
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),
@@ -256,7 +259,7 @@ def _figures(chosen: Sequence[Judged]) -> "_Figures":
     }
 
 
-def _unmeasured(refused: Sequence[Judged]) -> Iterator[Unmeasured]:
+def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
     for reason, count in Counter(each.reason for each in refused).most_common():
         examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
         yield Unmeasured(reason=reason, count=count, examples=tuple(examples))

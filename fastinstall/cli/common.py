@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import read_wish
+from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
-from fastinstall.model.request import Environment, Wish
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.model.request import Environment, Request
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def session_of(context: Context) -> Session:
     return session.listening(lambda event: _log(context, event))
 
 
-def target_of(arguments: Namespace) -> Target:
+def target_of(arguments: Namespace) -> NamedTarget:
     """What --prefix, --python and --new-env name.
 
     Raises:
@@ -33,7 +33,7 @@ def target_of(arguments: Namespace) -> Target:
         raise UsageError(
             "--new-env and --prefix exclude each other", hint="--new-env makes an environment, --prefix names one"
         )
-    return Target(prefix=_path(arguments.prefix), python=_interpreter(arguments.python), new=_path(new))
+    return NamedTarget(prefix=_path(arguments.prefix), python=_interpreter(arguments.python), new=_path(new))
 
 
 def look_at(session: Session, arguments: Namespace, context: Context) -> Environment:
@@ -55,18 +55,18 @@ def tell_interruptions(session: Session, environment: Environment, context: Cont
         context.console.complain(f"warning: {notice}")
 
 
-def mend_or_tell(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
+def recover_or_report(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     """Before a verb that changes an environment: bring to its end what a dead run left there, where that is agreed to.
 
     It is where --yes was given, or where a person sits who is about to be asked; else it is told.
 
     Raises:
-        FastinstallError: as `mend` says.
+        FastinstallError: as `recover_environment` says.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.apply.recovery import mend  # noqa: PLC0415 (likewise)
+        from fastinstall.apply.recovery import recover_environment  # noqa: PLC0415 (likewise)
 
-        mend(session, environment)
+        recover_environment(session, environment)
     else:
         tell_interruptions(session, environment, context)
 
@@ -84,9 +84,9 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
             raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
 
 
-def wish_of(arguments: Namespace, context: Context) -> Wish:
+def make_request(arguments: Namespace, context: Context) -> Request:
     """What flags, variables and settings ask for."""
-    return read_wish(arguments, context.sources)
+    return read_request(arguments, context.sources)
 
 
 def progress_for(context: Context) -> Callable[["Event"], None]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from shlex import quote
 
 from fastinstall import __version__
-from fastinstall.cli.completion_values import Flag, Kind, Value, Verb, verbs, vocabulary
+from fastinstall.cli.completion_values import CompletionKind, Flag, Value, Verb, verbs, vocabulary
 from fastinstall.model.recipe import Recipe
 
 _BASH_HEAD = f"""\
@@ -153,7 +153,7 @@ def _bash_arguments(verbs: tuple[Verb, ...]) -> Iterator[str]:
 
 
 def _set(value: Value) -> str:
-    if value.kind in (Kind.WORDS, Kind.LIST):
+    if value.kind in (CompletionKind.WORDS, CompletionKind.LIST):
         return f"kind={value.kind} words={quote(' '.join(value.words))}"
     return f"kind={value.kind}"
 
@@ -213,24 +213,24 @@ def _shared(verbs: tuple[Verb, ...]) -> list[tuple[Flag, list[str]]]:
 
 def _fish_flag(flag: Flag, verbs: list[str]) -> str:
     spelled = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
-    value = "" if flag.value is None or flag.optional else " " + _taken(flag.value)
-    return f"{_start('__fastinstall_verb ' + ' '.join(verbs))} {spelled}{value} -d {_quoted(flag.says)}"
+    value = "" if flag.value is None or flag.optional else " " + _complete_flag_value(flag.value)
+    return f"{_start('__fastinstall_verb ' + ' '.join(verbs))} {spelled}{value} -d {_quote_text(flag.says)}"
 
 
-def _taken(value: Value) -> str:
+def _complete_flag_value(value: Value) -> str:
     """What stands behind a flag."""
     match value.kind:
-        case Kind.WORDS:
-            return f"-x -a {_quoted(' '.join(value.words))}"
-        case Kind.LIST:
-            return f"-x -a {_quoted('(__fish_append , ' + ' '.join(value.words) + ')')}"
-        case Kind.FILES:
+        case CompletionKind.WORDS:
+            return f"-x -a {_quote_text(' '.join(value.words))}"
+        case CompletionKind.LIST:
+            return f"-x -a {_quote_text('(__fish_append , ' + ' '.join(value.words) + ')')}"
+        case CompletionKind.FILES:
             return "-r -F"
-        case Kind.DIRECTORIES:
+        case CompletionKind.DIRECTORIES:
             return "-x -a '(__fish_complete_directories)'"
-        case Kind.ENVIRONMENTS:
+        case CompletionKind.ENVIRONMENTS:
             return "-x -a '(__fastinstall_environments; __fish_complete_directories)'"
-        case Kind.FREE:
+        case CompletionKind.FREE:
             return "-x"
 
 
@@ -245,22 +245,22 @@ def _fish_arguments(verb: Verb) -> Iterator[str]:
 
 
 def _argument(condition: str, value: Value) -> Iterator[str]:
-    if value.kind is Kind.FILES:
+    if value.kind is CompletionKind.FILES:
         yield f"{_start(condition)} -F"
     for word, says in value.words.items():
         yield _word(condition, word, says)
 
 
 def _word(condition: str, word: str, says: str) -> str:
-    described = f" -d {_quoted(says)}" if says else ""
-    return f"{_start(condition)} -a {_quoted(word)}{described}"
+    described = f" -d {_quote_text(says)}" if says else ""
+    return f"{_start(condition)} -a {_quote_text(word)}{described}"
 
 
 def _start(condition: str) -> str:
-    return f"complete -c fastinstall -n {_quoted(condition)}"
+    return f"complete -c fastinstall -n {_quote_text(condition)}"
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     r"""In single quotes, where fish knows \\ and \' alone."""
     return "'" + text.replace("\\", r"\\").replace("'", r"\'") + "'"
 
@@ -306,17 +306,17 @@ _fastinstall_told() { # $1: what it is, the others: word:meaning
 
 
 _PATHS = {
-    Kind.FILES: "_files",
-    Kind.DIRECTORIES: "_files -/",
-    Kind.ENVIRONMENTS: "_fastinstall_environments",
-    Kind.FREE: " ",
+    CompletionKind.FILES: "_files",
+    CompletionKind.DIRECTORIES: "_files -/",
+    CompletionKind.ENVIRONMENTS: "_fastinstall_environments",
+    CompletionKind.FREE: " ",
 }
 
 
 def render_zsh(verbs: tuple[Verb, ...]) -> str:
     """The script."""
     names = {verb.name: verb.says for verb in verbs}
-    described = {_zsh_function(value): value for verb in verbs for value in _described(verb)}
+    described = {_zsh_function(value): value for verb in verbs for value in _describe_verb(verb)}
     parts = (
         *_words("verbs", "verb", names),
         *(line for name, value in described.items() for line in _words(name, value.name, value.words)),
@@ -357,28 +357,28 @@ def _zsh_flag(flag: Flag) -> Iterator[str]:
         mark = ("=" if name.startswith("--") else "+") if flag.value else ""
         mark = "=-" if flag.optional else mark
         value = (":" if flag.optional else "") + _place(flag.value) if flag.value else ""
-        yield quote(f"{excluded}{name}{mark}[{_escaped(flag.says)}]{value}")
+        yield quote(f"{excluded}{name}{mark}[{_escape_text(flag.says)}]{value}")
 
 
 def _place(value: Value) -> str:
     """What `_arguments` is told of a value: its name, and how it is completed."""
-    return f":{_escaped(value.name)}:{_action(value)}"
+    return f":{_escape_text(value.name)}:{_action(value)}"
 
 
 def _action(value: Value) -> str:
     words = " ".join(value.words)
-    if value.kind is Kind.LIST:
+    if value.kind is CompletionKind.LIST:
         return f"_sequence compadd - {words}"
-    if value.kind is not Kind.WORDS:
+    if value.kind is not CompletionKind.WORDS:
         return _PATHS[value.kind]
     if any(value.words.values()):
         return f"_fastinstall_{_zsh_function(value)}"
     return f"compadd -S '' - {words}" if words.endswith("=") else f"({words})"
 
 
-def _described(verb: Verb) -> Iterator[Value]:
+def _describe_verb(verb: Verb) -> Iterator[Value]:
     values = (*(flag.value for flag in verb.flags), verb.first, *verb.following.values())
-    return (each for each in values if each and each.kind is Kind.WORDS and any(each.words.values()))
+    return (each for each in values if each and each.kind is CompletionKind.WORDS and any(each.words.values()))
 
 
 def _zsh_function(value: Value) -> str:
@@ -386,7 +386,7 @@ def _zsh_function(value: Value) -> str:
     return re.sub(r"[^a-z0-9]+", "_", f"{value.name}_{len(value.words)}_{first}".lower())
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     return re.sub(r"([\\\[\]:])", r"\\\1", text)
 
 

@@ -18,7 +18,7 @@ from fastinstall.cli.help import groups_of, verb_of
 from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import check_names, load_check
-from fastinstall.model.conda import Engine
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
 
@@ -47,7 +47,7 @@ def vocabulary(recipes: Iterable[Recipe]) -> Vocabulary:
         "wish_require": _bare(library for recipe in known for library in recipe.libraries),
         "wish_link": _bare(LinkMode),
         "wish_toolchain": _bare(ToolchainSource),
-        "wish_engine": _bare(Engine),
+        "wish_engine": _bare(CondaInstaller),
         "wish_dist_name": _bare(DIST_NAMES),
         "wish_allow": _bare(Risk),
         **_of_bench(),
@@ -72,7 +72,7 @@ def _bare(words: Iterable[str]) -> dict[str, str]:
     return dict.fromkeys(map(str, words), "")
 
 
-class Kind(StrEnum):
+class CompletionKind(StrEnum):
     """What a shell offers for a value."""
 
     WORDS = "words"
@@ -93,7 +93,7 @@ class Value:
         words: of the first two kinds, each with what it means, or with nothing.
     """
 
-    kind: Kind
+    kind: CompletionKind
     name: str
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -136,7 +136,7 @@ class Verb:
     following: Mapping[str, Value] = field(default_factory=dict)
 
 
-_PATHS = {"DIR": Kind.DIRECTORIES, "FILE": Kind.FILES, "EXE": Kind.FILES}
+_PATHS = {"DIR": CompletionKind.DIRECTORIES, "FILE": CompletionKind.FILES, "EXE": CompletionKind.FILES}
 _LISTS = {"wish_levels", "wish_require", "wish_allow", "workload", "candidates", "bring"}
 _GRANTED = {("rollback", "wish_allow"): ("force-remove",), ("doctor", "wish_allow"): ("downgrade",)}
 _FOLLOWING = {"guard": {"check": "files"}, "recipes": {"show": "recipes", "check": "files"}}
@@ -180,16 +180,16 @@ def _flags(actions: list[argparse.Action], verb: str, vocabulary: Vocabulary) ->
 def _value(action: argparse.Action, verb: str, vocabulary: Vocabulary) -> Value:
     name = str(action.metavar or action.dest).rstrip(".").rstrip(",")
     if action.choices:
-        return Value(kind=Kind.WORDS, name=action.dest, words=dict.fromkeys(map(str, action.choices), ""))
+        return Value(kind=CompletionKind.WORDS, name=action.dest, words=dict.fromkeys(map(str, action.choices), ""))
     if action.dest == "prefix":
-        return Value(kind=Kind.ENVIRONMENTS, name=name)
+        return Value(kind=CompletionKind.ENVIRONMENTS, name=name)
     if action.dest in vocabulary:
         known = vocabulary[action.dest]
         granted = _GRANTED.get((verb, action.dest), tuple(known))
-        kind = Kind.LIST if action.dest in _LISTS else Kind.WORDS
+        kind = CompletionKind.LIST if action.dest in _LISTS else CompletionKind.WORDS
         return Value(kind=kind, name=name, words={word: known[word] for word in granted})
     kinds = [kind for start, kind in _PATHS.items() if name.startswith(start) or name.endswith(f"|{start}")]
-    return Value(kind=kinds[-1] if kinds else Kind.FREE, name=name)
+    return Value(kind=kinds[-1] if kinds else CompletionKind.FREE, name=name)
 
 
 def _following(
@@ -198,9 +198,11 @@ def _following(
     """What stands behind the first argument: the files of `guard check`, one more check of `doctor`."""
     if first is not None and positional[0].nargs == "*":
         return {"": first}
-    files = Value(kind=Kind.FILES, name="FILE")
+    files = Value(kind=CompletionKind.FILES, name="FILE")
     return {
-        word: files if what == "files" else Value(kind=Kind.WORDS, name="NAME", words=vocabulary["wish_recipe"])
+        word: files
+        if what == "files"
+        else Value(kind=CompletionKind.WORDS, name="NAME", words=vocabulary["wish_recipe"])
         for word, what in _FOLLOWING.get(verb, {}).items()
     }
 

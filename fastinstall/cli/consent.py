@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import as_flags
+from fastinstall.cli.options import format_flags
 from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.cli.text.plans import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.plan.risks import consent_hint
 
@@ -98,7 +98,7 @@ def equivalent_command(plan: Plan, *, yes: bool = True) -> str:
         target = ["--new-env", str(create.prefix), "--python", str(create.python)]
     else:
         target = ["--prefix", str(plan.environment.prefix)]
-    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *as_flags(plan.wish)]
+    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *format_flags(plan.wish)]
     return " ".join(quote(word) for word in words)
 
 
@@ -107,5 +107,5 @@ def _first(items: tuple[str, ...]) -> tuple[str, ...]:
     return (*items[:_SHOWN], *more) if more else items
 
 
-def _unaccepted(plan: Plan) -> tuple[Hazard, ...]:
+def _unaccepted(plan: Plan) -> tuple[PlanRisk, ...]:
     return tuple(hazard for hazard in plan.hazards if not hazard.allowed)

@@ -15,7 +15,7 @@ from dataclasses import field
 from io import TextIOWrapper
 from typing import TextIO, cast
 
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 _STREAMS = "fastinstall-streams"
@@ -34,7 +34,7 @@ def open_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
         if getattr(sys, name) is None:
-            setattr(sys, name, _opened(descriptor))
+            setattr(sys, name, _open_stream(descriptor))
 
 
 def name_files_in_utf8() -> None:
@@ -78,7 +78,7 @@ class UnwrittenError(Exception):
         super().__init__(f"stdout: {reason}: the result could not be written")
 
 
-def put(stream: TextIO, text: str) -> None:
+def write_lines(stream: TextIO, text: str) -> None:
     """Write whole lines to stdout or stderr.
 
     To a reader who has left (`| head`) nothing is said any more, and that is no failure.
@@ -96,7 +96,7 @@ def put(stream: TextIO, text: str) -> None:
         raise
 
 
-def _opened(descriptor: int) -> TextIO:
+def _open_stream(descriptor: int) -> TextIO:
     return cast("TextIO", os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))
 
 
@@ -186,7 +186,7 @@ class Page:
         return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
 
 
-def harmless(text: str, *, colour: bool = False) -> str:
+def strip_control_characters(text: str, *, colour: bool = False) -> str:
     r"""`text` without what would steer a terminal: what comes from files and other people's metadata may try to.
 
     Control characters, and those that turn the direction of writing, become escapes as JSON spells them ("\u001b"), so
@@ -201,7 +201,7 @@ def harmless(text: str, *, colour: bool = False) -> str:
     )
 
 
-def joined(lines: Iterable[str]) -> str:
+def join_lines(lines: Iterable[str]) -> str:
     """Lines as one text, with a final newline."""
     return "\n".join(lines) + "\n"
 
@@ -279,7 +279,7 @@ class Console:
 
     def _write(self, stream: TextIO, text: str, page: Page) -> None:
         """The one way out: no secret, and nothing that steers a terminal."""
-        put(stream, harmless(redacted(text, self.known), colour=page.colour))
+        write_lines(stream, strip_control_characters(redact_text(text, self.known), colour=page.colour))
 
 
 def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool) -> Page:

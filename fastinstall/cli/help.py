@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fastinstall.core.values import immutable
 
 _PREFIX: dict[str, str | None] = {"--prefix": None}
-_WISHES: dict[str, str | None] = {
+_REQUEST_OPTIONS: dict[str, str | None] = {
     "--recipe": None,
     "--levels": "several CPU levels in one wheel: x86-64-v2,x86-64-v3",
     "--wheelhouse": None,
@@ -30,7 +30,7 @@ SCREENS: Mapping[str, Mapping[str, str | None]] = {
     "setup": {
         **_PREFIX,
         "--new-env": "make a virtual environment there",
-        **_WISHES,
+        **_REQUEST_OPTIONS,
         "--yes": None,
         "--dry-run": None,
         **_JSON,
@@ -41,7 +41,7 @@ SCREENS: Mapping[str, Mapping[str, str | None]] = {
         "--hosts": "for many machines: a directory of `inspect --json`",
         **_PREFIX,
         "--new-env": "make a virtual environment there",
-        **_WISHES,
+        **_REQUEST_OPTIONS,
         **_JSON,
     },
     "doctor": {
@@ -80,7 +80,7 @@ SCREENS: Mapping[str, Mapping[str, str | None]] = {
         "--hosts": "for many machines: a directory of `inspect --json`",
         "--with-tool": "fastinstall itself too, for hosts without an index",
         **_PREFIX,
-        **{flag: says for flag, says in _WISHES.items() if flag != "--allow"},
+        **{flag: says for flag, says in _REQUEST_OPTIONS.items() if flag != "--allow"},
         **_JSON,
     },
     "bench": {
@@ -192,7 +192,7 @@ _COLUMN = 24
 
 
 @immutable
-class _Row:
+class _ArgumentRow:
     """One argument on the screen."""
 
     action: argparse.Action
@@ -226,10 +226,12 @@ def usage(parser: argparse.ArgumentParser) -> str:
         return f"usage: {parser.prog} VERB [FLAG...]"
     actions = parser._actions  # noqa: SLF001 (argparse has no other way to list them)
     needed = (action for action in actions if not action.option_strings or action.required)
-    return " ".join(("usage:", parser.prog, *(spelled(action).rpartition(", ")[2] for action in needed), "[FLAG...]"))
+    return " ".join(
+        ("usage:", parser.prog, *(format_argument(action).rpartition(", ")[2] for action in needed), "[FLAG...]")
+    )
 
 
-def spelled(action: argparse.Action) -> str:
+def format_argument(action: argparse.Action) -> str:
     """An argument as it is typed: "-o FILE" of --output, "[CHECK...]" of those that may be left out."""
     value = "|".join(map(str, action.choices or (action.metavar,)))
     if not action.option_strings:
@@ -264,23 +266,23 @@ def _verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
     words = SCREENS.get(verb)
     for title, actions in groups_of(parser):
-        rows = list(_shown(actions, words))
+        rows = list(_make_rows(actions, words))
         if rows and not title.startswith(("positional", "options")):
             yield f"{title.partition(' (')[0]}:"
         yield from (_line(row) for row in rows)
 
 
-def _shown(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[_Row]:
+def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[_ArgumentRow]:
     for action in actions:
         name = action.option_strings[-1] if action.option_strings else action.dest
         if words is None or not action.option_strings or name in words:
             says = (words or {}).get(name) or action.help or ""
             if says:
-                yield _Row(action=action, says=says)
+                yield _ArgumentRow(action=action, says=says)
 
 
-def _line(row: _Row) -> str:
-    argument = f"  {spelled(row.action)}"
+def _line(row: _ArgumentRow) -> str:
+    argument = f"  {format_argument(row.action)}"
     gap = max(_COLUMN - len(argument), 2)
     return f"{argument}{' ' * gap}{row.says}"
 

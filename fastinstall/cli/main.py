@@ -22,26 +22,26 @@ from fastinstall.cli.console import (
     Console,
     UnwrittenError,
     can_ask,
-    harmless,
     is_dumb,
     name_files_in_utf8,
     open_closed_streams,
     page_for,
+    strip_control_characters,
 )
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.core import signals
 from fastinstall.core.errors import (
-    DamagedError,
     DocumentError,
+    EnvironmentDamagedError,
     ExitCode,
     FastinstallError,
-    LateInterruption,
+    InterruptedAfterCompletion,
     UsageError,
 )
-from fastinstall.core.secrets import known_secrets, redacted
+from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.signals import interruptible
-from fastinstall.core.surroundings import cautious, make_private, user_directories
+from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
 from fastinstall.core.values import dump, immutable
 
 _KEPT = 50
@@ -67,7 +67,7 @@ class RunLog:
         """Add one or more lines."""
         if self._stream is None:
             return
-        told = harmless(redacted(text, self._known))
+        told = strip_control_characters(redact_text(text, self._known))
         if len(self._home) > 1:
             told = told.replace(self._home, "~")
         try:
@@ -96,7 +96,7 @@ def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
         stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape")
     except OSError:
         return RunLog(None, None, home)
-    log = RunLog(path, stream, home, known_secrets(variables))
+    log = RunLog(path, stream, home, find_secret_values(variables))
     log.write(f"fastinstall {shlex.join(words)}")
     return log
 
@@ -129,7 +129,7 @@ class Context:
     changes: dict[str, bool] = field(default_factory=dict)
 
 
-@cautious()
+@restrict_surroundings()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
     open_closed_streams()
@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _main(words, dict(os.environ))
         except KeyboardInterrupt:
-            return _interrupted(_console(_flags_seen(words), os.environ))
+            return _report_interruption(_console(_flags_seen(words), os.environ))
 
 
 def _main(words: Sequence[str], variables: Mapping[str, str]) -> int:
@@ -160,15 +160,15 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     console = _console(arguments, variables)
     log = open_log(variables, words)
     context = Context(variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
-    outcome = _tried(arguments, context)
-    with contextlib.suppress(KeyboardInterrupt), signals.deferred():  # what has happened is told as it is
-        code = _told(outcome, arguments, context)
+    outcome = _run_command(arguments, context)
+    with contextlib.suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
+        code = _report_outcome(outcome, arguments, context)
         log.write(f"exit code {code}")
         log.close()
     return code
 
 
-def _tried(arguments: Namespace, context: Context) -> int | BaseException:
+def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
     """The exit code of a command, or what kept it from having one."""
     try:
         command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
@@ -178,7 +178,7 @@ def _tried(arguments: Namespace, context: Context) -> int | BaseException:
         return error
 
 
-def _told(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
+def _report_outcome(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
     """Say how a command ended; its exit code."""
     console, log = context.console, context.log
     match outcome:
@@ -187,11 +187,11 @@ def _told(outcome: int | BaseException, arguments: Namespace, context: Context) 
         case FastinstallError():
             log.write(f"error: {outcome.message}")
             return int(_explain(_in_full(outcome, context), console))
-        case LateInterruption():
+        case InterruptedAfterCompletion():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
         case KeyboardInterrupt():
-            return int(_interrupted(console))
+            return int(_report_interruption(console))
         case UnwrittenError():
             return int(_unwritten(outcome, arguments, console))
         case _:
@@ -212,7 +212,7 @@ def _behind(error: FastinstallError, context: Context) -> FastinstallError:
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
     done = tuple(f"done before that: {change}" for change, is_told in context.changes.items() if not is_told)
-    return DamagedError(error.message, hint=error.hint, details=(*done, *error.details))
+    return EnvironmentDamagedError(error.message, hint=error.hint, details=(*done, *error.details))
 
 
 def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
@@ -224,7 +224,7 @@ def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
         lines_only=is_dumb(variables),
         out=page_for(sys.stdout, variables, colourless=colourless, verbose=verbose),
         err=page_for(sys.stderr, variables, colourless=colourless, verbose=verbose),
-        known=known_secrets(variables),
+        known=find_secret_values(variables),
     )
 
 
@@ -258,7 +258,7 @@ def _explain(error: FastinstallError, console: Console) -> int:
     return error.exit_code
 
 
-def _interrupted(console: Console) -> int:
+def _report_interruption(console: Console) -> int:
     console.complain("interrupted; the environment is as it was before")
     return ExitCode.INTERRUPTED
 

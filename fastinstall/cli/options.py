@@ -1,6 +1,6 @@
 """Every wish as one row: its flag, its variable, its key in fastinstall.toml, and how to read it.
 
-Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Wish`.
+Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`.
 
 How a value is read that somebody wrote: text from a flag or a variable, or what TOML holds.
 
@@ -18,14 +18,14 @@ from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.core.secrets import has_credentials, redacted
+from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import Engine
-from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.request import DIST_NAMES, LinkMode, Request, Risk, ToolchainSource
 
 Reader = Callable[[object], Any]
 
-_MEND = "correct that file, or remove it"
+_RECOVER = "correct that file, or remove it"
 
 
 @immutable
@@ -77,7 +77,7 @@ class Sources:
             try:
                 return (read(self.settings.values[key]),)
             except ValueError as error:
-                raise DocumentError(self.settings.file or "fastinstall.toml", key, str(error), hint=_MEND) from None
+                raise DocumentError(self.settings.file or "fastinstall.toml", key, str(error), hint=_RECOVER) from None
         return ()
 
 
@@ -118,10 +118,10 @@ def _parse(path: Path, known: Collection[str]) -> dict[str, object]:
     try:
         values = foreign.read_toml(path)
     except DocumentError as error:
-        raise error.hinting(_MEND) from None
+        raise error.hinting(_RECOVER) from None
     for key in values:
         if key not in known:
-            raise DocumentError(path, key, f"unknown key; known here: {', '.join(sorted(known))}", hint=_MEND)
+            raise DocumentError(path, key, f"unknown key; known here: {', '.join(sorted(known))}", hint=_RECOVER)
     return values
 
 
@@ -152,7 +152,8 @@ def channels(value: object) -> tuple[str, ...]:
             raise ValueError(f"{channel!r} is no channel")
         if has_credentials(channel):
             raise ValueError(
-                f"{redacted(channel)} bears a password or token: leave it to conda's own settings (.condarc, ~/.netrc, "
+                f"{redact_text(channel)} bears a password or token: leave it to conda's own settings "
+                f"(.condarc, ~/.netrc, "
                 "anaconda login), and name the channel without it"
             )
     return found
@@ -221,7 +222,7 @@ class Option:
     """One wish.
 
     Attributes:
-        field: its name in `Wish`, and its key in fastinstall.toml.
+        field: its name in `Request`, and its key in fastinstall.toml.
         flag: on the command line.
         metavar: of its value; empty for a switch.
         help: one line.
@@ -242,7 +243,7 @@ class Option:
         return variable_of(self.flag)
 
 
-WISHES: tuple[Option, ...] = (
+REQUEST_OPTIONS: tuple[Option, ...] = (
     Option(
         field="recipe",
         flag="--recipe",
@@ -320,7 +321,7 @@ WISHES: tuple[Option, ...] = (
         flag="--engine",
         metavar="ENGINE",
         help="in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)",
-        read=one_of(Engine),
+        read=one_of(CondaInstaller),
     ),
     Option(
         field="channels",
@@ -361,10 +362,10 @@ WISHES: tuple[Option, ...] = (
 )
 
 
-def add_wishes(parser: argparse.ArgumentParser) -> None:
+def add_request_options(parser: argparse.ArgumentParser) -> None:
     """Give a parser every wish as a flag; absent flags stay None."""
     group = parser.add_argument_group("wishes (also FASTINSTALL_* variables and fastinstall.toml)")
-    for option in WISHES:
+    for option in REQUEST_OPTIONS:
         if option.metavar:
             group.add_argument(option.flag, dest=f"wish_{option.field}", metavar=option.metavar, help=option.help)
         else:
@@ -373,32 +374,34 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
             )
 
 
-def read_wish(arguments: argparse.Namespace, sources: Sources) -> Wish:
+def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
     """Merge flags, variables and settings.
 
     Raises:
         UsageError: a value that cannot be read; names the flag or the variable.
         DocumentError: likewise, in the settings file.
     """
-    given = {option.field: value for option in WISHES for value in _given(option, arguments, sources)}
-    return replace(Wish(), **given)
+    given = {
+        option.field: value for option in REQUEST_OPTIONS for value in _read_given_value(option, arguments, sources)
+    }
+    return replace(Request(), **given)
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:
     """The risks that are allowed by name, and no other wish.
 
     Raises:
-        UsageError: as `read_wish`.
+        UsageError: as `read_request`.
     """
-    option = next(option for option in WISHES if option.field == "allow")
-    return tuple(risk for risks in _given(option, arguments, sources) for risk in risks)
+    option = next(option for option in REQUEST_OPTIONS if option.field == "allow")
+    return tuple(risk for risks in _read_given_value(option, arguments, sources) for risk in risks)
 
 
-def as_flags(wish: Wish) -> tuple[str, ...]:
+def format_flags(wish: Request) -> tuple[str, ...]:
     """The flags that ask for the same, to be printed at the end of a wizard."""
-    usual = Wish()
+    usual = Request()
     words: list[str] = []
-    for option in WISHES:
+    for option in REQUEST_OPTIONS:
         value = getattr(wish, option.field)
         if value == getattr(usual, option.field):
             continue
@@ -406,7 +409,7 @@ def as_flags(wish: Wish) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _given(option: Option, arguments: argparse.Namespace, sources: Sources) -> tuple[Any, ...]:
+def _read_given_value(option: Option, arguments: argparse.Namespace, sources: Sources) -> tuple[Any, ...]:
     flag = getattr(arguments, f"wish_{option.field}", None)
     if flag is None:
         return sources.find(option.field, option.variable, option.read, negated=option.negated)

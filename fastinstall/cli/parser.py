@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import options
-from fastinstall.cli.options import WISHES, Reader, Sources, add_wishes, load_settings, variable_of
+from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings, variable_of
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import refuse_planted
 
@@ -120,7 +120,7 @@ def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Act
 
 def _keys() -> set[str]:
     verbs = verbs_of(build_parser())
-    return {option.field for option in WISHES} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
+    return {option.field for option in REQUEST_OPTIONS} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
 
 
 def _key(flag: str) -> str:
@@ -184,13 +184,13 @@ class _Everything(argparse.Action):
 
 def _setup(parser: argparse.ArgumentParser) -> None:
     _target(parser, creates=True)
-    add_wishes(parser)
+    add_request_options(parser)
     _consent(parser, dry=True)
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
     _target(parser, creates=True)
-    add_wishes(parser)
+    add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
     formats = "how to print it; sh, dockerfile: as a script or an image's file that does the same elsewhere"
     parser.add_argument("--format", choices=("text", "json", "sh", "dockerfile"), default=None, help=formats)
@@ -257,7 +257,7 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 
 def _build(parser: argparse.ArgumentParser) -> None:
     _target(parser)
-    add_wishes(parser)
+    add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
     conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
     parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
@@ -290,7 +290,7 @@ def _recipes(parser: argparse.ArgumentParser) -> None:
     prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
     parser.add_argument("--prove", metavar="NAME", help=prove)
     _target(parser)
-    add_wishes(parser)
+    add_request_options(parser)
 
 
 def _max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:

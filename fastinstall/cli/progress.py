@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
-from fastinstall.core.events import Event, Finished, Foretold, Noted, Progressed, Started
+from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ProgressLines:
                 self._tell(f"warning: {event.message}", "warning")
             case Noted():
                 self._tell(event.message)
-            case Progressed() | Foretold():
+            case Progressed() | RemainingTime():
                 return
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class ProgressSentences(ProgressLines):
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
         super().__init__(console)
         self._patience = patience
-        self._state = State()
+        self._state = ProgressState()
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._over = False
@@ -76,9 +76,9 @@ class ProgressSentences(ProgressLines):
     def __call__(self, event: Event) -> None:
         """Show an event."""
         with self._lock:
-            self._state = heard(self._state, event, time.monotonic())
+            self._state = advance_state(self._state, event, time.monotonic())
             super().__call__(event)
-        if not isinstance(event, Progressed | Foretold):
+        if not isinstance(event, Progressed | RemainingTime):
             self._news.set()
         if self._thread is None and self._state.end is not None:
             self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -100,7 +100,7 @@ class ProgressSentences(ProgressLines):
                 continue
             with self._lock:
                 if self._state.stage:
-                    self._tell(said(self._state, time.monotonic()))
+                    self._tell(describe_state(self._state, time.monotonic()))
 
 
 class ProgressBar(ProgressLines):
@@ -108,15 +108,15 @@ class ProgressBar(ProgressLines):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._state = State()
+        self._state = ProgressState()
         self._live: Live | None = None
         self._lock = threading.RLock()
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
         with self._lock:
-            self._state = heard(self._state, event, time.monotonic())
-            if not isinstance(event, Progressed | Foretold):
+            self._state = advance_state(self._state, event, time.monotonic())
+            if not isinstance(event, Progressed | RemainingTime):
                 self._stop()
                 super().__call__(event)
             self._show()
@@ -126,7 +126,7 @@ class ProgressBar(ProgressLines):
     ) -> None:
         """Take the line away, and show the cursor again."""
         with self._lock:
-            self._state = State()
+            self._state = ProgressState()
             self._stop()
 
     def _show(self) -> None:
@@ -183,7 +183,7 @@ _BEFORE = ("index", "solve")
 
 
 @immutable
-class State:
+class ProgressState:
     """What is known of a run that goes on.
 
     Attributes:
@@ -209,44 +209,44 @@ class State:
     measured: bool = False
 
 
-def heard(state: State, event: Event, now: float) -> State:
+def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
     """The state after an event."""
     if _says_nothing_goes_on(event):
-        return State()
+        return ProgressState()
     match event:
         case Started():
-            return _changed(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
+            return _mark_changed(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
         case Progressed():
-            return _counted(state, event, now)
+            return _count_progress(state, event, now)
         case Finished() if event.stage == state.stage:
-            return _changed(state, stage="", message="", done=0, total=0)
-        case Foretold():
+            return _mark_changed(state, stage="", message="", done=0, total=0)
+        case RemainingTime():
             end = None if event.seconds is None else now + event.seconds
-            return _changed(state, end=end, overdue=event.seconds is None, measured=event.measured)
+            return _mark_changed(state, end=end, overdue=event.seconds is None, measured=event.measured)
         case _:
             return state
 
 
-def line_of(state: State, now: float, *, width: int = 80) -> str:
+def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
     """The state in at most `width` columns; a bar of ASCII only where units are counted and there is room."""
     counts = f"{state.done}/{state.total}" if state.total else ""
-    facts = ", ".join(part for part in (counts, left(state, now)) if part)
+    facts = ", ".join(part for part in (counts, describe_time_left(state, now)) if part)
     work = state.message or state.stage
-    bar = f" [{_filled(state)}]" if state.total and width >= len(facts) + _BAR * 2 else ""
+    bar = f" [{_render_bar(state)}]" if state.total and width >= len(facts) + _BAR * 2 else ""
     room = max(width - len(facts) - len(bar) - 2, 8)
     if len(work) > room:
         work = work[: room - 3].rstrip() + "..."
     return f"{work}{bar}  {facts}"[:width]
 
 
-def said(state: State, now: float) -> str:
+def describe_state(state: ProgressState, now: float) -> str:
     """The state as a sentence, for those who hear it."""
     counts = f", {state.done} of {state.total}" if state.total else ""
-    told = left(state, now)
+    told = describe_time_left(state, now)
     return f"still {state.message or state.stage}{counts}, {round(now - state.begun)} s so far" + (told and f"; {told}")
 
 
-def left(state: State, now: float) -> str:
+def describe_time_left(state: ProgressState, now: float) -> str:
     """Describe how long the rest will take, or return "" if unknown."""
     if state.end is not None:
         seconds = state.end - now
@@ -270,25 +270,25 @@ def about(seconds: float) -> str:
 
 
 def _says_nothing_goes_on(event: Event) -> bool:
-    return (isinstance(event, Foretold) and event.seconds == 0) or (
+    return (isinstance(event, RemainingTime) and event.seconds == 0) or (
         isinstance(event, Started) and event.stage in _BEFORE
     )
 
 
-def _filled(state: State) -> str:
+def _render_bar(state: ProgressState) -> str:
     filled = _BAR * state.done // state.total
     return "#" * filled + "." * (_BAR - filled)
 
 
-def _counted(state: State, event: Progressed, now: float) -> State:
+def _count_progress(state: ProgressState, event: Progressed, now: float) -> ProgressState:
     if not event.total:
         return state
     if event.stage != state.stage or not state.total:
-        state = _changed(state, stage=event.stage, counted=now)
-    return _changed(state, done=event.done, total=event.total)
+        state = _mark_changed(state, stage=event.stage, counted=now)
+    return _mark_changed(state, done=event.done, total=event.total)
 
 
-def _changed(state: State, **changes: object) -> State:
+def _mark_changed(state: ProgressState, **changes: object) -> ProgressState:
     from dataclasses import replace  # noqa: PLC0415 (only where something is shown)
 
     return replace(state, **changes)  # type: ignore[arg-type]  # fields of State, by their names

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fastinstall.cli.console import Console, Page, harmless
-from fastinstall.core.secrets import redacted
+from fastinstall.cli.console import Console, Page, strip_control_characters
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ class Menus:
         import questionary  # noqa: PLC0415
 
         if meanings:
-            self._console.talk("\n".join(_explained(answers, meanings, self._console.err)))
-        labels = {value: shortened(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
+            self._console.talk("\n".join(_explain_answers(answers, meanings, self._console.err)))
+        labels = {value: shorten_label(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
         asked = questionary.select(
             self._asked(question, max(map(len, (_WAYS, *labels.values())))),
             choices=[questionary.Choice(title=label, value=value) for value, label in labels.items()],
@@ -186,7 +186,7 @@ class Lines:
         sys.stderr.flush()
 
 
-def shortened(text: str, room: int) -> str:
+def shorten_label(text: str, room: int) -> str:
     """A label in at most `room` columns; what does not fit is taken from its end."""
     return text if len(text) <= room else text[: max(room - 4, 1)].rstrip() + " ..."
 
@@ -194,10 +194,10 @@ def shortened(text: str, room: int) -> str:
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
     """A text as stderr can show it: no secret, nothing that steers a terminal, escapes for what it cannot encode."""
     encoding = sys.stderr.encoding or "ascii"
-    return harmless(redacted(text, known)).encode(encoding, "backslashreplace").decode(encoding)
+    return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _explained(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
+def _explain_answers(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
     """Every answer with its sentence, in columns."""
     width = max((len(answers[value]) for value in meanings if value in answers), default=0)
     wide = page.width is not None and width > page.width // 3
@@ -226,7 +226,7 @@ NOTHING = "-"
 
 
 @immutable
-class Menu:
+class MenuQuestion:
     """A question with several answers.
 
     Attributes:
@@ -242,7 +242,7 @@ class Menu:
     default: str | None = None
 
 
-def chosen_or_back(asker: Asker, menu: Menu, back: str = "Back") -> str | None:
+def choose_or_go_back(asker: Asker, menu: MenuQuestion, back: str = "Back") -> str | None:
     """Ask for one of the answers, or return None if the user goes back.
 
     Args:
@@ -255,7 +255,7 @@ def chosen_or_back(asker: Asker, menu: Menu, back: str = "Back") -> str | None:
     return None if answer == BACK else answer
 
 
-def typed_or_back(
+def type_or_go_back(
     asker: Asker, question: str, read: Callable[[str], object], complain: Callable[[str], None], default: str = ""
 ) -> str | None:
     """Ask for a valid or empty line of text, or return None if the user goes back.

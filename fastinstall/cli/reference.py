@@ -18,14 +18,14 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall import __version__
-from fastinstall.cli.help import EXAMPLES, Example, groups_of, spelled, usage, verb_of
-from fastinstall.cli.options import WISHES, Option, variable_of
+from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
+from fastinstall.cli.options import REQUEST_OPTIONS, Option, variable_of
 from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.cli.reference_documents import table
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import listing
 from fastinstall.core.values import encode
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.verbs.schemas import SCHEMAS
 
 EXIT_CODES: dict[ExitCode, str] = {
@@ -105,7 +105,7 @@ _TARGET = """\
 
 The target: without any of these flags it is the active environment. `--new-env` belongs to `setup` and `plan`."""
 
-_WISHES = """\
+_REQUEST_FLAGS = """\
 ## Wishes
 
 What `setup`, `plan` and `build` can be asked for. A key names the thing itself: `--no-guard` and
@@ -143,7 +143,10 @@ def render_cli() -> str:
         *(_HEAD, table(("verb", "does"), links)),
         *(_TARGET, _flags(_group(verbs["setup"], "target"))),
         *("The output, for every verb:", _flags(_group(verbs["setup"], "output"))),
-        *(_WISHES, table(("flag", "variable", "key", "means", "default"), map(_wish, WISHES))),
+        *(
+            _REQUEST_FLAGS,
+            table(("flag", "variable", "key", "means", "default"), map(_describe_request_flag, REQUEST_OPTIONS)),
+        ),
         *(_verb(name, verb) for name, verb in verbs.items()),
         *(_SETTINGS, table(("variable", "means"), variables)),
         *("## Exit codes", table(("code", "means"), codes)),
@@ -186,7 +189,9 @@ def _block(language: str, lines: Iterable[str]) -> str:
 
 
 def _flags(actions: Iterable[argparse.Action]) -> str:
-    rows = [(f"`{spelled(action)}`", _meaning(action)) for action in actions if action.help or action.option_strings]
+    rows = [
+        (f"`{format_argument(action)}`", _meaning(action)) for action in actions if action.help or action.option_strings
+    ]
     return table(("flag", "means"), rows) if rows else ""
 
 
@@ -195,13 +200,13 @@ def _meaning(action: argparse.Action) -> str:
     return f"{action.help}; default: `{default}`" if default else str(action.help)
 
 
-def _wish(option: Option) -> tuple[str, ...]:
+def _describe_request_flag(option: Option) -> tuple[str, ...]:
     flag = f"`{option.flag} {option.metavar}`" if option.metavar else f"`{option.flag}`"
     return (flag, f"`{option.variable}`", f"`{option.field}`", option.help, _default(option))
 
 
 def _default(option: Option) -> str:
-    value = encode(getattr(Wish(), option.field))
+    value = encode(getattr(Request(), option.field))
     if value in (None, []):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
@@ -268,7 +273,7 @@ def render_exit_codes() -> str:
 
 def render_settings() -> str:
     """Give the text of docs/reference/settings.md."""
-    wishes = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in WISHES)
+    wishes = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in REQUEST_OPTIONS)
     further = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
     head = ("variable", "key", "flag", "means")
     parts = (
@@ -281,7 +286,7 @@ def render_settings() -> str:
 def _others() -> list[tuple[str, ...]]:
     """Every flag that is no wish, with the verbs that have it, by its name."""
     found: dict[str, list[str]] = {}
-    wishes = {each.flag for each in WISHES}
+    wishes = {each.flag for each in REQUEST_OPTIONS}
     for verb in verbs_of(build_parser()):
         for flag in _long_flags(verb):
             if flag not in wishes:
@@ -355,7 +360,7 @@ def _render_man_verb(verb: argparse.ArgumentParser) -> Iterator[str]:
     yield _text(verb.description or "")
     groups = list(groups_of(verb))
     own = (action for title, actions in groups if not title.startswith(_SHARED) for action in actions)
-    yield from _items((f"`{spelled(action)}`", action.help or "") for action in own if action.help)
+    yield from _items((f"`{format_argument(action)}`", action.help or "") for action in own if action.help)
     shared = [start for start in _SHARED if any(title.startswith(start) for title, _ in groups)]
     yield from (".PP", f"Also the flags of {listing(f'the {title}' for title in shared)}.")
     yield from (".PP", "Examples:", *_render_man_examples(EXAMPLES[verb_of(verb)]))
@@ -363,7 +368,7 @@ def _render_man_verb(verb: argparse.ArgumentParser) -> Iterator[str]:
 
 def _shared(start: str, verb: argparse.ArgumentParser) -> Iterator[str]:
     actions = (action for title, found in groups_of(verb) if title.startswith(start) for action in found)
-    items = _items((f"`{spelled(action)}`", action.help or "") for action in actions)
+    items = _items((f"`{format_argument(action)}`", action.help or "") for action in actions)
     yield from _section(f"FLAGS OF THE {start.upper()}", items)
 
 

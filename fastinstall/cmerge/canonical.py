@@ -20,15 +20,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fastinstall.cmerge.declarations import Declared, declarations_in, declared_by, free_names, reads, writes
-from fastinstall.cmerge.syntax import DIRECTIVE, Node, parse_items
+from fastinstall.cmerge.declarations import (
+    Declared,
+    declarations_in,
+    find_free_names,
+    list_declared_names,
+    reads,
+    writes,
+)
+from fastinstall.cmerge.syntax import DIRECTIVE, SyntaxNode, parse_items
 from fastinstall.cmerge.threeway import RESTRICT, STRUCTURES, ConflictError, merge_nodes, require_same_scopes
 
 _EFFECTS = frozenset(("assignment_expression", "call_expression", "update_expression"))
 _OWN_MEANING = frozenset(("array_declarator", "function_declarator", "storage_class_specifier", "init_declarator"))
 
 
-def merge_canonical(base: Node, upstream: Node, kernels: Node, macros: Mapping[str, frozenset[str]]) -> Node:
+def merge_canonical(
+    base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode, macros: Mapping[str, frozenset[str]]
+) -> SyntaxNode:
     """The function with the changes of both, in the canonical form.
 
     Args:
@@ -42,7 +51,7 @@ def merge_canonical(base: Node, upstream: Node, kernels: Node, macros: Mapping[s
     """
     base, upstream, kernels = (node.rewrite(_without_hints) for node in (base, upstream, kernels))
     base, upstream, kernels = with_counters_outside(base, upstream, kernels)
-    upstream = without_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
+    upstream = inline_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
     old, ours, theirs = (_split(node) for node in (base, upstream, kernels))
     merged = merge_nodes(old.function, ours.function, theirs.function)
     choice = _Choice(
@@ -67,7 +76,7 @@ class _Plain:
 class _Split:
     """A function without its plain declarations, and these."""
 
-    function: Node
+    function: SyntaxNode
     plain: frozenset[_Plain]
 
 
@@ -92,12 +101,12 @@ class _Choice:
         return options[0]
 
 
-def _without_hints(node: Node) -> Node:
+def _without_hints(node: SyntaxNode) -> SyntaxNode:
     kept = tuple(child for child in node.children or () if not _is_hint(child, node))
-    return node if len(kept) == len(node.children or ()) else Node(node.type, None, kept)
+    return node if len(kept) == len(node.children or ()) else SyntaxNode(node.type, None, kept)
 
 
-def _is_hint(node: Node, parent: Node) -> bool:
+def _is_hint(node: SyntaxNode, parent: SyntaxNode) -> bool:
     if node.type == "type_qualifier":
         return node.signature[0] in RESTRICT
     if node.signature[:2] != ("assert", "(") or parent.type != "compound_statement" or not node.children:
@@ -106,40 +115,44 @@ def _is_hint(node: Node, parent: Node) -> bool:
     return not any(below.type in _EFFECTS for below in asserted.walk())
 
 
-def _split(function: Node) -> _Split:
+def _split(function: SyntaxNode) -> _Split:
     *head, body = function.children or (function,)
     plain: set[_Plain] = set()
-    rest: list[Node] = []
+    rest: list[SyntaxNode] = []
     for statement in body.children or ():
         if statement.type == "declaration" and not any(below.type in _OWN_MEANING for below in statement.walk()):
-            plain.update(map(_plain, declared_by(statement)))
+            plain.update(map(_plain, list_declared_names(statement)))
         else:
             rest.append(statement)
-    return _Split(Node(function.type, None, (*head, Node(body.type, None, tuple(rest)))), frozenset(plain))
+    return _Split(SyntaxNode(function.type, None, (*head, SyntaxNode(body.type, None, tuple(rest)))), frozenset(plain))
 
 
 def _plain(declared: Declared) -> _Plain:
     return _Plain(" ".join(declared.type), " ".join(declared.declarator.signature), declared.name)
 
 
-def _with_declarations(function: Node, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> Node:
+def _with_declarations(function: SyntaxNode, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> SyntaxNode:
     *head, body = function.children or (function,)
     brace, *statements = body.children or ()
-    names = _needed(Node(body.type, None, tuple(statements)), macros)
+    names = _needed(SyntaxNode(body.type, None, tuple(statements)), macros)
     chosen = sorted(choice.named(name) for name in {plain.name for plain in choice.known} & names)
-    return Node(function.type, None, (*head, Node(body.type, None, (brace, *_declare(chosen), *statements))))
+    return SyntaxNode(
+        function.type, None, (*head, SyntaxNode(body.type, None, (brace, *_declare(chosen), *statements)))
+    )
 
 
-def _needed(body: Node, macros: Mapping[str, frozenset[str]]) -> set[str]:
-    names = free_names(body)
+def _needed(body: SyntaxNode, macros: Mapping[str, frozenset[str]]) -> set[str]:
+    names = find_free_names(body)
     return names.union(*(macros[name] for name in names & macros.keys()))
 
 
-def _declare(plain: Iterable[_Plain]) -> Iterable[Node]:
+def _declare(plain: Iterable[_Plain]) -> Iterable[SyntaxNode]:
     return (parse_items(f"{one.kind} {one.declarator};").items[0].node for one in plain)
 
 
-def with_counters_outside(base: Node, upstream: Node, kernels: Node) -> tuple[Node, Node, Node]:
+def with_counters_outside(
+    base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode
+) -> tuple[SyntaxNode, SyntaxNode, SyntaxNode]:
     """The three function definitions with their counters declared alike."""
     versions = (base, upstream, kernels)
     outside = frozenset(one.name for version in versions for one in _plain_counters(version))
@@ -148,28 +161,28 @@ def with_counters_outside(base: Node, upstream: Node, kernels: Node) -> tuple[No
     return one, two, three
 
 
-def _plain_counters(function: Node) -> Iterator[Declared]:
+def _plain_counters(function: SyntaxNode) -> Iterator[Declared]:
     """Integers that the body declares without a value."""
     for statement in (function.children or (function,))[-1].children or ():
-        for declared in declared_by(statement) if statement.type == "declaration" else ():
+        for declared in list_declared_names(statement) if statement.type == "declaration" else ():
             if declared.type == ("int",) and declared.declarator.type == "identifier" and declared.initial is None:
                 yield declared
 
 
-def _loops(function: Node) -> Iterator[Node]:
+def _loops(function: SyntaxNode) -> Iterator[SyntaxNode]:
     return (node for node in function.walk() if node.type == "for_statement")
 
 
-def _counted(loop: Node) -> list[str]:
+def _counted(loop: SyntaxNode) -> list[str]:
     """Names that a loop gives their first value."""
     start = (loop.children or ())[2]
     if start.type == "declaration":
-        return [declared.name for declared in declared_by(start)]
+        return [declared.name for declared in list_declared_names(start)]
     assigned = (node for node in start.walk() if node.type == "assignment_expression")
     return [node.children[0].text or "" for node in assigned if node.children]
 
 
-def _hoist(function: Node, outside: frozenset[str], limits: Counter[str]) -> Node:
+def _hoist(function: SyntaxNode, outside: frozenset[str], limits: Counter[str]) -> SyntaxNode:
     names = [name for name in sorted(outside) if _is_counter_only(function, name, limits[name])]
     if not names:
         return function
@@ -179,10 +192,10 @@ def _hoist(function: Node, outside: frozenset[str], limits: Counter[str]) -> Nod
     declared = tuple(parse_items(f"int {name};").items[0].node for name in names)
     *head, body = hoisted.children or ()
     brace, *rest = body.children or ()
-    return Node(hoisted.type, None, (*head, Node(body.type, None, (brace, *declared, *rest))))
+    return SyntaxNode(hoisted.type, None, (*head, SyntaxNode(body.type, None, (brace, *declared, *rest))))
 
 
-def _is_counter_only(function: Node, name: str, limit: int) -> bool:
+def _is_counter_only(function: SyntaxNode, name: str, limit: int) -> bool:
     loops = [loop for loop in _loops(function) if _declares(loop, name)]
     if not loops or len(loops) > limit:
         return False
@@ -192,20 +205,20 @@ def _is_counter_only(function: Node, name: str, limit: int) -> bool:
     return declarations == len(loops) and not nested and everywhere == sum(_occurrences(loop, name) for loop in loops)
 
 
-def _declares(loop: Node, name: str) -> bool:
+def _declares(loop: SyntaxNode, name: str) -> bool:
     return name in [declared.name for declared in _start(loop)]
 
 
-def _start(loop: Node) -> Sequence[Declared]:
+def _start(loop: SyntaxNode) -> Sequence[Declared]:
     start = (loop.children or ())[2]
-    return declared_by(start) if start.type == "declaration" else ()
+    return list_declared_names(start) if start.type == "declaration" else ()
 
 
-def _occurrences(node: Node, name: str) -> int:
+def _occurrences(node: SyntaxNode, name: str) -> int:
     return sum(below.text == name for below in node.walk() if below.type in ("identifier", "type_identifier"))
 
 
-def _with_assignment(loop: Node, names: frozenset[str]) -> Node:
+def _with_assignment(loop: SyntaxNode, names: frozenset[str]) -> SyntaxNode:
     if loop.type != "for_statement" or not loop.children:
         return loop
     declared = _start(loop)
@@ -214,15 +227,15 @@ def _with_assignment(loop: Node, names: frozenset[str]) -> Node:
         return loop
     *assignments, start = (_assignment(one) for one in declared)
     for assignment in reversed(assignments):
-        start = Node("comma_expression", None, (assignment, Node(",", ","), start))
-    return Node(loop.type, None, (*loop.children[:2], start, Node(";", ";"), *loop.children[3:]))
+        start = SyntaxNode("comma_expression", None, (assignment, SyntaxNode(",", ","), start))
+    return SyntaxNode(loop.type, None, (*loop.children[:2], start, SyntaxNode(";", ";"), *loop.children[3:]))
 
 
-def _assignment(declared: Declared) -> Node:
+def _assignment(declared: Declared) -> SyntaxNode:
     if declared.initial is None:
         raise ValueError(declared.name)
-    name = Node("identifier", declared.name)
-    return Node("assignment_expression", None, (name, Node("=", "="), declared.initial))
+    name = SyntaxNode("identifier", declared.name)
+    return SyntaxNode("assignment_expression", None, (name, SyntaxNode("=", "="), declared.initial))
 
 
 _SIMPLE = frozenset(("identifier", "field_expression", "subscript_expression", "number_literal"))
@@ -241,10 +254,10 @@ _PURE = _SIMPLE | frozenset(
 )
 _LEAVES = frozenset(("(", ")", "[", "]", "->", ".", "*", "+", "-", "/", "%", "<<", ">>", "&", "|", "^", "const"))
 
-_Values = Callable[[Declared], Node]
+_Values = Callable[[Declared], SyntaxNode]
 
 
-def without_locals(upstream: Node, base: Node, opaque: frozenset[str] = frozenset()) -> Node:
+def inline_locals(upstream: SyntaxNode, base: SyntaxNode, opaque: frozenset[str] = frozenset()) -> SyntaxNode:
     """Upstream's function without the names that it gave to expressions of the base.
 
     Args:
@@ -271,7 +284,7 @@ def _initial(declared: Declared) -> tuple[str, ...]:
     return declared.initial.signature if declared.initial else ()
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Statements and conditions that a merge does not take apart."""
     if node.type not in STRUCTURES:
         yield node
@@ -280,12 +293,12 @@ def _leaves(node: Node) -> Iterator[Node]:
         yield from _leaves(child)
 
 
-def _restore(read_as: Node, as_written: Node, known: dict[tuple[str, ...], Node]) -> Node:
+def _restore(read_as: SyntaxNode, as_written: SyntaxNode, known: dict[tuple[str, ...], SyntaxNode]) -> SyntaxNode:
     """The base's own words wherever one of two forms of one tree says the same."""
     if as_written.type not in STRUCTURES:
         return known.get(read_as.loose) or known.get(as_written.loose) or as_written
     pairs = zip(read_as.children or (), as_written.children or (), strict=True)
-    return Node(as_written.type, as_written.text, tuple(_restore(one, other, known) for one, other in pairs))
+    return SyntaxNode(as_written.type, as_written.text, tuple(_restore(one, other, known) for one, other in pairs))
 
 
 class _Inliner(NamedTuple):
@@ -294,24 +307,24 @@ class _Inliner(NamedTuple):
     names: frozenset[str]
     value: _Values
 
-    def inline(self, block: Node) -> Node:
+    def inline(self, block: SyntaxNode) -> SyntaxNode:
         if block.type != "compound_statement":
             return block
         children = list(block.children or ())
         index = 0
         while index < len(children):
-            declared = declared_by(children[index]) if children[index].type == "declaration" else ()
+            declared = list_declared_names(children[index]) if children[index].type == "declaration" else ()
             rest = children[index + 1 :]
             if declared and all(one.name in self.names and _is_constant(one, rest) for one in declared):
                 children[index:] = self._substitute(declared, rest)
             else:
                 index += 1
-        return Node(block.type, None, tuple(children)) if len(children) != len(block.children or ()) else block
+        return SyntaxNode(block.type, None, tuple(children)) if len(children) != len(block.children or ()) else block
 
-    def _substitute(self, declared: Sequence[Declared], rest: Sequence[Node]) -> list[Node]:
-        values: dict[str, Node] = {}
+    def _substitute(self, declared: Sequence[Declared], rest: Sequence[SyntaxNode]) -> list[SyntaxNode]:
+        values: dict[str, SyntaxNode] = {}
 
-        def replace(node: Node) -> Node:
+        def replace(node: SyntaxNode) -> SyntaxNode:
             return values.get(node.text or "", node) if node.type == "identifier" else node
 
         for one in declared:
@@ -319,7 +332,7 @@ class _Inliner(NamedTuple):
         return [statement.rewrite(replace) for statement in rest]
 
 
-def _is_constant(declared: Declared, rest: Sequence[Node]) -> bool:
+def _is_constant(declared: Declared, rest: Sequence[SyntaxNode]) -> bool:
     if declared.initial is None or not _is_int_or_pointer(declared):
         return False
     if not all(node.type in _PURE or node.text in _LEAVES for node in declared.initial.walk()):
@@ -338,21 +351,23 @@ def _is_int_or_pointer(declared: Declared) -> bool:
     return declared.declarator.signature == ("*", declared.name)
 
 
-def _plain_value(declared: Declared) -> Node:
+def _plain_value(declared: Declared) -> SyntaxNode:
     """The expression as it stands."""
     if declared.initial is None:
         raise ValueError(declared.name)
     if declared.initial.type in _SIMPLE:
         return declared.initial
-    return Node("parenthesized_expression", None, (Node("(", "("), declared.initial, Node(")", ")")))
+    return SyntaxNode("parenthesized_expression", None, (SyntaxNode("(", "("), declared.initial, SyntaxNode(")", ")")))
 
 
-def _cast_value(declared: Declared) -> Node:
+def _cast_value(declared: Declared) -> SyntaxNode:
     """The expression cast to the pointer that it is kept in, for `(UINT8)p[i]` of the base may be `name[i]` now."""
     value = _plain_value(declared)
     if declared.declarator.type == "identifier" or value.bare.type == "cast_expression":
         return value
-    kind = tuple(Node("type_identifier", word) for word in declared.type if word != "const")
-    pointer = Node("type_descriptor", None, (*kind, Node("abstract_pointer_declarator", None, (Node("*", "*"),))))
-    cast = Node("cast_expression", None, (Node("(", "("), pointer, Node(")", ")"), value))
-    return Node("parenthesized_expression", None, (Node("(", "("), cast, Node(")", ")")))
+    kind = tuple(SyntaxNode("type_identifier", word) for word in declared.type if word != "const")
+    pointer = SyntaxNode(
+        "type_descriptor", None, (*kind, SyntaxNode("abstract_pointer_declarator", None, (SyntaxNode("*", "*"),)))
+    )
+    cast = SyntaxNode("cast_expression", None, (SyntaxNode("(", "("), pointer, SyntaxNode(")", ")"), value))
+    return SyntaxNode("parenthesized_expression", None, (SyntaxNode("(", "("), cast, SyntaxNode(")", ")")))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from fastinstall.cmerge.syntax import BLOCKS, DIRECTIVE, Item, Node
+from fastinstall.cmerge.syntax import BLOCKS, DIRECTIVE, Item, SyntaxNode
 
 _DECLARATORS = frozenset(
     (
@@ -39,11 +39,11 @@ class Declared:
 
     name: str
     type: tuple[str, ...]
-    declarator: Node
-    initial: Node | None
+    declarator: SyntaxNode
+    initial: SyntaxNode | None
 
 
-def declared_by(declaration: Node) -> tuple[Declared, ...]:
+def list_declared_names(declaration: SyntaxNode) -> tuple[Declared, ...]:
     """The names that a declaration declares, in order."""
     children = declaration.children or ()
     first = next((index for index, child in enumerate(children) if child.type in _DECLARATORS), len(children))
@@ -51,14 +51,14 @@ def declared_by(declaration: Node) -> tuple[Declared, ...]:
     return tuple(_declared(kind, child) for child in children[first:] if child.type in _DECLARATORS)
 
 
-def declarations_in(node: Node) -> Iterator[Declared]:
+def declarations_in(node: SyntaxNode) -> Iterator[Declared]:
     """All names that are declared at or below a node, parameters too."""
     for below in node.walk():
         if below.type in ("declaration", "parameter_declaration"):
-            yield from declared_by(below)
+            yield from list_declared_names(below)
 
 
-def reads(expression: Node) -> set[str]:
+def reads(expression: SyntaxNode) -> set[str]:
     """What an expression reads: "x" for a variable, ".x" for a field, "x[]" for an element of an array x."""
     found = set()
     for node in expression.walk():
@@ -67,7 +67,7 @@ def reads(expression: Node) -> set[str]:
     return found - {""}
 
 
-def writes(nodes: Iterable[Node]) -> set[str]:
+def writes(nodes: Iterable[SyntaxNode]) -> set[str]:
     """What statements may write, in the words of `reads`.
 
     Written is what is assigned, counted up or down, declared again, what gives its address away, and what stands alone
@@ -76,7 +76,7 @@ def writes(nodes: Iterable[Node]) -> set[str]:
     return {place for node in nodes for below in node.walk() for place in _written(below)} - {""}
 
 
-def free_names(node: Node, bound: frozenset[str] = frozenset()) -> set[str]:
+def find_free_names(node: SyntaxNode, bound: frozenset[str] = frozenset()) -> set[str]:
     """Names that a node uses and does not declare itself in a scope around the use; words of directives count."""
     if node.type == DIRECTIVE:
         return set(names_in_directive(node.signature) - bound)
@@ -88,20 +88,20 @@ def free_names(node: Node, bound: frozenset[str] = frozenset()) -> set[str]:
         bound |= _introduced(child)
         if node.type == "function_definition":
             bound |= {declared.name for declared in declarations_in(child) if child.type.endswith("declarator")}
-        found |= free_names(child, bound)
+        found |= find_free_names(child, bound)
     return found
 
 
-def _introduced(node: Node) -> set[str]:
+def _introduced(node: SyntaxNode) -> set[str]:
     """Names that are declared from here on: what stands under `#if` or behind a label stands in no scope of its own."""
     if node.type == "declaration":
-        return {declared.name for declared in declared_by(node)}
+        return {declared.name for declared in list_declared_names(node)}
     if node.type not in _TRANSPARENT:
         return set()
     return {name for child in node.children or () for name in _introduced(child)}
 
 
-def _declared(kind: tuple[str, ...], node: Node) -> Declared:
+def _declared(kind: tuple[str, ...], node: SyntaxNode) -> Declared:
     declarator, initial = node, None
     if node.type == "init_declarator" and node.children:
         declarator, initial = node.children[0], node.children[-1]
@@ -109,7 +109,7 @@ def _declared(kind: tuple[str, ...], node: Node) -> Declared:
     return Declared(next(names, None) or "", kind, declarator, initial)
 
 
-def _written(node: Node) -> Iterator[str]:
+def _written(node: SyntaxNode) -> Iterator[str]:
     children = node.children or ()
     match node.type:
         case "assignment_expression":
@@ -119,12 +119,12 @@ def _written(node: Node) -> Iterator[str]:
         case "pointer_expression" if children[0].text == "&":
             yield _place(children[1].bare)
         case "declaration":
-            yield from (declared.name for declared in declared_by(node))
+            yield from (declared.name for declared in list_declared_names(node))
         case "call_expression" if (children[0].text or "").isupper():
             yield from (_place(argument.bare) for argument in children[1].children or ())
 
 
-def _place(node: Node) -> str:
+def _place(node: SyntaxNode) -> str:
     children = node.children or ()
     if node.type == "identifier":
         return node.text or ""
@@ -153,13 +153,13 @@ _BODIES = ("field_declaration_list", "enumerator_list")
 _NAMES = ("identifier", "type_identifier")
 
 
-def defined_names(item: Item) -> frozenset[str]:
+def list_item_definitions(item: Item) -> frozenset[str]:
     """Names that an item brings to a file or, by `#undef`, takes away: those that a second copy must not have."""
     named = {item.key.name} if item.key.kind in ("function", "declaration", "define", "type") else set()
     return frozenset((*named, *_defined(item.node)))
 
 
-def used_names(text: str) -> frozenset[str]:
+def find_used_names(text: str) -> frozenset[str]:
     """Every name that stands in a text, but those of members, and what comments and literals say."""
     return frozenset(match["name"] for match in _WORD.finditer(text) if match["name"])
 
@@ -184,13 +184,13 @@ def rename(text: str, names: AbstractSet[str], suffix: str, *, limit: int | None
     return _WORD.sub(replaced, text)
 
 
-def until_body(text: str) -> str:
+def cut_before_body(text: str) -> str:
     """A function's text before its body."""
     blanked = _WORD.sub(_same_length(lambda match: match["name"] is not None), text)
     return text[: blanked.index("{")].rstrip()
 
 
-def function_definitions(node: Node) -> Iterator[Node]:
+def function_definitions(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The functions that an item defines, also inside `#if`."""
     if node.type == "function_definition":
         yield node
@@ -199,12 +199,12 @@ def function_definitions(node: Node) -> Iterator[Node]:
             yield from function_definitions(child)
 
 
-def function_name(node: Node) -> str:
+def function_name(node: SyntaxNode) -> str:
     """The name of a function, from its definition; empty if it has none."""
     return next(_declarators(node), "")
 
 
-def declared_name(node: Node) -> Node | None:
+def find_declared_name(node: SyntaxNode) -> SyntaxNode | None:
     """The leaf that a declarator names: of `*f(int (*g)(void))` it is `f`."""
     for leaf in node.walk():
         if leaf.type in _NAMES and leaf.children is None:
@@ -212,7 +212,7 @@ def declared_name(node: Node) -> Node | None:
     return None
 
 
-def is_declarator(node: Node) -> bool:
+def is_declarator(node: SyntaxNode) -> bool:
     """Whether a node of a declaration declares a name."""
     return node.type in _NAMES or node.type.endswith("declarator")
 
@@ -221,7 +221,7 @@ def _same_length(kept: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[st
     return lambda match: match.group() if kept(match) else " " * len(match.group())
 
 
-def _defined(node: Node) -> Iterator[str]:
+def _defined(node: SyntaxNode) -> Iterator[str]:
     if node.type == DIRECTIVE:
         yield from _MACRO.findall(node.text or "")
     elif node.type == "function_definition":
@@ -237,20 +237,20 @@ def _defined(node: Node) -> Iterator[str]:
             yield from _defined(child)
 
 
-def _declarators(node: Node) -> Iterator[str]:
+def _declarators(node: SyntaxNode) -> Iterator[str]:
     """Names declared by a definition or a declaration; its type comes first, and is none of them."""
     typed = False
     for child in node.children or ():
-        if typed and is_declarator(child) and (leaf := declared_name(child)) and leaf.text:
+        if typed and is_declarator(child) and (leaf := find_declared_name(child)) and leaf.text:
             yield leaf.text
         typed = typed or _is_type(child)
 
 
-def _is_type(node: Node) -> bool:
+def _is_type(node: SyntaxNode) -> bool:
     return node.type in ("primitive_type", "type_identifier", "sized_type_specifier", *_TYPES)
 
 
-def _type_names(node: Node) -> Iterator[str]:
+def _type_names(node: SyntaxNode) -> Iterator[str]:
     """The tag of a struct, union or enum that is defined here, and the names of an enum's values."""
     children = node.children or ()
     if not any(child.type in _BODIES for child in children):

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fastinstall.cmerge.declarations import function_definitions, function_name
 from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
-from fastinstall.cmerge.syntax import ATOMIC, BLOCKS, DIRECTIVE, Item, Node, parse_items, tokens
+from fastinstall.cmerge.syntax import ATOMIC, BLOCKS, DIRECTIVE, Item, SyntaxNode, parse_items, tokens
 from fastinstall.core.values import immutable
 
 _ALTERNATIVES = BLOCKS - {"preproc_if", "preproc_ifdef"}
@@ -34,7 +34,7 @@ _NOWHERE: _State = frozenset()
 
 
 @immutable
-class Openings:
+class ScopeOpenings:
     """What a function may do with something that is opened and closed.
 
     Attributes:
@@ -47,7 +47,7 @@ class Openings:
     lowest: int
 
 
-def openings(function: Node, opens: str, closes: str) -> Openings:
+def openings(function: SyntaxNode, opens: str, closes: str) -> ScopeOpenings:
     """Run through a function.
 
     Args:
@@ -57,7 +57,7 @@ def openings(function: Node, opens: str, closes: str) -> Openings:
     """
     run = _Run(opens=opens, closes=closes)
     end = run.through(function, frozenset((0,)))
-    return Openings(left=frozenset(run.left | end), lowest=run.lowest)
+    return ScopeOpenings(left=frozenset(run.left | end), lowest=run.lowest)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class _Run:
     broken: list[set[int]] = field(default_factory=list)
     jumps: dict[str, set[int]] = field(default_factory=dict)
 
-    def through(self, node: Node, state: _State) -> _State:
+    def through(self, node: SyntaxNode, state: _State) -> _State:
         """The state behind a node, from that before it."""
         match node.type:
             case "return_statement":
@@ -90,7 +90,7 @@ class _Run:
                 state |= frozenset(self.jumps.get(_word(node, 0), ()))
         return self._compound(node, state)
 
-    def _compound(self, node: Node, state: _State) -> _State:
+    def _compound(self, node: SyntaxNode, state: _State) -> _State:
         if node.type == "if_statement":
             return self._branches(node, state)
         if node.type in _LOOPS:
@@ -105,14 +105,14 @@ class _Run:
             return self._conditional(node, state)
         return self._calls(node, state)
 
-    def _branches(self, node: Node, state: _State) -> _State:
+    def _branches(self, node: SyntaxNode, state: _State) -> _State:
         """`if (...) ... else ...`: either, and where there is no else, neither."""
         _, condition, taken, *other = node.children or ()
         state = self._calls(condition, state)
         without = self.through(other[-1], state) if other else state
         return self.through(taken, state) | without
 
-    def _loop(self, node: Node, state: _State) -> _State:
+    def _loop(self, node: SyntaxNode, state: _State) -> _State:
         self.broken.append(set())
         for _ in range(2):
             inside = state
@@ -121,7 +121,7 @@ class _Run:
             state |= inside
         return state | frozenset(self.broken.pop())
 
-    def _switch(self, node: Node, state: _State) -> _State:
+    def _switch(self, node: SyntaxNode, state: _State) -> _State:
         """Each case is entered from above and from the case before it; without a default, none may be."""
         self.broken.append(set())
         inside, default = _NOWHERE, False
@@ -132,7 +132,7 @@ class _Run:
                 inside = self.through(child, inside)
         return inside | frozenset(self.broken.pop()) | (_NOWHERE if default else state)
 
-    def _conditional(self, node: Node, state: _State) -> _State:
+    def _conditional(self, node: SyntaxNode, state: _State) -> _State:
         """`#if`: its lines, or those of `#else`, or none."""
         inside, alternative = state, state
         for child in node.children or ():
@@ -142,7 +142,7 @@ class _Run:
                 inside = self.through(child, inside)
         return inside | alternative
 
-    def _calls(self, node: Node, state: _State) -> _State:
+    def _calls(self, node: SyntaxNode, state: _State) -> _State:
         change = node.signature.count(self.opens) - node.signature.count(self.closes)
         if change:
             state = frozenset(max(-_MOST, min(_MOST, number + change)) for number in state)
@@ -150,7 +150,7 @@ class _Run:
         return state
 
 
-def _word(node: Node, index: int) -> str:
+def _word(node: SyntaxNode, index: int) -> str:
     return (node.children or ())[index].text or ""
 
 
@@ -200,7 +200,7 @@ def check_tree(upstream: Path, merged: Path, files: Sequence[str]) -> tuple[str,
     every = dict.fromkeys((*files, *_brought(upstream, merged, files)))
     texts = {file: (_read(upstream / file), _read(merged / file)) for file in every}
     problems = [problem for file, (ours, theirs) in texts.items() for problem in check_pairs(ours, theirs, file)]
-    return (*problems, *lost_functions(merged, texts))
+    return (*problems, *find_lost_functions(merged, texts))
 
 
 def _brought(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str]:
@@ -212,18 +212,18 @@ def _brought(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str
                 yield name
 
 
-def _function_problems(upstream: Node | None, merged: Node) -> Iterator[str]:
+def _function_problems(upstream: SyntaxNode | None, merged: SyntaxNode) -> Iterator[str]:
     for opens, closes in PAIRS:
         after = _counts(merged, opens, closes)
         before = _counts(upstream, opens, closes) if upstream else after
         if before != after:
             yield f"{opens} {after[0]} times (upstream {before[0]}), {closes} {after[1]} times (upstream {before[1]})"
         elif any(after):
-            allowed = openings(upstream, opens, closes) if upstream else Openings(left=frozenset((0,)), lowest=0)
+            allowed = openings(upstream, opens, closes) if upstream else ScopeOpenings(left=frozenset((0,)), lowest=0)
             yield from _path_problems(openings(merged, opens, closes), allowed, opens)
 
 
-def _path_problems(found: Openings, allowed: Openings, opens: str) -> Iterator[str]:
+def _path_problems(found: ScopeOpenings, allowed: ScopeOpenings, opens: str) -> Iterator[str]:
     if found.lowest < allowed.lowest:
         yield f"{opens} comes after its counterpart on a path on which it does not in upstream's"
     elif strange := found.left - allowed.left:
@@ -231,13 +231,13 @@ def _path_problems(found: Openings, allowed: Openings, opens: str) -> Iterator[s
         yield f"{opens} {much} on a path on which it is not in upstream's"
 
 
-def _counts(function: Node, opens: str, closes: str) -> tuple[int, int]:
+def _counts(function: SyntaxNode, opens: str, closes: str) -> tuple[int, int]:
     return function.signature.count(opens), function.signature.count(closes)
 
 
-def _functions(source: str) -> dict[str, Node]:
+def _functions(source: str) -> dict[str, SyntaxNode]:
     """Functions by name, also those inside `#if`; a second one of a name gets its number."""
-    found: dict[str, Node] = {}
+    found: dict[str, SyntaxNode] = {}
     numbers: Counter[str] = Counter()
     for name, node in _named_functions(source):
         numbers[name] += 1
@@ -245,7 +245,7 @@ def _functions(source: str) -> dict[str, Node]:
     return found
 
 
-def _named_functions(source: str) -> Iterator[tuple[str, Node]]:
+def _named_functions(source: str) -> Iterator[tuple[str, SyntaxNode]]:
     for item in parse_items(source).items:
         if item.node.type == ATOMIC:
             yield item.key.name, item.node
@@ -272,7 +272,7 @@ _SOURCES = ("*.c", "*.h")
 Texts = Mapping[str, tuple[str, str]]
 
 
-def lost_functions(merged: Path, texts: Texts) -> tuple[str, ...]:
+def find_lost_functions(merged: Path, texts: Texts) -> tuple[str, ...]:
     """Calls of what is no longer there.
 
     Args:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from fastinstall.core.values import immutable
 
 
-class Origin(StrEnum):
+class TextOrigin(StrEnum):
     """Where the text of an item came from."""
 
     UPSTREAM = "upstream"
@@ -45,7 +45,7 @@ class MergedItem:
     file: str
     kind: str
     name: str
-    origin: Origin
+    origin: TextOrigin
     reason: str
 
 

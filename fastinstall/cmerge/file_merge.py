@@ -21,9 +21,15 @@ from itertools import pairwise
 
 from fastinstall.cmerge.canonical import merge_canonical
 from fastinstall.cmerge.declarations import names_in_macros
-from fastinstall.cmerge.documents import Origin
-from fastinstall.cmerge.syntax import ATOMIC, DIRECTIVE, Item, ItemKey, Node, parse_items
-from fastinstall.cmerge.threeway import ConflictError, by_base_key, merge_nodes, renamed_functions, require_same_scopes
+from fastinstall.cmerge.documents import TextOrigin
+from fastinstall.cmerge.syntax import ATOMIC, DIRECTIVE, Item, ItemKey, SyntaxNode, parse_items
+from fastinstall.cmerge.threeway import (
+    ConflictError,
+    find_renamed_functions,
+    index_by_base_key,
+    merge_nodes,
+    require_same_scopes,
+)
 from fastinstall.core.values import immutable
 
 Macros = Mapping[str, frozenset[str]]
@@ -51,7 +57,7 @@ class Versions:
 
 
 @immutable
-class Decision:
+class ItemDecision:
     """What becomes of an item.
 
     Attributes:
@@ -61,11 +67,11 @@ class Decision:
     """
 
     text: str | None
-    origin: Origin
+    origin: TextOrigin
     reason: str
 
 
-def decide(versions: Versions, macros: Macros, *, kept: bool) -> Decision:
+def decide(versions: Versions, macros: Macros, *, kept: bool) -> ItemDecision:
     """The text of one item, and why it is that.
 
     Args:
@@ -75,9 +81,9 @@ def decide(versions: Versions, macros: Macros, *, kept: bool) -> Decision:
     """
     base, upstream, kernels = map(_signature, (versions.base, versions.upstream, versions.kernels))
     if kernels in (base, upstream):
-        return _upstream(versions, Origin.UPSTREAM, "the fork did not change it, or as upstream did")
+        return _upstream(versions, TextOrigin.UPSTREAM, "the fork did not change it, or as upstream did")
     if kept:
-        return _upstream(versions, Origin.KEPT, "a rule keeps upstream's")
+        return _upstream(versions, TextOrigin.KEPT, "a rule keeps upstream's")
     if upstream == base:
         return _taken(versions)
     if None in (base, upstream, kernels):
@@ -85,24 +91,26 @@ def decide(versions: Versions, macros: Macros, *, kept: bool) -> Decision:
     return _merge(versions, macros)
 
 
-def conflict(versions: Versions, reason: str) -> Decision:
+def conflict(versions: Versions, reason: str) -> ItemDecision:
     """Upstream's item, because the fork's change cannot be merged into it."""
-    return _upstream(versions, Origin.CONFLICT, reason)
+    return _upstream(versions, TextOrigin.CONFLICT, reason)
 
 
 def _signature(item: Item | None) -> tuple[str, ...] | None:
     return item.signature if item else None
 
 
-def _upstream(versions: Versions, origin: Origin, reason: str) -> Decision:
-    return Decision(text=versions.upstream.text if versions.upstream else None, origin=origin, reason=reason)
+def _upstream(versions: Versions, origin: TextOrigin, reason: str) -> ItemDecision:
+    return ItemDecision(text=versions.upstream.text if versions.upstream else None, origin=origin, reason=reason)
 
 
-def _taken(versions: Versions) -> Decision:
+def _taken(versions: Versions) -> ItemDecision:
     if versions.kernels is None:
-        return Decision(text=None, origin=Origin.KERNELS, reason="the fork removed it, and upstream left it unchanged")
+        return ItemDecision(
+            text=None, origin=TextOrigin.KERNELS, reason="the fork removed it, and upstream left it unchanged"
+        )
     done = "changed it, and upstream did not" if versions.base else "added it"
-    return Decision(text=versions.kernels.text, origin=Origin.KERNELS, reason=f"the fork {done}")
+    return ItemDecision(text=versions.kernels.text, origin=TextOrigin.KERNELS, reason=f"the fork {done}")
 
 
 def _one_is_missing(versions: Versions) -> str:
@@ -111,7 +119,7 @@ def _one_is_missing(versions: Versions) -> str:
     return "the fork removed what upstream changed" if versions.upstream else "upstream removed what the fork changed"
 
 
-def _merge(versions: Versions, macros: Macros) -> Decision:
+def _merge(versions: Versions, macros: Macros) -> ItemDecision:
     base, upstream, kernels = (item.node for item in (versions.base, versions.upstream, versions.kernels) if item)
     if ATOMIC in (base.type, upstream.type, kernels.type):
         return conflict(versions, "upstream and the fork changed it, and it cannot be parsed")
@@ -119,7 +127,9 @@ def _merge(versions: Versions, macros: Macros) -> Decision:
         merged = merge_nodes(base, upstream, kernels)
         if base.type == "function_definition":
             require_same_scopes(base, upstream, kernels, merged, macros)
-        return Decision(text=_write(merged), origin=Origin.MERGED, reason="both changed it, in different places")
+        return ItemDecision(
+            text=_write(merged), origin=TextOrigin.MERGED, reason="both changed it, in different places"
+        )
     except ConflictError as error:
         first = error
     if base.type != "function_definition":
@@ -128,10 +138,12 @@ def _merge(versions: Versions, macros: Macros) -> Decision:
         text = _write(merge_canonical(base, upstream, kernels, macros))
     except ConflictError as error:
         return conflict(versions, str(error))
-    return Decision(text=text, origin=Origin.CANONICAL, reason=f"both changed it; upstream's rewording undone: {first}")
+    return ItemDecision(
+        text=text, origin=TextOrigin.CANONICAL, reason=f"both changed it; upstream's rewording undone: {first}"
+    )
 
 
-def _write(node: Node) -> str:
+def _write(node: SyntaxNode) -> str:
     text = emit(node)
     if not reads_back(node, text):
         raise ConflictError("what is merged from both would be read otherwise than it is meant")
@@ -139,11 +151,11 @@ def _write(node: Node) -> str:
 
 
 _LF, _CRLF = "\n", "\r\n"
-_TAKEN = (Origin.KERNELS, Origin.MERGED, Origin.CANONICAL)
+_TAKEN = (TextOrigin.KERNELS, TextOrigin.MERGED, TextOrigin.CANONICAL)
 
 
 @immutable
-class Outcome:
+class ItemOutcome:
     """What became of one item.
 
     Attributes:
@@ -155,7 +167,7 @@ class Outcome:
 
     kind: str
     name: str
-    origin: Origin
+    origin: TextOrigin
     reason: str
 
     @property
@@ -174,7 +186,7 @@ class MergedText:
     """
 
     text: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ItemOutcome, ...]
 
 
 def merge_texts(base: str, upstream: str, kernels: str, keep: Collection[str] = ()) -> MergedText:
@@ -197,7 +209,7 @@ def _merge_texts(base: str, upstream: str, kernels: str, keep: frozenset[str]) -
     outcomes = tuple(
         _outcome(sides.versions(key), decision)
         for key, decision in decisions.items()
-        if decision.origin is not Origin.UPSTREAM
+        if decision.origin is not TextOrigin.UPSTREAM
     )
     if not any(outcome.is_taken for outcome in outcomes):
         return MergedText(text=upstream, outcomes=outcomes)
@@ -220,12 +232,12 @@ class _Sides:
     @classmethod
     def of(cls, base: str, upstream: str, kernels: str) -> "_Sides":
         old, ours, theirs = (parse_items(text) for text in (base, upstream, kernels))
-        renamed = renamed_functions(old.items, ours.items)
-        by_key = by_base_key(old.items, ours.items, added="upstream")
+        renamed = find_renamed_functions(old.items, ours.items)
+        by_key = index_by_base_key(old.items, ours.items, added="upstream")
         return cls(
             base={item.key: item for item in old.items},
             upstream={renamed.get(item.key, key): item for key, item in by_key.items()},
-            kernels=by_base_key(old.items, theirs.items, added="the fork"),
+            kernels=index_by_base_key(old.items, theirs.items, added="the fork"),
             tail=ours.tail,
             macros=names_in_macros((*old.items, *ours.items, *theirs.items)),
         )
@@ -239,7 +251,7 @@ class _Sides:
         return Versions(base=self.base.get(key), upstream=self.upstream.get(key), kernels=self.kernels.get(key))
 
 
-def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, Decision]:
+def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, ItemDecision]:
     items = {key: sides.versions(key) for key in sides.keys}
     kept = {key: not set(keep).isdisjoint(versions.names) for key, versions in items.items()}
     decisions = {key: decide(versions, sides.macros, kept=kept[key]) for key, versions in items.items()}
@@ -250,14 +262,14 @@ def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, Decision]
     return decisions
 
 
-def _outcome(versions: Versions, decision: Decision) -> Outcome:
+def _outcome(versions: Versions, decision: ItemDecision) -> ItemOutcome:
     item = versions.upstream or versions.kernels or versions.base
     if item is None:
         raise ValueError(decision.reason)
-    return Outcome(kind=item.key.kind, name=item.key.name, origin=decision.origin, reason=decision.reason)
+    return ItemOutcome(kind=item.key.kind, name=item.key.name, origin=decision.origin, reason=decision.reason)
 
 
-def _assemble(sides: _Sides, decisions: Mapping[ItemKey, Decision]) -> str:
+def _assemble(sides: _Sides, decisions: Mapping[ItemKey, ItemDecision]) -> str:
     """The text: upstream's order and comments, what the fork added behind what stands before it there."""
     text = ""
     for key in _order(sides, decisions):
@@ -274,7 +286,7 @@ def _separator(text: str, following: str) -> str:
     return "" if not text or text.endswith(_LF) or following.startswith(_LF) else _LF
 
 
-def _order(sides: _Sides, decisions: Mapping[ItemKey, Decision]) -> list[ItemKey]:
+def _order(sides: _Sides, decisions: Mapping[ItemKey, ItemDecision]) -> list[ItemKey]:
     order = list(sides.upstream)
     place = 0
     for key in sides.kernels:
@@ -349,7 +361,7 @@ _INDENT = "    "
 _NEWLINE = "\n"
 
 
-def emit(node: Node) -> str:
+def emit(node: SyntaxNode) -> str:
     """The source of one item, ending in a newline."""
     lines: list[list[str]] = [[]]
     for piece in _pieces(node):
@@ -366,13 +378,13 @@ def emit(node: Node) -> str:
     return text
 
 
-def reads_back(node: Node, text: str) -> bool:
+def reads_back(node: SyntaxNode, text: str) -> bool:
     """Whether a text is parsed to the very tree that it was made from: that nothing binds otherwise than meant."""
     items = parse_items(text).items
     return len(items) == 1 and _shape(items[0].node) == _shape(node)
 
 
-def _pieces(node: Node) -> Iterator[str]:
+def _pieces(node: SyntaxNode) -> Iterator[str]:
     """Tokens and line ends."""
     if node.type == DIRECTIVE:
         yield from (_NEWLINE, node.text or "", _NEWLINE)
@@ -393,5 +405,5 @@ def _join(line: list[str]) -> str:
     return text
 
 
-def _shape(node: Node) -> list[tuple[str, str | None, int]]:
+def _shape(node: SyntaxNode) -> list[tuple[str, str | None, int]]:
     return [(below.type, below.text, len(below.children or ())) for below in node.walk()]

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from fastinstall.cmerge.documents import GuardedFunction, Origin
-from fastinstall.cmerge.file_merge import Outcome, merge_texts
+from fastinstall.cmerge.documents import GuardedFunction, TextOrigin
+from fastinstall.cmerge.file_merge import ItemOutcome, merge_texts
 from fastinstall.cmerge.runtime_guards import apply_guards
 from fastinstall.cmerge.syntax import ParsedFile, parse_items, tokens
 from fastinstall.core import files
@@ -23,7 +23,7 @@ _HEADER = re.compile(r"^(Name|Version):\s*(\S+)\s*$", re.MULTILINE)
 
 
 @immutable
-class Source:
+class ForkFile:
     """One file that the fork changed or brought.
 
     Attributes:
@@ -44,7 +44,7 @@ class Source:
         return self.name.rpartition("/")[2]
 
 
-def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[Source, ...]:
+def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[ForkFile, ...]:
     """What the fork changed or brought, by name.
 
     Args:
@@ -56,7 +56,9 @@ def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[Source, ...
         OSError: a file cannot be read.
     """
     return tuple(
-        Source(name=name, base=_text(base / name), upstream=_text(upstream / name), kernels=_text(kernels / name) or "")
+        ForkFile(
+            name=name, base=_text(base / name), upstream=_text(upstream / name), kernels=_text(kernels / name) or ""
+        )
         for name in _names(kernels)
         if _content(base / name) != _content(kernels / name)
     )
@@ -92,7 +94,7 @@ def _text(path: Path) -> str | None:
 
 
 @immutable
-class Trouble:
+class MergeProblem:
     """Why something of the fork cannot be merged.
 
     Attributes:
@@ -119,10 +121,10 @@ class MergedFile:
     """
 
     text: str | None
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ItemOutcome, ...] = ()
     guards: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[MergeProblem, ...] = ()
 
     @property
     def is_taken(self) -> bool:
@@ -130,7 +132,7 @@ class MergedFile:
         return any(outcome.is_taken for outcome in self.outcomes)
 
 
-def merge_file(source: Source, guards: Sequence[GuardedFunction], keep: Collection[str]) -> MergedFile:
+def merge_file(source: ForkFile, guards: Sequence[GuardedFunction], keep: Collection[str]) -> MergedFile:
     """Merge one file.
 
     Args:
@@ -144,15 +146,15 @@ def merge_file(source: Source, guards: Sequence[GuardedFunction], keep: Collecti
         return _in_trouble(source, "upstream has no such file any more")
     merged = merge_texts(source.base, source.upstream, source.kernels, keep)
     troubles = tuple(
-        Trouble(file=source.name, item=outcome.name, reason=f"{outcome.name}: {outcome.reason}")
+        MergeProblem(file=source.name, item=outcome.name, reason=f"{outcome.name}: {outcome.reason}")
         for outcome in merged.outcomes
-        if outcome.origin is Origin.CONFLICT
+        if outcome.origin is TextOrigin.CONFLICT
     )
     file = MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=troubles)
     return file if troubles or not guards else _guard(source, source.upstream, file, guards)
 
 
-def as_upstream(source: Source, merged: MergedFile, reason: str) -> MergedFile:
+def keep_upstream_file(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
     """The file as upstream has it, with what would have been merged named as left out.
 
     Args:
@@ -162,29 +164,29 @@ def as_upstream(source: Source, merged: MergedFile, reason: str) -> MergedFile:
     """
     outcomes = tuple(
         outcome
-        if outcome.origin in (Origin.CONFLICT, Origin.KEPT)
-        else Outcome(kind=outcome.kind, name=outcome.name, origin=Origin.REVERTED, reason=reason)
+        if outcome.origin in (TextOrigin.CONFLICT, TextOrigin.KEPT)
+        else ItemOutcome(kind=outcome.kind, name=outcome.name, origin=TextOrigin.REVERTED, reason=reason)
         for outcome in merged.outcomes
     )
     return MergedFile(text=source.upstream, outcomes=outcomes)
 
 
-def _added(source: Source) -> MergedFile:
+def _added(source: ForkFile) -> MergedFile:
     if source.upstream is not None and tokens(source.upstream) != tokens(source.kernels):
         return _in_trouble(source, "upstream and the fork brought it, each in its own way")
     if source.upstream is not None:
         return MergedFile(text=source.upstream)
-    outcome = Outcome(kind="file", name=source.basename, origin=Origin.KERNELS, reason="only the fork has it")
+    outcome = ItemOutcome(kind="file", name=source.basename, origin=TextOrigin.KERNELS, reason="only the fork has it")
     return MergedFile(text=source.kernels, outcomes=(outcome,))
 
 
-def _in_trouble(source: Source, reason: str) -> MergedFile:
-    outcome = Outcome(kind="file", name=source.basename, origin=Origin.CONFLICT, reason=reason)
-    trouble = Trouble(file=source.name, reason=reason)
+def _in_trouble(source: ForkFile, reason: str) -> MergedFile:
+    outcome = ItemOutcome(kind="file", name=source.basename, origin=TextOrigin.CONFLICT, reason=reason)
+    trouble = MergeProblem(file=source.name, reason=reason)
     return MergedFile(text=source.upstream, outcomes=(outcome,), troubles=(trouble,))
 
 
-def _guard(source: Source, upstream: str, merged: MergedFile, rules: Sequence[GuardedFunction]) -> MergedFile:
+def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[GuardedFunction]) -> MergedFile:
     """Put the guards in; kernels that a rule would fence are not merged where it cannot."""
     known = parse_items(upstream)
     missing = [rule.function for rule in rules if not has_function(known, rule.function)]
@@ -203,8 +205,8 @@ def _guard(source: Source, upstream: str, merged: MergedFile, rules: Sequence[Gu
     )
 
 
-def _unguarded(source: Source, merged: MergedFile, reason: str) -> MergedFile:
-    trouble = Trouble(file=source.name, reason=reason)
+def _unguarded(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
+    trouble = MergeProblem(file=source.name, reason=reason)
     return MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=(trouble,))
 
 

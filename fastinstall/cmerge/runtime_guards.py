@@ -15,9 +15,16 @@ macros, types, variables. What the merge left alone is shared.
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from fastinstall.cmerge.declarations import declared_name, defined_names, is_declarator, rename, until_body, used_names
+from fastinstall.cmerge.declarations import (
+    cut_before_body,
+    find_declared_name,
+    find_used_names,
+    is_declarator,
+    list_item_definitions,
+    rename,
+)
 from fastinstall.cmerge.documents import GuardedFunction, condition_problem, read_names
-from fastinstall.cmerge.syntax import ATOMIC, DIRECTIVE, Item, ItemKey, Node, ParsedFile, parse_items
+from fastinstall.cmerge.syntax import ATOMIC, DIRECTIVE, Item, ItemKey, ParsedFile, SyntaxNode, parse_items
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
 
@@ -46,15 +53,15 @@ class FunctionSignature:
 def read_signature(item: Item) -> FunctionSignature | None:
     """Read a function's signature, or return None if the item is no function or cannot be parsed."""
     if item.node.type == ATOMIC and "{" in item.text:  # the body may be what could not be read
-        item = next(iter(parse_items(until_body(item.text) + " {}").items), item)
+        item = next(iter(parse_items(cut_before_body(item.text) + " {}").items), item)
     declarator = _declarator(item.node)
     if declarator is None:
         return None
     declared = _parameters(declarator)
-    named = [declared_name(each) for each in map(_inner, declared) if each is not None]
+    named = [find_declared_name(each) for each in map(_inner, declared) if each is not None]
     names = tuple(leaf.text for leaf in named if leaf is not None and leaf.text)
     return FunctionSignature(
-        text=until_body(item.text),
+        text=cut_before_body(item.text),
         parameters=names,
         kinds=_kinds(item, {leaf for leaf in named if leaf is not None}),
         gives=_gives(item.node),
@@ -62,7 +69,7 @@ def read_signature(item: Item) -> FunctionSignature | None:
     )
 
 
-def _declarator(node: Node) -> Node | None:
+def _declarator(node: SyntaxNode) -> SyntaxNode | None:
     """The innermost function declarator that the name of a definition stands in."""
     found = None
     outer = next((child for child in node.children or () if _has_function(child)), None)
@@ -72,32 +79,32 @@ def _declarator(node: Node) -> Node | None:
     return found
 
 
-def _has_function(node: Node) -> bool:
+def _has_function(node: SyntaxNode) -> bool:
     return node.type.endswith("declarator") and any(each.type == "function_declarator" for each in node.walk())
 
 
-def _parameters(declarator: Node) -> list[Node]:
+def _parameters(declarator: SyntaxNode) -> list[SyntaxNode]:
     """The declarations of parameters; none for `(void)`."""
     listed = next((child for child in declarator.children or () if child.type == "parameter_list"), None)
     found = [child for child in (listed.children if listed else None) or () if child.type == "parameter_declaration"]
     return [] if len(found) == 1 and found[0].signature == ("void",) else found
 
 
-def _inner(parameter: Node) -> Node | None:
+def _inner(parameter: SyntaxNode) -> SyntaxNode | None:
     """The part of a parameter's declaration that holds its name: the last declarator; types stand before it."""
     children = parameter.children or ()
     found = [child for child in children[1:] if is_declarator(child) and not child.type.startswith("abstract")]
     return found[-1] if found else None
 
 
-def _kinds(item: Item, names: set[Node]) -> tuple[str, ...]:
+def _kinds(item: Item, names: set[SyntaxNode]) -> tuple[str, ...]:
     """Tokens before the body, without the parameters' names, the function's own, and qualifiers."""
     leaves = (leaf for child in (item.node.children or ())[:-1] for leaf in child.walk() if leaf.children is None)
     kept = (leaf.text for leaf in leaves if leaf not in names and leaf.text not in (item.key.name, *_QUALIFIERS))
     return tuple(text for text in kept if text)
 
 
-def _gives(node: Node) -> bool:
+def _gives(node: SyntaxNode) -> bool:
     """Anything but plain `void`."""
     children = node.children or ()
     void = any(child.type == "primitive_type" and child.text == "void" for child in children)
@@ -134,8 +141,8 @@ class Upstream:
 
     def __init__(self, upstream: ParsedFile, merged: ParsedFile) -> None:
         self._items = upstream.items
-        self._defined = [defined_names(item) for item in upstream.items]
-        self._used = [used_names(item.text) for item in upstream.items]
+        self._defined = [list_item_definitions(item) for item in upstream.items]
+        self._used = [find_used_names(item.text) for item in upstream.items]
         self._places = _places(self._defined)
         changed = _changed(upstream.items, merged)
         self._concerned = self._reaching(changed)
@@ -246,7 +253,7 @@ def apply_guards(upstream: str, merged: str, rules: Sequence[GuardedFunction]) -
             function's parameters, or the function cannot be kept in both forms.
     """
     ours, theirs = parse_items(upstream), parse_items(merged)
-    guards = [_resolved(rule, ours) for rule in rules]
+    guards = [_resolve_rule(rule, ours) for rule in rules]
     reach = Upstream(ours, theirs)
     used = {guard.item.key: guard for guard in guards if reach.concerns(guard.item.key.name)}
     retained = reach.retain(key.name for key in used)
@@ -262,7 +269,7 @@ def apply_guards(upstream: str, merged: str, rules: Sequence[GuardedFunction]) -
     )
 
 
-def _resolved(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
+def _resolve_rule(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
     """The function that a rule means, once its condition is found right."""
     item = _function(rule.function, upstream)
     if item is None:
@@ -299,9 +306,9 @@ def _require_same_call(guard: _Guard, merged: ParsedFile, retained: Retained) ->
 
 def _require_clear(retained: Retained, upstream: ParsedFile, merged: ParsedFile, guards: list[_Guard]) -> None:
     """Refuse where a name that the merge brought would mean something else to upstream's code."""
-    known = {name for item in upstream.items for name in defined_names(item)}
-    brought = {name for item in merged.items for name in defined_names(item)} - known
-    met = sorted(brought & {name for text in retained.copies.values() for name in used_names(text)})
+    known = {name for item in upstream.items for name in list_item_definitions(item)}
+    brought = {name for item in merged.items for name in list_item_definitions(item)} - known
+    met = sorted(brought & {name for text in retained.copies.values() for name in find_used_names(text)})
     if met:
         raise _refused(guards[0].rule, f"upstream's code uses {', '.join(met)}, which the merge defines anew")
 
@@ -336,9 +343,9 @@ def _forward(upstream: ParsedFile, retained: Retained) -> Iterator[tuple[ItemKey
     done: set[str] = set()
     for index, item in enumerate(copied):
         later = {each.key.name: each for each in copied[index + 1 :] if each.key.kind == "function"}
-        for name in sorted(used_names(item.text) & set(later)):
+        for name in sorted(find_used_names(item.text) & set(later)):
             signature = read_signature(later[name])
-            declared = any(name in defined_names(each) for each in copied[: index + 1])
+            declared = any(name in list_item_definitions(each) for each in copied[: index + 1])
             if signature is not None and not declared and name not in done:
                 done.add(name)
                 yield item.key, rename(signature.text, retained.names, SUFFIX) + ";\n"

@@ -100,7 +100,7 @@ _BYTES = (("char",), ("unsigned", "char"), ("signed", "char"), ("UINT8",), ("INT
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SyntaxNode:
     """One node; never changed once it is made, and therefore shared freely. What is computed from it is kept.
 
     Attributes:
@@ -111,7 +111,7 @@ class Node:
 
     type: str
     text: str | None = None
-    children: "tuple[Node, ...] | None" = None
+    children: "tuple[SyntaxNode, ...] | None" = None
     _signature: tuple[str, ...] | None = field(init=False, repr=False, default=None)
     _loose: tuple[str, ...] | None = field(init=False, repr=False, default=None)
 
@@ -136,7 +136,7 @@ class Node:
             self._loose = self._loosen()
         return self._loose
 
-    def walk(self) -> Iterator["Node"]:
+    def walk(self) -> Iterator["SyntaxNode"]:
         """This node and all below it, in the order of the text."""
         pending = [self]
         while pending:
@@ -145,17 +145,17 @@ class Node:
             if node.children:
                 pending.extend(reversed(node.children))
 
-    def rewrite(self, change: "Callable[[Node], Node]") -> "Node":
+    def rewrite(self, change: "Callable[[SyntaxNode], SyntaxNode]") -> "SyntaxNode":
         """A copy with `change` applied to every node, from the leaves up; what does not change is shared."""
         node = self
         if self.children:
             children = tuple(child.rewrite(change) for child in self.children)
             if any(one is not other for one, other in zip(children, self.children, strict=True)):
-                node = Node(self.type, None, children)
+                node = SyntaxNode(self.type, None, children)
         return change(node)
 
     @property
-    def bare(self) -> "Node":
+    def bare(self) -> "SyntaxNode":
         """What stands in the parentheses, if this node is a parenthesized expression."""
         node = self
         while node.type == "parenthesized_expression" and node.children and len(node.children) == 3:  # noqa: PLR2004 ("(", it, ")")
@@ -184,7 +184,7 @@ class Node:
         return ("(", *inner, ")") if self.type in _COMPOUND else inner
 
 
-def _byte_pointer(node: Node) -> tuple[tuple[str, ...], Node] | None:
+def _byte_pointer(node: SyntaxNode) -> tuple[tuple[str, ...], SyntaxNode] | None:
     """The kind of byte, and the pointer, of a cast to a pointer to bytes."""
     cast = node.bare
     if cast.type != "cast_expression" or not cast.children:
@@ -195,13 +195,13 @@ def _byte_pointer(node: Node) -> tuple[tuple[str, ...], Node] | None:
     return kind[:-1], cast.children[-1].bare
 
 
-def _address(argument: Node) -> Node:
+def _address(argument: SyntaxNode) -> SyntaxNode:
     """An argument `(UINT8 *)p + i` as `p + i`."""
     total = argument.bare
     if total.type != "binary_expression" or not total.children or total.children[1].text != "+":
         return argument
     cast = _byte_pointer(total.children[0])
-    return Node(total.type, None, (cast[1], *total.children[1:])) if cast else argument
+    return SyntaxNode(total.type, None, (cast[1], *total.children[1:])) if cast else argument
 
 
 ATOMIC = "atomic"
@@ -222,7 +222,7 @@ _KINDS = {
     **dict.fromkeys(BLOCKS, "conditional"),
 }
 _DEEPEST = 150
-_MADE: dict[tuple[str, bool, str], Node] = {}
+_MADE: dict[tuple[str, bool, str], SyntaxNode] = {}
 _MOST_MADE = 8192
 _HEADER = re.compile(r"(?:\\\r?\n|\\.|[^\n\\])*")
 _LITERAL_OR_BLANK = re.compile(
@@ -257,7 +257,7 @@ class Item:
     """
 
     key: ItemKey
-    node: Node
+    node: SyntaxNode
     text: str
     lead: str
 
@@ -356,7 +356,7 @@ class _Reader:
                 inner = next((child for child in node.named_children if child.type.endswith("declarator")), None)
         return _plain(self.of(node))[:60]
 
-    def item_node(self, first: tree_sitter.Node, last: tree_sitter.Node, text: str) -> Node:
+    def item_node(self, first: tree_sitter.Node, last: tree_sitter.Node, text: str) -> SyntaxNode:
         """The syntax of an item, made once for all versions of a file that have the item word for word."""
         known = (first.type, first.has_error or last.has_error, text)
         if known not in _MADE:
@@ -365,7 +365,7 @@ class _Reader:
             _MADE[known] = self._parsed(first, last) or _atomic(text)
         return _MADE[known]
 
-    def _parsed(self, first: tree_sitter.Node, last: tree_sitter.Node) -> Node | None:
+    def _parsed(self, first: tree_sitter.Node, last: tree_sitter.Node) -> SyntaxNode | None:
         if first.has_error or last.has_error:
             return None
         try:
@@ -374,38 +374,38 @@ class _Reader:
             return None
         if node is None or first == last:
             return node
-        return Node(node.type, None, (*(node.children or (node,)), Node(";", ";")))
+        return SyntaxNode(node.type, None, (*(node.children or (node,)), SyntaxNode(";", ";")))
 
-    def node(self, node: tree_sitter.Node, depth: int) -> Node | None:
+    def node(self, node: tree_sitter.Node, depth: int) -> SyntaxNode | None:
         """Return the node without comments, or None if nothing is left."""
         if depth > _DEEPEST:
             raise _TooDeepError
         if node.type in _LINES:
-            return Node(DIRECTIVE, _plain(self.of(node)))
+            return SyntaxNode(DIRECTIVE, _plain(self.of(node)))
         if node.type in BLOCKS:
             return self._block(node, depth)
         children = () if node.type in _LEAVES else node.children
         if not children:
             text = self.of(node)
-            return Node(node.type, text) if text.strip() and node.type != "comment" else None
+            return SyntaxNode(node.type, text) if text.strip() and node.type != "comment" else None
         built = (self.node(child, depth + 1) for child in children)
-        return Node(node.type, None, tuple(child for child in built if child is not None))
+        return SyntaxNode(node.type, None, tuple(child for child in built if child is not None))
 
-    def _block(self, node: tree_sitter.Node, depth: int) -> Node:
+    def _block(self, node: tree_sitter.Node, depth: int) -> SyntaxNode:
         """`#if` and its like: the line, what is between, and `#endif` where it is its own."""
         header = _header(self.of(node))
         begin = node.start_byte + len(header.encode("utf-8", "surrogateescape"))
-        children = [Node(DIRECTIVE, _plain(header))]
+        children = [SyntaxNode(DIRECTIVE, _plain(header))]
         for child in node.children:
             if child.type == "#endif":
-                children.append(Node(DIRECTIVE, "#endif"))
+                children.append(SyntaxNode(DIRECTIVE, "#endif"))
             elif child.start_byte >= begin and (built := self.node(child, depth + 1)) is not None:
                 children.append(built)
-        return Node(node.type, None, tuple(children))
+        return SyntaxNode(node.type, None, tuple(children))
 
 
-def _atomic(text: str) -> Node:
-    return Node(ATOMIC, None, tuple(Node("token", token) for token in tokens(text)))
+def _atomic(text: str) -> SyntaxNode:
+    return SyntaxNode(ATOMIC, None, tuple(SyntaxNode("token", token) for token in tokens(text)))
 
 
 def _header(text: str) -> str:

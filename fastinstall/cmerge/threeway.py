@@ -24,8 +24,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from fastinstall.cmerge.declarations import declarations_in, free_names
-from fastinstall.cmerge.syntax import BLOCKS, DIRECTIVE, Item, ItemKey, Node
+from fastinstall.cmerge.declarations import declarations_in, find_free_names
+from fastinstall.cmerge.syntax import BLOCKS, DIRECTIVE, Item, ItemKey, SyntaxNode
 
 RESTRICT = frozenset(("restrict", "__restrict", "__restrict__"))
 
@@ -51,7 +51,7 @@ class ConflictError(Exception):
     """Both sides changed the same thing; the message says what. It never leaves the merge."""
 
 
-def merge_nodes(base: Node, upstream: Node, kernels: Node) -> Node:
+def merge_nodes(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) -> SyntaxNode:
     """The tree with the changes of both.
 
     Raises:
@@ -68,10 +68,10 @@ def merge_nodes(base: Node, upstream: Node, kernels: Node) -> Node:
     if not base.type == upstream.type == kernels.type or base.type not in STRUCTURES:
         raise ConflictError(f"both changed {_show(base)}")
     _check_types(base, upstream, kernels)
-    return Node(base.type, None, tuple(_merge_children(base, upstream, kernels)))
+    return SyntaxNode(base.type, None, tuple(_merge_children(base, upstream, kernels)))
 
 
-def _check_types(base: Node, upstream: Node, kernels: Node) -> None:
+def _check_types(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) -> None:
     """A type that one side changed is not put on names of the other, nor an exclusive pointer on another's address."""
     if base.type == "init_declarator" and RESTRICT & {*upstream.signature, *kernels.signature}:
         raise ConflictError(f"one side made {_show(base)} exclusive, and the other changed it")
@@ -79,7 +79,7 @@ def _check_types(base: Node, upstream: Node, kernels: Node) -> None:
         raise ConflictError(f"one side changed the type in {_show(base)}, and the other something else")
 
 
-def _type_of(declaration: Node) -> tuple[str, ...]:
+def _type_of(declaration: SyntaxNode) -> tuple[str, ...]:
     children = declaration.children or ()
     return tuple(token for child in children if child.type in _TYPES for token in child.signature)
 
@@ -88,15 +88,15 @@ def _type_of(declaration: Node) -> tuple[str, ...]:
 class _Side:
     """The children of one side, and how far they have been used."""
 
-    children: Sequence[Node]
+    children: Sequence[SyntaxNode]
     counterparts: dict[int, int]
     used: int = 0
 
-    def counterpart(self, index: int) -> Node | None:
+    def counterpart(self, index: int) -> SyntaxNode | None:
         position = self.counterparts.get(index)
         return None if position is None else self.children[position]
 
-    def take_until(self, index: int | None) -> Sequence[Node]:
+    def take_until(self, index: int | None) -> Sequence[SyntaxNode]:
         """What stands before the counterpart of `index` (None: before the end) and was not used yet."""
         position = len(self.children) if index is None else self.counterparts[index]
         taken = self.children[self.used : position]
@@ -108,13 +108,13 @@ class _Side:
 class _Gap:
     """What happened between two children that are on both sides."""
 
-    upstream: list[Node] = field(default_factory=list)
-    kernels: list[Node] = field(default_factory=list)
+    upstream: list[SyntaxNode] = field(default_factory=list)
+    kernels: list[SyntaxNode] = field(default_factory=list)
     upstream_deleted: bool = False
     kernels_deleted: bool = False
 
 
-def _merge_children(base: Node, upstream: Node, kernels: Node) -> Iterator[Node]:
+def _merge_children(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) -> Iterator[SyntaxNode]:
     old = base.children or ()
     ours = _Side(upstream.children or (), align(old, upstream.children or ()))
     theirs = _Side(kernels.children or (), align(old, kernels.children or ()))
@@ -138,12 +138,12 @@ def _merge_children(base: Node, upstream: Node, kernels: Node) -> Iterator[Node]
     yield from _fill(gap, base)
 
 
-def _check_deletion(child: Node, remaining: Node | None) -> None:
+def _check_deletion(child: SyntaxNode, remaining: SyntaxNode | None) -> None:
     if remaining is not None and child.signature != remaining.signature and child.loose != remaining.loose:
         raise ConflictError(f"one side changed and the other removed {_show(child)}")
 
 
-def _fill(gap: _Gap, parent: Node) -> Sequence[Node]:
+def _fill(gap: _Gap, parent: SyntaxNode) -> Sequence[SyntaxNode]:
     """What stands between two common children in the end."""
     ours, theirs = gap.upstream, gap.kernels
     if _signatures(ours) == _signatures(theirs):
@@ -156,7 +156,7 @@ def _fill(gap: _Gap, parent: Node) -> Sequence[Node]:
     return _concatenate(ours, theirs, parent) if ours and theirs else ours or theirs
 
 
-def _lock(ours: list[Node], theirs: list[Node]) -> Sequence[Node]:
+def _lock(ours: list[SyntaxNode], theirs: list[SyntaxNode]) -> Sequence[SyntaxNode]:
     """A lock that upstream put goes before what the kernels put, its release behind; empty if it is about neither."""
     if _leaves(theirs):
         return ()
@@ -166,7 +166,7 @@ def _lock(ours: list[Node], theirs: list[Node]) -> Sequence[Node]:
     return (*theirs, *ours) if all(_calls(node, _UNLOCK) for node in ours) else ()
 
 
-def _concatenate(ours: list[Node], theirs: list[Node], parent: Node) -> Sequence[Node]:
+def _concatenate(ours: list[SyntaxNode], theirs: list[SyntaxNode], parent: SyntaxNode) -> Sequence[SyntaxNode]:
     """Both sides put something at one place: right only where the order says nothing."""
     declared = all(node.type == "declaration" for node in ours + theirs)
     if declared and not _identifiers(ours) & _identifiers(theirs):
@@ -176,32 +176,32 @@ def _concatenate(ours: list[Node], theirs: list[Node], parent: Node) -> Sequence
     raise ConflictError(f"upstream put {_show(*ours)} where the kernels put {_show(*theirs)}")
 
 
-def _signatures(nodes: Collection[Node]) -> list[tuple[str, ...]]:
+def _signatures(nodes: Collection[SyntaxNode]) -> list[tuple[str, ...]]:
     return [node.signature for node in nodes]
 
 
-def _is_lock(node: Node) -> bool:
+def _is_lock(node: SyntaxNode) -> bool:
     return _calls(node, _LOCK) or _calls(node, _UNLOCK)
 
 
-def _calls(node: Node, function: str) -> bool:
+def _calls(node: SyntaxNode, function: str) -> bool:
     return node.type == "expression_statement" and node.signature[:1] == (function,)
 
 
-def _leaves(nodes: Collection[Node]) -> bool:
+def _leaves(nodes: Collection[SyntaxNode]) -> bool:
     """Whether control can leave the place in the middle of it."""
     return any(below.type in _LEAVING for node in nodes for below in node.walk())
 
 
-def _is_plain_declaration(node: Node) -> bool:
+def _is_plain_declaration(node: SyntaxNode) -> bool:
     return node.type == "declaration" and not any(child.type == "init_declarator" for child in node.children or ())
 
 
-def _identifiers(nodes: Collection[Node]) -> set[str]:
+def _identifiers(nodes: Collection[SyntaxNode]) -> set[str]:
     return {below.text for node in nodes for below in node.walk() if below.type == "identifier" and below.text}
 
 
-def _is_named_entry(node: Node) -> bool:
+def _is_named_entry(node: SyntaxNode) -> bool:
     """Whether it is an entry of a table that is told from the others by its name, or a comma between such."""
     if node.text == ",":
         return True
@@ -209,7 +209,7 @@ def _is_named_entry(node: Node) -> bool:
     return node.type == "initializer_list" and len(entry) > 1 and entry[1].type == "string_literal"
 
 
-def _show(*nodes: Node) -> str:
+def _show(*nodes: SyntaxNode) -> str:
     shown = [token for node in nodes for token in node.signature]
     dots = " ..." if len(shown) > _SHOWN else ""
     return f"`{' '.join(shown[:_SHOWN]).strip()}{dots}`"
@@ -236,24 +236,24 @@ STRUCTURES = BLOCKS | frozenset(
 _ENOUGH = 0.35
 _ENTRY = 6
 
-_AlignmentGap = Callable[[Sequence[Node], Sequence[Node]], dict[int, int]]
+_AlignmentGap = Callable[[Sequence[SyntaxNode], Sequence[SyntaxNode]], dict[int, int]]
 
 
-def align(left: Sequence[Node], right: Sequence[Node]) -> dict[int, int]:
+def align(left: Sequence[SyntaxNode], right: Sequence[SyntaxNode]) -> dict[int, int]:
     """Counterparts, as positions in `right` by positions in `left`; both ascend together."""
     return _align_by(lambda node: node.signature, _align_updates, left, right)
 
 
-def similarity(left: Node, right: Node) -> float:
+def similarity(left: SyntaxNode, right: SyntaxNode) -> float:
     """How much two nodes have in common: 0 nothing, 1 all tokens in the same order."""
     return SequenceMatcher(None, left.signature, right.signature, autojunk=False).ratio()
 
 
-def _align_updates(left: Sequence[Node], right: Sequence[Node]) -> dict[int, int]:
+def _align_updates(left: Sequence[SyntaxNode], right: Sequence[SyntaxNode]) -> dict[int, int]:
     return _align_by(_label, _align_types, left, right)
 
 
-def _align_types(left: Sequence[Node], right: Sequence[Node]) -> dict[int, int]:
+def _align_types(left: Sequence[SyntaxNode], right: Sequence[SyntaxNode]) -> dict[int, int]:
     types = [node.type for node in left]
     if types == [node.type for node in right]:
         return {index: index for index in range(len(left))}
@@ -261,12 +261,15 @@ def _align_types(left: Sequence[Node], right: Sequence[Node]) -> dict[int, int]:
     return {one: other for one, other in pairs.items() if _alike(left[one], right[other])}
 
 
-def _no_counterparts(_left: Sequence[Node], _right: Sequence[Node]) -> dict[int, int]:
+def _no_counterparts(_left: Sequence[SyntaxNode], _right: Sequence[SyntaxNode]) -> dict[int, int]:
     return {}
 
 
 def _align_by(
-    label: Callable[[Node], Hashable], within_gaps: _AlignmentGap, left: Sequence[Node], right: Sequence[Node]
+    label: Callable[[SyntaxNode], Hashable],
+    within_gaps: _AlignmentGap,
+    left: Sequence[SyntaxNode],
+    right: Sequence[SyntaxNode],
 ) -> dict[int, int]:
     """Pair what bears the same label, and leave what stands between the pairs to `within_gaps`."""
     matcher = SequenceMatcher(None, [label(node) for node in left], [label(node) for node in right], autojunk=False)
@@ -281,13 +284,13 @@ def _align_by(
     return pairs
 
 
-def _alike(left: Node, right: Node) -> bool:
+def _alike(left: SyntaxNode, right: SyntaxNode) -> bool:
     if left.type not in STRUCTURES or not left.children or not right.children:
         return False
     return similarity(left, right) > _ENOUGH
 
 
-def _label(node: Node) -> Hashable:
+def _label(node: SyntaxNode) -> Hashable:
     """What a statement updates, or what tells an entry of a table from the others."""
     if not node.children:
         return (node.type, node.text if node.type == DIRECTIVE else None)
@@ -295,13 +298,13 @@ def _label(node: Node) -> Hashable:
     return (node.type, *name(node.children)) if name else (node.type,)
 
 
-def _updated(expression: Node) -> tuple[Hashable, ...]:
+def _updated(expression: SyntaxNode) -> tuple[Hashable, ...]:
     if expression.type in ("assignment_expression", "call_expression") and expression.children:
         return (expression.type, expression.children[0].signature)
     return (expression.type,)
 
 
-_NAMES: dict[str, Callable[[Sequence[Node]], tuple[Hashable, ...]]] = {
+_NAMES: dict[str, Callable[[Sequence[SyntaxNode]], tuple[Hashable, ...]]] = {
     "expression_statement": lambda children: _updated(children[0]),
     "declaration": lambda children: children[-2].signature[:2] if len(children) > 1 else (),
     "if_statement": lambda children: children[1].signature,
@@ -315,7 +318,7 @@ _LIKE_NAME = 0.8
 _LIKE_TOKENS = 0.5
 
 
-def by_base_key(base: Sequence[Item], version: Sequence[Item], *, added: str) -> dict[ItemKey, Item]:
+def index_by_base_key(base: Sequence[Item], version: Sequence[Item], *, added: str) -> dict[ItemKey, Item]:
     """The items of a version in their order, each under the key of its counterpart, or under its own.
 
     Args:
@@ -328,11 +331,11 @@ def by_base_key(base: Sequence[Item], version: Sequence[Item], *, added: str) ->
     for name, items in after.items():
         old = before.get(name, [])
         if old and len(old) != len(items):
-            keys.update(_aligned(old, items, added))
+            keys.update(_align_functions(old, items, added))
     return {keys.get(item.key, item.key): item for item in version}
 
 
-def renamed_functions(base: Iterable[Item], version: Iterable[Item]) -> dict[ItemKey, ItemKey]:
+def find_renamed_functions(base: Iterable[Item], version: Iterable[Item]) -> dict[ItemKey, ItemKey]:
     """Keys in the base, by the keys in the version, of functions that were given another name."""
     before = {item.key: item for item in base if item.key.kind == "function"}
     after = {item.key: item for item in version if item.key.kind == "function"}
@@ -353,7 +356,7 @@ def _groups(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
     return groups
 
 
-def _aligned(old: Sequence[Item], items: Sequence[Item], added: str) -> dict[ItemKey, ItemKey]:
+def _align_functions(old: Sequence[Item], items: Sequence[Item], added: str) -> dict[ItemKey, ItemKey]:
     pairs = align([item.node for item in old], [item.node for item in items])
     keys = {items[other].key: old[one].key for one, other in pairs.items()}
     return {item.key: keys.get(item.key) or _fresh(item.key, added) for item in items}
@@ -374,7 +377,9 @@ def _like_tokens(one: Item, other: Item) -> float:
 Macros = Mapping[str, frozenset[str]]
 
 
-def require_same_scopes(base: Node, upstream: Node, kernels: Node, merged: Node, macros: Macros) -> None:
+def require_same_scopes(
+    base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode, merged: SyntaxNode, macros: Macros
+) -> None:
     """Refuse a merge in which a name may have changed its meaning.
 
     Args:
@@ -417,9 +422,9 @@ class _Scope:
     words: Counter[str]
 
     @classmethod
-    def of(cls, function: Node, macros: Macros) -> "_Scope":
+    def of(cls, function: SyntaxNode, macros: Macros) -> "_Scope":
         declared = Counter(one.name for one in declarations_in(function))
-        used = free_names(function)
+        used = find_free_names(function)
         used |= {name for macro in used & macros.keys() for name in macros[macro]} - declared.keys()
         return cls(frozenset(used), frozenset(declared.keys() - used), declared, Counter(function.signature))
 

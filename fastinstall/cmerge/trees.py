@@ -17,14 +17,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from fastinstall.cmerge.declarations import defined_names, used_names
-from fastinstall.cmerge.documents import Kernels, MergedItem, MergeReport, NotAccelerated, Origin, Part
-from fastinstall.cmerge.file_merge import Outcome
+from fastinstall.cmerge.declarations import find_used_names, list_item_definitions
+from fastinstall.cmerge.documents import Kernels, MergedItem, MergeReport, NotAccelerated, Part, TextOrigin
+from fastinstall.cmerge.file_merge import ItemOutcome
 from fastinstall.cmerge.merged import (
+    ForkFile,
     MergedFile,
-    Source,
-    Trouble,
-    as_upstream,
+    MergeProblem,
+    keep_upstream_file,
     label,
     merge_file,
     read_sources,
@@ -38,7 +38,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(?:[^"\n]*/)?([^"/\n]+)"', r
 
 
 @dataclass(slots=True)
-class LeftOut:
+class ExcludedItems:
     """What stays upstream's; it only grows.
 
     Attributes:
@@ -64,7 +64,7 @@ class LeftOut:
         for file in part.files:
             self._leave_file(file, reason)
 
-    def leave(self, trouble: Trouble) -> None:
+    def leave(self, trouble: MergeProblem) -> None:
         """Leave out what a trouble is in: its part if there is one, else its file."""
         parts = [part for part in self.parts if _holds(part, trouble) and part.name not in self.named]
         for part in parts:
@@ -84,7 +84,9 @@ class LeftOut:
                 self.leave_part(part, reason)
 
 
-def dependants(sources: Sequence[Source], merged: Mapping[str, MergedFile], left: LeftOut) -> Iterator[Trouble]:
+def dependants(
+    sources: Sequence[ForkFile], merged: Mapping[str, MergedFile], left: ExcludedItems
+) -> Iterator[MergeProblem]:
     """Files that use something that was left out.
 
     Args:
@@ -101,14 +103,14 @@ def dependants(sources: Sequence[Source], merged: Mapping[str, MergedFile], left
         missing = sorted(_used(source, file, brought) & lost.keys())
         if missing:
             name = missing[0]
-            yield Trouble(file=source.name, reason=f"it uses {name} of {lost[name]}, which is left out")
+            yield MergeProblem(file=source.name, reason=f"it uses {name} of {lost[name]}, which is left out")
 
 
-def _holds(part: Part, trouble: Trouble) -> bool:
+def _holds(part: Part, trouble: MergeProblem) -> bool:
     return trouble.file in part.files or f"{trouble.file}: {trouble.item}" in part.items
 
 
-def _exported(source: Source) -> Iterator[str]:
+def _exported(source: ForkFile) -> Iterator[str]:
     """Names that other files may take from the fork's version of a file, and that upstream's has not, or otherwise."""
     if source.upstream is None:
         yield source.basename
@@ -116,7 +118,7 @@ def _exported(source: Source) -> Iterator[str]:
     header = source.name.endswith(".h")
     for item in parse_items(source.kernels).items:
         if known.get(item.key) != _face(item) and (header or _is_public(item)):
-            yield from defined_names(item)
+            yield from list_item_definitions(item)
 
 
 def _face(item: Item) -> tuple[str, ...]:
@@ -130,13 +132,13 @@ def _is_public(item: Item) -> bool:
     return item.key.kind in ("function", "declaration") and "static" not in _face(item)
 
 
-def _used(source: Source, merged: MergedFile, brought: Mapping[str, str]) -> set[str]:
+def _used(source: ForkFile, merged: MergedFile, brought: Mapping[str, str]) -> set[str]:
     """Names in the items that something of the fork is in, and in the files of the fork that it includes."""
     taken = {(outcome.kind, outcome.name) for outcome in merged.outcomes if outcome.is_taken}
     items = parse_items(merged.text or "").items
     text = "\n".join(item.text for item in items if (item.key.kind, item.key.name) in taken)
     included = _included(merged.text or "", brought, {source.basename})
-    return set(used_names("\n".join((text, *(brought[name] for name in included))))) | included
+    return set(find_used_names("\n".join((text, *(brought[name] for name in included))))) | included
 
 
 def _included(text: str, brought: Mapping[str, str], seen: set[str]) -> set[str]:
@@ -174,7 +176,7 @@ def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) 
         UsageError: there is no such part.
         OSError: a file cannot be read or written.
     """
-    left = LeftOut(rules.parts)
+    left = ExcludedItems(rules.parts)
     for name in without:
         left.leave_part(_part(rules, name), "left out on request")
     sources = read_sources(trees.base, trees.target, trees.kernels)
@@ -195,7 +197,7 @@ def _part(rules: Kernels, name: str) -> Part:
     raise UsageError(f"{rules.pypi} has no part {name!r}", hint=f"its parts: {known}")
 
 
-def _merge_until_stable(sources: Sequence[Source], rules: Kernels, left: LeftOut) -> dict[str, MergedFile]:
+def _merge_until_stable(sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems) -> dict[str, MergedFile]:
     """Merge, leave out what cannot be merged and what builds on it, and merge the rest again."""
     while True:
         merged = {source.name: _merge(source, rules, left) for source in sources}
@@ -207,10 +209,10 @@ def _merge_until_stable(sources: Sequence[Source], rules: Kernels, left: LeftOut
             return merged
 
 
-def _merge(source: Source, rules: Kernels, left: LeftOut) -> MergedFile:
+def _merge(source: ForkFile, rules: Kernels, left: ExcludedItems) -> MergedFile:
     keep = {name for kept in rules.keep if kept.file == source.name for name in kept.items}
     if source.name in left.files:
-        return as_upstream(source, merge_file(source, (), keep), left.files[source.name])
+        return keep_upstream_file(source, merge_file(source, (), keep), left.files[source.name])
     guards = [guard for guard in rules.guards if guard.file == source.name]
     return merge_file(source, guards, keep | left.items_of(source.name).keys())
 
@@ -224,7 +226,7 @@ class Labels(NamedTuple):
 
 
 def make_report(
-    labels: Labels, merged: Mapping[str, MergedFile], sources: Sequence[Source], rules: Kernels, left: LeftOut
+    labels: Labels, merged: Mapping[str, MergedFile], sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems
 ) -> MergeReport:
     """Say what a merge did.
 
@@ -251,22 +253,22 @@ def make_report(
     )
 
 
-def _item(file: str, outcome: Outcome, rules: Kernels, left: LeftOut) -> MergedItem:
+def _item(file: str, outcome: ItemOutcome, rules: Kernels, left: ExcludedItems) -> MergedItem:
     origin, reason = outcome.origin, outcome.reason
-    if origin is Origin.KEPT:
+    if origin is TextOrigin.KEPT:
         reasons = [kept.reason for kept in rules.keep if kept.file == file and outcome.name in kept.items]
         reason = next(iter(reasons), reason)
         if not reasons:
-            origin, reason = Origin.REVERTED, left.items_of(file).get(outcome.name, reason)
+            origin, reason = TextOrigin.REVERTED, left.items_of(file).get(outcome.name, reason)
     return MergedItem(file=file, kind=outcome.kind, name=outcome.name, origin=origin, reason=reason)
 
 
 def _unused(
-    merged: Mapping[str, MergedFile], sources: Sequence[Source], rules: Kernels, left: LeftOut
+    merged: Mapping[str, MergedFile], sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems
 ) -> Iterator[str]:
     known = {source.name: source for source in sources}
     for kept in rules.keep:
-        applied = {outcome.name for outcome in _outcomes(merged, kept.file) if outcome.origin is Origin.KEPT}
+        applied = {outcome.name for outcome in _outcomes(merged, kept.file) if outcome.origin is TextOrigin.KEPT}
         for name in kept.items:
             if name not in applied:
                 yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
@@ -282,7 +284,7 @@ def _unused(
             yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
 
 
-def _outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[Outcome]:
+def _outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[ItemOutcome]:
     return merged[file].outcomes if file in merged else ()
 
 
@@ -290,7 +292,7 @@ def _is_unused(function: str, unused: Sequence[str]) -> bool:
     return not {function, f"_{function}", function.removeprefix("_")}.isdisjoint(unused)
 
 
-def _missing(items: Sequence[str], known: Mapping[str, Source]) -> Iterator[str]:
+def _missing(items: Sequence[str], known: Mapping[str, ForkFile]) -> Iterator[str]:
     for item in items:
         file, _, name = item.partition(": ")
         source = known.get(file)
@@ -299,13 +301,13 @@ def _missing(items: Sequence[str], known: Mapping[str, Source]) -> Iterator[str]
 
 
 _ORIGINS = {
-    Origin.UPSTREAM: "upstream's",
-    Origin.KERNELS: "the fork's",
-    Origin.MERGED: "merged",
-    Origin.CANONICAL: "merged in canonical form",
-    Origin.KEPT: "upstream's, by a rule",
-    Origin.REVERTED: "upstream's, left out",
-    Origin.CONFLICT: "upstream's, not merged",
+    TextOrigin.UPSTREAM: "upstream's",
+    TextOrigin.KERNELS: "the fork's",
+    TextOrigin.MERGED: "merged",
+    TextOrigin.CANONICAL: "merged in canonical form",
+    TextOrigin.KEPT: "upstream's, by a rule",
+    TextOrigin.REVERTED: "upstream's, left out",
+    TextOrigin.CONFLICT: "upstream's, not merged",
 }
 
 

@@ -23,14 +23,14 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import CondaEngine
 from fastinstall.journal import external_changes
-from fastinstall.journal.entries import Stretch
+from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
-from fastinstall.model.plan import Hazard
+from fastinstall.model.plan import PlanRisk
 from fastinstall.model.request import Risk
 from fastinstall.model.steps import ChangeCondaPackages
 
-_GROUNDS = (
+_CHANGE_REASONS = (
     *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),
     *(".tmp.index.json.*", ".refprobe-*", "symtest_*-*-*-*-*", "conda-meta/prefix_record_*"),
     *("conda-meta/.history.*", "conda-meta/.*.json.*"),
@@ -61,30 +61,30 @@ def change_conda_packages(
         FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
             caller undoes.
     """
-    stretch = stretch_of(step.change, engine, prefix)
-    expected = _expected(step.change, prefix)
+    stretch = describe_external_change(step.change, engine, prefix)
+    expected = _list_expected_files(step.change, prefix)
     emit(Started(stage="conda", message=f"{engine.description}: {_sentence(step.change)}"))
     transaction.engage(stretch, lambda: engine.change(prefix, step.change))
     _refuse_others(expected, prefix)
 
 
-def stretch_of(change: CondaChange, engine: CondaEngine, prefix: Path) -> Stretch:
+def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
     """What a change takes away, overwrites and brings.
 
     Raises:
         FailedError: a package that goes is not installed, or its record cannot be read.
     """
-    going = tuple(path for package in change.unlinked for path in _installed(package, prefix))
+    going = tuple(path for package in change.unlinked for path in _list_installed_files(package, prefix))
     python = _python(change, prefix)
     coming = tuple(
         path for package in change.linked for path in (*engine.contents(package, python=python), _record(package))
     )
     sharing = _records_that_share({*going, *coming}, change, prefix)
     parked = (f"{path}{_PARKED}" for path in going)
-    return Stretch(copies=(*going, *sharing), appearing=(*coming, *parked, _MESSAGES), grounds=_GROUNDS)
+    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *parked, _MESSAGES), grounds=_CHANGE_REASONS)
 
 
-def _installed(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
+def _list_installed_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
     claimed = tuple(external_changes.claims(prefix, package.record))
     if not (prefix / _record(package)).is_file():
         hint = f"fastinstall plan --prefix {quote(prefix)}"
@@ -117,7 +117,7 @@ def _records_that_share(paths: set[str], change: CondaChange, prefix: Path) -> I
             yield f"{external_changes.RECORDS}/{name}"
 
 
-def _expected(change: CondaChange, prefix: Path) -> frozenset[str]:
+def _list_expected_files(change: CondaChange, prefix: Path) -> frozenset[str]:
     stay = frozenset(external_changes.names(prefix)) - {package.record for package in change.unlinked}
     return stay | {package.record for package in change.linked}
 
@@ -195,16 +195,18 @@ def package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
     )
 
 
-def change_hazards(change: CondaChange) -> tuple[Hazard, ...]:
+def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     """The named risks of a change: packages that much depends on, any that become older, and any that just go."""
     changes = package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.before and each.after and _is_downgrade(each.before, each.after)]
     gone = [each for each in changes if each.after is None and each not in protected]
     found = (
-        _hazard(Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected),
-        _hazard(Risk.DOWNGRADE, "the solver would put older versions in place", older),
-        _hazard(Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
+        _make_change_risk(
+            Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected
+        ),
+        _make_change_risk(Risk.DOWNGRADE, "the solver would put older versions in place", older),
+        _make_change_risk(Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
     )
     return tuple(hazard for hazard in found if hazard is not None)
 
@@ -218,10 +220,10 @@ def change_reason(change: CondaChange, why: str) -> str:
     """A sentence: why, and what is lost by it."""
     going = [each.name for each in package_changes(change) if each.after is None]
     verb = "goes, and nothing takes its place" if len(going) == 1 else "go, and nothing takes their place"
-    return f"{why}; {_shortened(going)} {verb}" if going else why
+    return f"{why}; {_shorten_words(going)} {verb}" if going else why
 
 
-def changed_environment(conda: Conda, change: CondaChange) -> tuple[CondaPackage, ...]:
+def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage, ...]:
     """The packages that are there afterwards."""
     touched = {package.name for package in (*change.unlinked, *change.linked)}
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)
@@ -231,14 +233,14 @@ def _is_downgrade(before: CondaPackage, after: CondaPackage) -> bool:
     return is_older(after.version, before.version)
 
 
-def _hazard(risk: Risk, what: str, changes: Collection[PackageChange]) -> Hazard | None:
+def _make_change_risk(risk: Risk, what: str, changes: Collection[PackageChange]) -> PlanRisk | None:
     if not changes:
         return None
-    names = _shortened(each.name for each in changes)
-    return Hazard(risk=risk, summary=f"{what}: {names}", items=tuple(each.words for each in changes))
+    names = _shorten_words(each.name for each in changes)
+    return PlanRisk(risk=risk, summary=f"{what}: {names}", items=tuple(each.words for each in changes))
 
 
-def _shortened(words: Iterable[str]) -> str:
+def _shorten_words(words: Iterable[str]) -> str:
     all_of_them = list(words)
     more = len(all_of_them) - _NAMED
     return listing([*all_of_them[:_NAMED], f"{more} more"]) if more > 0 else listing(all_of_them)
@@ -253,7 +255,7 @@ _NUMBER, _ZERO = 2, (2, 0, "")
 
 def is_older(version: str, than: str) -> bool:
     """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
-    mine, other = _parsed(version), _parsed(than)
+    mine, other = _split_version(version), _split_version(than)
     for one, two in zip(mine, other, strict=True):
         for left, right in zip_longest(one, two, fillvalue=(_ZERO,)):
             for first, second in zip_longest(left, right, fillvalue=_ZERO):
@@ -262,7 +264,7 @@ def is_older(version: str, than: str) -> bool:
     return False
 
 
-def _parsed(version: str) -> tuple[tuple[_Part, ...], ...]:
+def _split_version(version: str) -> tuple[tuple[_Part, ...], ...]:
     """Epoch, version and local version, each as its components."""
     epoch, mark, rest = version.strip().lower().partition("!")
     public, _, local = (rest if mark else epoch).partition("+")

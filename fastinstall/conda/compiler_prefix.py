@@ -9,20 +9,20 @@ Compiler and headers of conda packages, in a private prefix: when, and which.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.choose import CondaTools, engine_for
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import digest, immutable
-from fastinstall.index.execution import Workshop
-from fastinstall.model.conda import Engine
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.request import ToolchainSource, Wish
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.model.steps import CondaToolchain
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS, channel_urls
 
@@ -43,7 +43,7 @@ class PrivateToolchain:
     variables: Mapping[str, str]
 
 
-def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolchain:
+def private_toolchain(step: CondaToolchain, workshop: ExecutionContext) -> PrivateToolchain:
     """Make the prefix, or take the one that was made before.
 
     Raises:
@@ -55,7 +55,7 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
     key = digest((tuple(map(public_text, addresses)), step.packages))  # the same name may be another channel's by now
     prefix = workshop.cache / TOOLCHAINS / key[:16]
     prefix.parent.mkdir(parents=True, exist_ok=True)
-    with locked(prefix.parent):
+    with lock_environment(prefix.parent):
         if (prefix / _COMPLETE).is_file():
             workshop.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
         else:
@@ -67,8 +67,8 @@ def private_toolchain(step: CondaToolchain, workshop: Workshop) -> PrivateToolch
     )
 
 
-def _means(workshop: Workshop) -> Means:
-    return Means(
+def _means(workshop: ExecutionContext) -> CondaTools:
+    return CondaTools(
         variables=workshop.variables,
         cache=workshop.cache / "conda",
         emit=workshop.emit,
@@ -76,8 +76,8 @@ def _means(workshop: Workshop) -> Means:
     )
 
 
-def _make(prefix: Path, step: CondaToolchain, workshop: Workshop, means: Means) -> None:
-    engine = engine_for(Engine.RATTLER, None, means)
+def _make(prefix: Path, step: CondaToolchain, workshop: ExecutionContext, means: CondaTools) -> None:
+    engine = engine_for(CondaInstaller.RATTLER, None, means)
     workshop.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(step.packages)}"))
     files.discard(prefix)
     engine.create(prefix, step.packages, step.channels, offline=workshop.index.offline)
@@ -108,7 +108,7 @@ _USUAL_CHANNEL = "conda-forge"
 
 
 def conda_toolchain(
-    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, wish: Wish
+    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, wish: Request
 ) -> CondaToolchain | None:
     """The step that brings them, where that is wished or the only way; None elsewhere.
 
@@ -153,7 +153,7 @@ def _packages(tools: Collection[str], libraries: Iterable[NativeRequirement], fa
         yield from library.conda
 
 
-def _channels(toolchain: Toolchain | None, wish: Wish) -> tuple[str, ...]:
+def _channels(toolchain: Toolchain | None, wish: Request) -> tuple[str, ...]:
     """As wished; else as conda is configured, where that is more than conda's own channels, which have no compiler."""
     configured = toolchain.channels if toolchain is not None else ()
     usual = tuple(channel for channel in configured if channel not in (DEFAULTS, NO_DEFAULTS))

@@ -30,7 +30,7 @@ _GUARD = "fastinstall-guard"
 _SPECS = re.compile(r"^#\s*(?P<action>\w+)\s+specs:\s*(?P<specs>\[.*\])\s*$")
 
 
-def requested_spec(package: CondaPackage) -> str:
+def make_requested_spec(package: CondaPackage) -> str:
     """The match spec under which one of our packages is recorded as the user's request; empty for others'.
 
     That of the stack names no version, so that a later one of ours can come, and no other build.
@@ -52,7 +52,7 @@ def history_revision(existing: str, at: datetime, command: str, change: CondaCha
     before = _state(existing)
     gone = [f"-{before.get(package.dist) or _line(package)}" for package in change.unlinked]
     come = [f"+{_line(package)}" for package in change.linked]
-    specs = [spec for spec in map(requested_spec, change.linked) if spec]
+    specs = [spec for spec in map(make_requested_spec, change.linked) if spec]
     heading = [f"==> {at:%Y-%m-%d %H:%M:%S} <==", f"# cmd: {command}"]
     coming = {package.name for package in change.linked}
     dropped = [package.name for package in change.unlinked if package.name not in coming]
@@ -62,7 +62,7 @@ def history_revision(existing: str, at: datetime, command: str, change: CondaCha
     return kept + "".join(f"{line}\n" for line in revision)
 
 
-def without_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
+def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
     """The history after an engine's work, less what explicit installations add to the user's requests.
 
     They would pin each package to its very build, and forget what the user had asked for.
@@ -174,17 +174,17 @@ def conda_moves(prefix: Path, site_packages: Path, root: Path, conda: Conda, swa
         swap: names the records that make room.
     """
     site = site_packages.relative_to(prefix)
-    linked = linked_moves(prefix, root, kept="stage/prefix")
+    linked = list_linked_moves(prefix, root, kept="stage/prefix")
     coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
     taken = {move.live for move in coming}
     leaving = (f"{_RECORDS}/{dist}.json" for dist in swap.records)
     records = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
-    whole = {str(site / name) for name in claimed_entries(site, conda, swap)}
-    singly = (path for path in _claimed(conda, swap) if path not in taken and not _lies_in(path, whole))
+    whole = {str(site / name) for name in find_claimed_entries(site, conda, swap)}
+    singly = (path for path in _list_claimed_files(conda, swap) if path not in taken and not _lies_in(path, whole))
     return (*coming, *records, *_leaving(prefix, singly))
 
 
-def linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
+def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
     """What an engine has linked, file by file, less what it writes beside the records.
 
     Args:
@@ -201,7 +201,7 @@ def linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
             yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
 
 
-def claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[str, ...]:
+def find_claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[str, ...]:
     """Top-level names in site-packages that are wholly of the conda packages that make room.
 
     Args:
@@ -211,12 +211,12 @@ def claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[st
     """
     if conda is None:
         return ()
-    paths = (PurePath(path) for path in _claimed(conda, swap))
+    paths = (PurePath(path) for path in _list_claimed_files(conda, swap))
     tops = dict.fromkeys(path.relative_to(site).parts[0] for path in paths if path.is_relative_to(site))
     return tuple(name for name in tops if name == "PIL" or PurePath(name).suffix in _WHOLE)
 
 
-def _claimed(conda: Conda, swap: Swap) -> Iterator[str]:
+def _list_claimed_files(conda: Conda, swap: Swap) -> Iterator[str]:
     """Files of the packages that make room, each once."""
     files = (path for claim in conda.claims if claim.dist in swap.records for path in claim.files)
     return iter(dict.fromkeys(files))

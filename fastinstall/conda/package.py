@@ -40,7 +40,7 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.conda_packages import glibc_spec, required_glibc
+from fastinstall.model.conda_packages import find_required_glibc, glibc_spec
 from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.wheel_files import metadata_directory, tags_of, unpack_wheel
 
@@ -89,7 +89,9 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
         number is greater than that of every other one that the channel has already.
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
-    members = {f"etc/conda/activate.d/{path.name}": Member(content=foreign.read_bytes(path)) for path in scripts}
+    members = {
+        f"etc/conda/activate.d/{path.name}": CondaPackageFile(content=foreign.read_bytes(path)) for path in scripts
+    }
     content = json.dumps(
         [
             _GUARD_ABOUT,
@@ -125,7 +127,7 @@ def _require_planned(wheel: Path, headers: Message, package: CondaPackage) -> No
 
 def _depends(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ...]:
     """What was planned, with the glibc of the platform tags: they are what the finished wheel was certified for."""
-    version = required_glibc(" ".join(platforms))
+    version = find_required_glibc(" ".join(platforms))
     if version is None:
         return package.depends
     others = [spec for spec in package.depends if not spec.startswith("__glibc ")]
@@ -159,7 +161,7 @@ _LEVEL = 3  # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth 
 
 
 @immutable
-class Member:
+class CondaPackageFile:
     """A file of a package.
 
     Attributes:
@@ -172,7 +174,7 @@ class Member:
 
 
 def write_archive(
-    package: CondaPackage, members: Mapping[str, Member], about: Mapping[str, Any], channel: Path
+    package: CondaPackage, members: Mapping[str, CondaPackageFile], about: Mapping[str, Any], channel: Path
 ) -> CondaPackage:
     """Write a package into a channel, in place of a file of that name.
 
@@ -191,12 +193,12 @@ def write_archive(
     target = channel / package.subdir / f"{package.dist}.conda"
     everything = {**members, **_information(package, members, about)}
     with files.temporary_directory("conda") as space:
-        files.write_bytes(target, _dated(_packed(package.dist, everything, space)))
+        files.write_bytes(target, _strip_date(_pack_members(package.dist, everything, space)))
     url, sha256 = target.absolute().as_uri(), files.sha256(target)
     return replace(package, channel=channel.absolute().as_uri(), url=url, sha256=sha256)
 
 
-def _packed(stem: str, members: Mapping[str, Member], space: Path) -> Path:
+def _pack_members(stem: str, members: Mapping[str, CondaPackageFile], space: Path) -> Path:
     try:
         from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
@@ -209,7 +211,7 @@ def _packed(stem: str, members: Mapping[str, Member], space: Path) -> Path:
     return space / f"{stem}.conda"
 
 
-def _dated(archive: Path) -> bytes:
+def _strip_date(archive: Path) -> bytes:
     """The same archive without the date of its making."""
     content = io.BytesIO()
     with zipfile.ZipFile(archive) as made, zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as fixed:
@@ -218,7 +220,9 @@ def _dated(archive: Path) -> bytes:
     return content.getvalue()
 
 
-def _information(package: CondaPackage, members: Mapping[str, Member], about: Mapping[str, Any]) -> dict[str, Member]:
+def _information(
+    package: CondaPackage, members: Mapping[str, CondaPackageFile], about: Mapping[str, Any]
+) -> dict[str, CondaPackageFile]:
     paths = [_path(path, member.content) for path, member in sorted(members.items())]
     documents = {
         "index": _index(package, str(about.get("license", ""))),
@@ -229,7 +233,7 @@ def _information(package: CondaPackage, members: Mapping[str, Member], about: Ma
         f"info/{name}.json": json.dumps(document, indent=1, sort_keys=True) for name, document in documents.items()
     }
     texts["info/files"] = "".join(f"{path}\n" for path in sorted(members))
-    return {path: Member(content=text.encode()) for path, text in texts.items()}
+    return {path: CondaPackageFile(content=text.encode()) for path, text in texts.items()}
 
 
 def _path(path: str, content: bytes) -> dict[str, Any]:
@@ -290,10 +294,10 @@ def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     return metadata
 
 
-def members_of(root: Path) -> dict[str, Member]:
+def members_of(root: Path) -> dict[str, CondaPackageFile]:
     """Every file below a directory, by its path there."""
     return {
-        path.relative_to(root).as_posix(): Member(
+        path.relative_to(root).as_posix(): CondaPackageFile(
             content=path.read_bytes(), mode=0o755 if path.stat().st_mode & 0o100 else 0o644
         )
         for path in _files(root)

@@ -26,13 +26,13 @@ _FILE = "file://"
 _TAIL = 2
 
 
-def clobbered_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
+def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
     """Give the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
 
     Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
     `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
     """
-    wanting = {claim.dist for claim in conda.claims if not provides_pil(claim) and lost_files(conda, claim)}
+    wanting = {claim.dist for claim in conda.claims if not provides_pil(claim) and find_missing_files(conda, claim)}
     packages = [package for package in conda.packages if package.dist in wanting and package.name not in _NEVER]
     turbo = conda.named(TURBO)
     if turbo is not None and turbo not in packages and any(package.name == IJG for package in packages):
@@ -40,20 +40,20 @@ def clobbered_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
     return tuple(sorted(packages, key=lambda package: (package.name == TURBO, package.name)))
 
 
-def lost_files(conda: Conda, claim: CondaClaim) -> tuple[str, ...]:
+def find_missing_files(conda: Conda, claim: CondaClaim) -> tuple[str, ...]:
     """Give the files that a package should have and has not: missing, or another's content where its own belongs."""
     clashes = {clash.path: clash for clash in conda.clashes}
     alone = (path for path in (*claim.missing, *claim.altered) if path not in clashes)
-    taken = (clash.path for clash in conda.clashes if is_taken(clash) and rightful(clash) == claim.dist)
+    taken = (clash.path for clash in conda.clashes if is_taken(clash) and find_rightful_owner(clash) == claim.dist)
     return (*alone, *taken)
 
 
 def is_taken(clash: CondaClash) -> bool:
     """Whether a file is not of the package whose it should be."""
-    return clash.holder != rightful(clash)
+    return clash.holder != find_rightful_owner(clash)
 
 
-def rightful(clash: CondaClash) -> str:
+def find_rightful_owner(clash: CondaClash) -> str:
     """Give the package whose content a file should have that several claim: whoever has it, where it does not matter.
 
     libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
@@ -92,11 +92,16 @@ def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
 
     Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
     """
-    packages = clobbered_to_reinstall(conda)
+    packages = list_packages_to_reinstall(conda)
     making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
     if not packages or making is None:
         return plan
-    planned = [package for step in plan.steps if isinstance(step, ChangeCondaPackages) for package in _touched(step)]
+    planned = [
+        package
+        for step in plan.steps
+        if isinstance(step, ChangeCondaPackages)
+        for package in _list_touched_packages(step)
+    ]
     again = [package for package in packages if package.name not in {each.name for each in planned}]
     first = [package for package in again if package.name != TURBO]
     last = [package for package in again if package.name == TURBO]
@@ -105,7 +110,7 @@ def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
     return replace(plan, steps=tuple(_with(plan.steps, changes)), skipped=skipped)
 
 
-def _touched(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
+def _list_touched_packages(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
     return (*step.change.linked, *step.change.unlinked)
 
 

@@ -18,7 +18,7 @@ from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import decode, digest, dump, encode, immutable
-from fastinstall.index.execution import CondaEngine, Workshop
+from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
@@ -58,7 +58,11 @@ class LinkedPackages:
 
 
 def link_packages(
-    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, transaction: Transaction, workshop: Workshop
+    step: MakeCondaPackages,
+    built: BuildResult,
+    interpreter: Interpreter,
+    transaction: Transaction,
+    workshop: ExecutionContext,
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
 
@@ -97,7 +101,7 @@ def stage_registration(root: Path, prefix: Path, conda: Conda) -> None:
     files.write_text(root / REGISTRATION, registration_text(prefix, conda))
 
 
-def _engine(workshop: Workshop) -> CondaEngine:
+def _engine(workshop: ExecutionContext) -> CondaEngine:
     if workshop.engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
     return workshop.engine
@@ -117,7 +121,7 @@ _PACKED = "packed.json"
 
 
 def pack_channel(
-    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: Workshop
+    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
 ) -> CondaStack:
     """Write the channel into `staged`, from where it is moved to its place.
 
@@ -139,12 +143,12 @@ def pack_channel(
 
 
 def _stack_package(
-    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: Workshop
+    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
 ) -> CondaPackage:
     planned = replace(step.package, channel="")  # the same file serves every environment
     decisive = (_FORMAT, __version__, built.sha256, planned, interpreter.version, interpreter.abi)
     kept = workshop.cache / "conda" / "packed" / digest(decisive)
-    found = _kept(kept)
+    found = _find_kept_package(kept)
     if found is None:
         with files.temporary_directory("packed", within=workshop.cache / "tmp") as space:
             found = pack_stack(built.wheel, planned, interpreter, space / "packed")
@@ -156,7 +160,7 @@ def _stack_package(
     return found
 
 
-def _kept(directory: Path) -> CondaPackage | None:
+def _find_kept_package(directory: Path) -> CondaPackage | None:
     """What was packed before, if its file is still what it was."""
     note = directory / _PACKED
     try:

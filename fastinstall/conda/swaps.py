@@ -16,7 +16,7 @@ from fastinstall.model.recipe import PROVIDERS
 _SHOWN = 3
 
 
-class Core(StrEnum):
+class CoreStatus(StrEnum):
     """What became of the imaging core that a setup has put in place."""
 
     INTACT = "intact"
@@ -25,7 +25,7 @@ class Core(StrEnum):
 
 
 @immutable
-class Standing:
+class StackStatus:
     """How the stack of a setup stands, at a glance.
 
     Attributes:
@@ -39,7 +39,7 @@ class Standing:
     prefix: PurePath
     name: str
     packaged: bool
-    core: Core
+    core: CoreStatus
     records: tuple[CondaPackage, ...] = ()
 
     @property
@@ -48,7 +48,7 @@ class Standing:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foreseen(change: CondaChange, requested: tuple[str, ...], standing: Standing) -> tuple[str, ...]:
+def foreseen(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
     """What conda is about to do to the stack.
 
     Args:
@@ -62,15 +62,15 @@ def foreseen(change: CondaChange, requested: tuple[str, ...], standing: Standing
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
     if coming is not None and not is_ours(coming):
-        told = f"will be replaced with {_shown(coming)}, {_cause(coming, change, requested)}"
+        told = f"will be replaced with {_name_package(coming)}, {_cause(coming, change, requested)}"
         return (f"{standing.name} in {standing.prefix} {told}", _prevention(coming, requested, standing))
     if coming is None and going is not None:
         told = f"will be removed, {_removal(going, requested)}"
         return (f"{standing.name} in {standing.prefix} {told}", f"to have it back later: {standing.repair}")
-    return _loosened(change, standing)
+    return _describe_loosened_guard(change, standing)
 
 
-def happened(standing: Standing, command: str = "") -> tuple[str, ...]:
+def describe_conda_changes(standing: StackStatus, command: str = "") -> tuple[str, ...]:
     """What conda has done to the stack.
 
     Args:
@@ -81,16 +81,16 @@ def happened(standing: Standing, command: str = "") -> tuple[str, ...]:
         A sentence, then the command that repairs it; nothing where the stack is in place, or another build of ours.
     """
     other = next((each for each in standing.records if not is_ours(each)), None)
-    if standing.core is Core.INTACT or (other is None and standing.records and standing.core is Core.OTHER):
+    if standing.core is CoreStatus.INTACT or (other is None and standing.records and standing.core is CoreStatus.OTHER):
         return ()
-    told = "was removed" if standing.core is Core.GONE else "was replaced"
+    told = "was removed" if standing.core is CoreStatus.GONE else "was replaced"
     if other is not None:
-        told = f"was replaced with {_shown(other)}"
+        told = f"was replaced with {_name_package(other)}"
     by = f" by conda {command.replace('_', ' ')}" if command else ""
     return (f"{standing.name} in {standing.prefix} {told}{by}", standing.repair)
 
 
-def _loosened(change: CondaChange, standing: Standing) -> tuple[str, ...]:
+def _describe_loosened_guard(change: CondaChange, standing: StackStatus) -> tuple[str, ...]:
     """The guard package goes, or the Python does that the stack was built for."""
     coming, going = ({each.name: each for each in side} for side in (change.linked, change.unlinked))
     if GUARD in going and GUARD not in coming:
@@ -133,7 +133,7 @@ def _removal(going: CondaPackage, requested: tuple[str, ...]) -> str:
     return f"because of {' '.join(requested)!r}" if requested else "although nobody asked for it"
 
 
-def _prevention(coming: CondaPackage, requested: tuple[str, ...], standing: Standing) -> str:
+def _prevention(coming: CondaPackage, requested: tuple[str, ...], standing: StackStatus) -> str:
     if any(name_of(spec) == coming.name for spec in requested):
         return "to keep it, answer no"
     prefix = quote(standing.prefix)
@@ -156,6 +156,6 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _shown(package: CondaPackage) -> str:
+def _name_package(package: CondaPackage) -> str:
     origin = f" of {package.channel}" if package.channel else ""
     return f"{package.name} {package.version} ({package.build}{origin})"

@@ -41,7 +41,7 @@ class MemberKind(StrEnum):
 
 
 @immutable
-class Member:
+class ArchiveMember:
     """A member of an archive.
 
     Attributes:
@@ -99,7 +99,7 @@ _ODD = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal or a listing would show as something else: control characters, separators."""
 
 
-def objection_to(members: Iterable[Member], archive_bytes: int) -> Objection | None:
+def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: int) -> Objection | None:
     """The first reason against unpacking, or None.
 
     Args:
@@ -114,17 +114,17 @@ def objection_to(members: Iterable[Member], archive_bytes: int) -> Objection | N
             return Objection(member=member.name, reason=reason)
         if count > MOST_MEMBERS:
             return Objection(reason=f"has more than {MOST_MEMBERS} members")
-        if total > _allowed(archive_bytes):
+        if total > _compute_size_limit(archive_bytes):
             return Objection(member=member.name, reason=_bomb(total, archive_bytes))
     return None
 
 
-def plain(name: str) -> str:
+def simplify_member_name(name: str) -> str:
     """A member's name without what says nothing: "./" before it and "/" behind it."""
     return name.removeprefix("./").rstrip("/")
 
 
-def _allowed(archive_bytes: int) -> int:
+def _compute_size_limit(archive_bytes: int) -> int:
     return min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes))
 
 
@@ -133,7 +133,7 @@ def _bomb(total: int, archive_bytes: int) -> str:
 
 
 def _of_name(name: str) -> str:
-    bare = plain(name)
+    bare = simplify_member_name(name)
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "would leave the directory that it is unpacked to"
     if "\\" in name or _DRIVE.match(name):
@@ -148,7 +148,7 @@ def _of_name(name: str) -> str:
     return ""
 
 
-def _of_kind(member: Member) -> str:
+def _of_kind(member: ArchiveMember) -> str:
     if member.kind is MemberKind.FILE and member.mode & 0o7000:
         return f"has the mode {member.mode:04o}: it would run with its owner's rights, or stay for good"
     if member.kind in (MemberKind.FILE, MemberKind.DIRECTORY):
@@ -156,7 +156,7 @@ def _of_kind(member: Member) -> str:
     return f"is {member.kind}{f' to {member.target!r}' if member.target else ''}, where files are expected"
 
 
-def _of_size(member: Member) -> str:
+def _of_size(member: ArchiveMember) -> str:
     if member.size > MOST_BYTES_OF_ONE:
         return f"declares {member.size} bytes; {MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
     return ""
@@ -169,11 +169,11 @@ class _Names:
         self._spelled: dict[str, str] = {}
         self._files: set[str] = set()
 
-    def clash(self, member: Member) -> str:
+    def clash(self, member: ArchiveMember) -> str:
         """Why this one cannot stand beside the others; empty if it can."""
-        name = plain(member.name)
+        name = simplify_member_name(member.name)
         is_file = member.kind is not MemberKind.DIRECTORY
-        if name in self._files or (is_file and self._spelled.get(_folded(name)) == name):
+        if name in self._files or (is_file and self._spelled.get(_fold_path(name)) == name):
             return "is there twice"
         parents = [str(each) for each in PurePosixPath(name).parents][:-1]
         below = next((parent for parent in parents if parent in self._files), "")
@@ -183,7 +183,7 @@ class _Names:
 
     def _note(self, name: str, parents: list[str], *, is_file: bool) -> str:
         for path in (*reversed(parents), name):
-            other = self._spelled.setdefault(_folded(path), path)
+            other = self._spelled.setdefault(_fold_path(path), path)
             if other != path:
                 return f"and {other!r} are one name to many file systems"
         if is_file:
@@ -191,7 +191,7 @@ class _Names:
         return ""
 
 
-def _folded(path: str) -> str:
+def _fold_path(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 

@@ -20,14 +20,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any, NoReturn, TypeVar, cast
 
-from fastinstall.core.process import Leash
+from fastinstall.core.process import ProcessGroup
 
 T = TypeVar("T")
 
-_GLANCE = 0.2  # seconds: a signal that comes just before a wait is seen after it
+_POLL_SECONDS = 0.2  # seconds: a signal that comes just before a wait is seen after it
 
 
-def together(works: Sequence[Callable[[Leash], T]]) -> list[T]:
+def together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
     """Do all works, each in a thread of its own; a failure of one or an interruption stops the others.
 
     Args:
@@ -37,24 +37,26 @@ def together(works: Sequence[Callable[[Leash], T]]) -> list[T]:
         Their results, in the order of the works. The first exception of a work is raised once all have ended.
     """
     if len(works) == 1:
-        return [works[0](Leash())]
-    leash = Leash()
+        return [works[0](ProcessGroup())]
+    leash = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, len(works))) as pool:
         try:
             futures = [pool.submit(work, leash) for work in works]
-            failed = [future for future in ended(futures, to_first_failure=True) if future.exception() is not None]
+            failed = [
+                future for future in wait_for_futures(futures, to_first_failure=True) if future.exception() is not None
+            ]
         finally:
             leash.pull()
     return [future.result() for future in failed or futures]
 
 
-def awaited(future: "Future[T]") -> T:
+def await_future(future: "Future[T]") -> T:
     """The result of a future; its exception is raised."""
-    ended((future,))
+    wait_for_futures((future,))
     return future.result()
 
 
-def ended(
+def wait_for_futures(
     futures: "Sequence[Future[T]]", seconds: float = math.inf, *, to_first_failure: bool = False
 ) -> "list[Future[T]]":
     """Wait for futures, for so many seconds at most; those that have ended, in the order in which they did."""
@@ -65,7 +67,7 @@ def ended(
     found: list[Future[T]] = []
     while len(found) < len(futures) and time.monotonic() <= deadline:
         with contextlib.suppress(Empty):
-            found.append(done.get(timeout=_GLANCE))
+            found.append(done.get(timeout=_POLL_SECONDS))
             if to_first_failure and found[-1].exception() is not None:
                 break
     return found
@@ -74,7 +76,7 @@ def ended(
 R = TypeVar("R")
 
 
-def in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> list[R]:
+def run_in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> list[R]:
     """Do one work on every item.
 
     Args:
@@ -91,15 +93,15 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> l
     if count < 2 or len(items) < 2:  # noqa: PLR2004 (a fork for one is none)
         return [work(item) for item in items]
     shares = [items[first::count] for first in range(min(count, len(items)))]
-    forks = [_forked(work, share) for share in shares]
-    outcomes = [_received(process, pipe) for process, pipe in forks]
+    forks = [_fork_worker(work, share) for share in shares]
+    outcomes = [_receive_results(process, pipe) for process, pipe in forks]
     for _, problem in outcomes:
         if problem:
             raise RuntimeError(f"a worker process failed:\n{problem}")
     return [outcomes[index % len(shares)][0][index // len(shares)] for index in range(len(items))]
 
 
-def _forked(work: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
+def _fork_worker(work: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
     """Start a process; its number, and where its results can be read."""
     reading, writing = os.pipe()
     process = os.fork()
@@ -129,7 +131,7 @@ def _outcome(work: Callable[[T], R], share: Sequence[T]) -> tuple[list[R], str]:
         return [], traceback.format_exc()
 
 
-def _received(process: int, reading: int) -> tuple[list[Any], str]:
+def _receive_results(process: int, reading: int) -> tuple[list[Any], str]:
     """What a fork found out, once it has ended."""
     with os.fdopen(reading, "rb") as pipe:
         content = pipe.read()

@@ -144,7 +144,7 @@ class UnprovenError(FailedError):
         self.operations = operations
 
 
-class LateInterruption(KeyboardInterrupt):
+class InterruptedAfterCompletion(KeyboardInterrupt):
     """An interruption that came when what was asked for had happened.
 
     Args:
@@ -156,7 +156,7 @@ class LateInterruption(KeyboardInterrupt):
         self.message = message
 
 
-class DamagedError(FastinstallError):
+class EnvironmentDamagedError(FastinstallError):
     """Something failed, and the environment is not as it was: says what is where and what to do."""
 
     exit_code = ExitCode.FAILED_CHANGED

@@ -57,7 +57,7 @@ class Noted:
 
 @tagged("foretold")
 @immutable
-class Foretold:
+class RemainingTime:
     """How long all that is left will take, as far as can be told.
 
     Attributes:
@@ -69,7 +69,7 @@ class Foretold:
     measured: bool
 
 
-Event = Started | Progressed | Finished | Noted | Foretold
+Event = Started | Progressed | Finished | Noted | RemainingTime
 Emit = Callable[[Event], None]
 
 

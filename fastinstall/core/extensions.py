@@ -79,7 +79,7 @@ class Ignored:
         return f"{extension.name!r} of {extension.distribution} is ignored: {self.holder} has one of that name"
 
 
-def installed(group: str) -> tuple[Extension, ...]:
+def find_installed_extensions(group: str) -> tuple[Extension, ...]:
     """The extensions of a group that are installed beside fastinstall, by distribution and name."""
     return _installed(group, tuple(sys.path))
 

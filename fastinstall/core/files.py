@@ -119,14 +119,14 @@ def syncing(trees: Iterable[Path]) -> Iterator[None]:
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (like `write_bytes`)
 
-    from fastinstall.core.concurrency import awaited  # noqa: PLC0415 (like `write_bytes`)
+    from fastinstall.core.concurrency import await_future  # noqa: PLC0415 (like `write_bytes`)
 
     with ThreadPoolExecutor(max_workers=_SYNCS_AT_ONCE) as pool:
         outcomes = [pool.submit(_sync, path) for path in paths]
         try:
             yield
             for outcome in outcomes:
-                awaited(outcome)
+                await_future(outcome)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -193,7 +193,7 @@ def copy(source: Path, target: Path) -> None:
     if source.is_symlink():
         target.symlink_to(source.readlink())
     else:
-        with foreign.opened(source) as reader, target.open("xb") as writer:
+        with foreign.open_foreign_file(source) as reader, target.open("xb") as writer:
             _copy_content(reader.fileno(), writer.fileno())
     if (target.lstat().st_uid, target.lstat().st_gid) != (status.st_uid, status.st_gid):
         with contextlib.suppress(PermissionError):
@@ -209,7 +209,7 @@ def sha256(path: Path) -> str:
     Raises:
         OSError: it cannot be read, is no file, or is larger than any wheel or library.
     """
-    with foreign.opened(path) as stream:
+    with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _LARGEST:
             raise OSError(errno.EFBIG, f"is larger than {_LARGEST >> 30} GiB", os.fspath(path))
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -31,7 +31,7 @@ _KINDS = (
 )
 
 
-def opened(path: Path | str) -> BufferedReader:
+def open_foreign_file(path: Path | str) -> BufferedReader:
     """A file to be read; a FIFO is not waited for.
 
     Raises:
@@ -56,7 +56,7 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
     Raises:
         OSError: it cannot be read, is no file, or is larger.
     """
-    with opened(path) as stream:
+    with open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size <= limit:
             content = stream.read(limit + 1)  # a file of the kernel's says that it has none
             if len(content) <= limit:

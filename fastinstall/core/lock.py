@@ -23,7 +23,7 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 @contextmanager
-def locked(prefix: Path) -> Iterator[None]:
+def lock_environment(prefix: Path) -> Iterator[None]:
     """Hold the lock of an environment while the block runs.
 
     Raises:
@@ -31,13 +31,13 @@ def locked(prefix: Path) -> Iterator[None]:
         UndeterminedError: there is no such directory.
     """
     with ExitStack() as held:
-        with signals.deferred():
+        with signals.defer_signals():
             held.callback(os.close, _acquire(prefix))
         yield
 
 
 @contextmanager
-def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
+def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
     """Hold the lock of a file while the block runs, once whoever holds it has ended; the file may stay.
 
     For work that another process may be doing already, and whose result is as good. Where the filesystem knows no
@@ -53,7 +53,7 @@ def reserved(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
-        with signals.deferred():
+        with signals.defer_signals():
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             held.callback(os.close, descriptor)
         _wait(descriptor, on_wait)
@@ -99,7 +99,7 @@ def _lock(descriptor: int, prefix: Path) -> int:
         os.close(descriptor)
         if error.errno not in _HELD:
             raise
-        raise _held(prefix, status) from None
+        raise _make_lock_refusal(prefix, status) from None
     return descriptor
 
 
@@ -122,7 +122,7 @@ def _substitute(prefix: Path) -> int:
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _held(prefix: Path, status: os.stat_result) -> RefusedError:
+def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
     process = holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino)
     who = f"process {process}" if process else "another process"
     hint = f"wait for it to end; see what it is: ps -fp {process}" if process else "wait for it to end"

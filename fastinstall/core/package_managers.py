@@ -18,12 +18,12 @@ from pathlib import PurePath
 
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 
 @immutable
-class Program:
+class RunningProgram:
     """A running process, as far as its command says what it does.
 
     Attributes:
@@ -65,7 +65,7 @@ class Change:
 
 
 @immutable
-class Rival:
+class ConcurrentInstaller:
     """A program that is changing packages of an environment.
 
     Attributes:
@@ -88,7 +88,7 @@ _ENTRANCES = ("__main__.py", "__pip-runner__.py")
 """Files by which a package is run as a program."""
 
 
-def unwrapped(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The tool that a command line runs, by its own name ("pip"), and its arguments.
 
     Scripts and modules that Python runs are told by their names; a tool that is no script, by the name of its file.
@@ -184,15 +184,15 @@ _PIXI_VERBS = frozenset({"install", "i", "add", "remove", "rm", "update", "upgra
 _RUNNING = ("run", "shell")
 
 
-def change_of(program: Program) -> Change | None:
+def change_of(program: RunningProgram) -> Change | None:
     """Return what a process changes, or None if it is not a known tool or only reads."""
-    tool, arguments = unwrapped(program.words)
+    tool, arguments = unwrap_command(program.words)
     judge = _TOOLS.get(tool)
     found = judge(program, arguments) if judge is not None else None
     if found is None:
         return None
     name = RATTLER if tool == WORKER else tool
-    shown = redacted(shlex.join((name, *arguments)) if tool != WORKER else name)
+    shown = redact_text(shlex.join((name, *arguments)) if tool != WORKER else name)
     return Change(
         tool=name,
         action=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...",
@@ -206,10 +206,10 @@ def change_of(program: Program) -> Change | None:
 
 def could_change(words: tuple[str, ...]) -> bool:
     """Whether a command is worth a closer look."""
-    return unwrapped(words)[0] in _TOOLS
+    return unwrap_command(words)[0] in _TOOLS
 
 
-def sentence(rivals: tuple[Rival, ...]) -> str:
+def describe_concurrent_installers(rivals: tuple[ConcurrentInstaller, ...]) -> str:
     """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
     told = listing(f"process {rival.process} ({rival.action})" for rival in rivals)
     return f"{told} {'changes' if len(rivals) == 1 else 'change'} packages there"
@@ -219,7 +219,7 @@ _Found = Mapping[str, tuple[PurePath | str, ...]]
 """The fields of `Change` that tell where."""
 
 
-def _pip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _pip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     """Source: pip's documentation, and its way to another interpreter by `--python`."""
     verb, rest = positional(arguments, _PIP_VALUED)
     if verb not in ("install", "uninstall") or is_on(rest, "--dry-run", "--user", "--help", "-h"):
@@ -234,7 +234,7 @@ def _pip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
     return {"places": (other,) if other else (program.interpreter,)}
 
 
-def _uv(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _uv(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     command, rest = positional(arguments, _UV_VALUED)
     if is_on(rest, "--dry-run", "--help", "-h", "--check"):
         return None
@@ -250,7 +250,7 @@ def _uv(program: Program, arguments: tuple[str, ...]) -> _Found | None:
             return None
 
 
-def _uv_pip(program: Program, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+def _uv_pip(program: RunningProgram, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(words, _UV_VALUED)
     if verb not in ("install", "sync", "uninstall"):
         return None
@@ -265,7 +265,7 @@ def _uv_pip(program: Program, words: tuple[str, ...], arguments: tuple[str, ...]
     return {"places": (active,) if active else _upwards(option(arguments, "--directory"), program, ".venv")}
 
 
-def _uv_project(program: Program, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+def _uv_project(program: RunningProgram, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
     told = program.variables
     if is_on(rest, "--no-sync", "--no-project", "--isolated", "--script", "-s"):
         return None
@@ -277,7 +277,7 @@ def _uv_project(program: Program, rest: tuple[str, ...], arguments: tuple[str, .
     return {"places": _upwards(start, program, told.get("UV_PROJECT_ENVIRONMENT") or ".venv")}
 
 
-def _conda(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _CONDA_VALUED)
     if verb == "env":
         verb, rest = positional(rest, _CONDA_VALUED)
@@ -296,14 +296,14 @@ def _conda(program: Program, arguments: tuple[str, ...]) -> _Found | None:
     return {"places": (active or root,)}
 
 
-def _conda_root(program: Program, arguments: tuple[str, ...]) -> str:
+def _conda_root(program: RunningProgram, arguments: tuple[str, ...]) -> str:
     """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
     told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
     script = script_of(program.words) or program.interpreter
     return told or str(script.parent.parent)
 
 
-def _poetry(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _poetry(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _PROJECT_VALUED)
     if verb not in _POETRY_VERBS or is_on(rest, "--dry-run", "--no-sync", "--lock", "--help", "-h"):
         return None
@@ -321,7 +321,7 @@ def _poetry_digest(project: PurePath) -> str:
     return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
 
 
-def _pixi(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _pixi(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _PROJECT_VALUED)
     if verb not in (*_PIXI_VERBS, *_RUNNING) or is_on(rest, "--no-install", "--dry-run", "-n", "--help", "-h"):
         return None
@@ -330,7 +330,7 @@ def _pixi(program: Program, arguments: tuple[str, ...]) -> _Found | None:
     return {"holders": _upwards(start, program, ".pixi/envs")}
 
 
-def _worker(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     """Ours: its orders are a document in JSON."""
     for word in arguments:
         try:
@@ -342,22 +342,22 @@ def _worker(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
     return None
 
 
-def _upwards(start: str | None, program: Program, name: str) -> tuple[PurePath, ...]:
+def _upwards(start: str | None, program: RunningProgram, name: str) -> tuple[PurePath, ...]:
     """A name in a directory and in all those above it, which is how projects are looked for."""
     first = program.directory / (start or ".")
     return tuple(directory / name for directory in (first, *first.parents))
 
 
-def _venv(_program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _venv(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     path, _ = positional(arguments, ("--prompt",))
     return {"places": (path,)} if path and not is_on(arguments, "--help", "-h") else None
 
 
-def _ensurepip(program: Program, arguments: tuple[str, ...]) -> _Found | None:
+def _ensurepip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     return None if is_on(arguments, "--version", "--help", "-h") else {"places": (program.interpreter,)}
 
 
-_TOOLS: Mapping[str, Callable[[Program, tuple[str, ...]], _Found | None]] = {
+_TOOLS: Mapping[str, Callable[[RunningProgram, tuple[str, ...]], _Found | None]] = {
     "pip": _pip,
     "uv": _uv,
     **dict.fromkeys(CONDA, _conda),

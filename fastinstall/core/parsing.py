@@ -68,7 +68,7 @@ def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: 
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
     if not any_text:
         _refuse_characters(text)
-    return _parsed(text, lambda: _JSON.decode(text))
+    return _parse_text(text, lambda: _JSON.decode(text))
 
 
 def toml_data(text: str) -> dict[str, Any]:
@@ -80,11 +80,11 @@ def toml_data(text: str) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415 (3 ms that most runs save)
 
     _refuse_characters(text)
-    data: dict[str, Any] = _parsed(text, lambda: tomllib.loads(text))
+    data: dict[str, Any] = _parse_text(text, lambda: tomllib.loads(text))
     return data
 
 
-def _parsed(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (as above)
+def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (as above)
     try:
         data = parse()
     except (RecursionError, MemoryError, OverflowError) as error:

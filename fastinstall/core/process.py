@@ -20,7 +20,7 @@ from typing import IO, Generic, TypeVar
 
 from fastinstall.core import signals
 from fastinstall.core.errors import FailedError
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 _LAST_LINES = 12
@@ -60,12 +60,12 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        super().__init__(redacted(message), hint=hint, details=_tail(completed))
+        super().__init__(redact_text(message), hint=hint, details=_tail(completed))
         self.completed = completed
         self.timed_out = timed_out
 
 
-class Leash:
+class ProcessGroup:
     """Holds commands that run in several threads, to end them all at once."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     timeout: float | None = None,
     check: bool = True,
     on_line: Callable[[str], None] | None = None,
-    leash: Leash | None = None,
+    leash: ProcessGroup | None = None,
 ) -> Completed:
     """Run a command to its end.
 
@@ -124,15 +124,15 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     """
     words = tuple(os.fspath(word) for word in argv)
     with (
-        _started(words, environment, directory, joined=on_line is not None) as child,
+        _start_process(words, environment, directory, joined=on_line is not None) as child,
         _killed_after(child, timeout) as expired,
-        (leash or Leash()).holding(child),
+        (leash or ProcessGroup()).holding(child),
     ):
         completed = _collect(words, child, stdin, on_line)
     if expired.is_set():
         raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed, timed_out=True)
     if check and completed.exit_code != 0:
-        raise CommandError(f"{shlex.join(words)}: {_ending(completed)}", completed)
+        raise CommandError(f"{shlex.join(words)}: {_describe_exit(completed)}", completed)
     return completed
 
 
@@ -176,7 +176,7 @@ class Conversation:
         if line.endswith("\n"):
             return line
         completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._said())
-        ending = f"no answer within {timeout:g} s" if expired.is_set() else _ending(completed)
+        ending = f"no answer within {timeout:g} s" if expired.is_set() else _describe_exit(completed)
         raise CommandError(f"{shlex.join(self._words)}: {ending}", completed, timed_out=expired.is_set())
 
     def _said(self) -> str:
@@ -198,13 +198,13 @@ def conversation(
     words = tuple(os.fspath(word) for word in argv)
     with (
         tempfile.TemporaryFile() as errors,
-        _started(words, environment, directory, joined=False, errors=errors) as child,
+        _start_process(words, environment, directory, joined=False, errors=errors) as child,
     ):
         yield Conversation(words, child, errors)
 
 
 @contextmanager
-def _started(
+def _start_process(
     words: tuple[str, ...],
     environment: Mapping[str, str] | None,
     directory: Path | None,
@@ -213,7 +213,7 @@ def _started(
     errors: IO[bytes] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
     with ExitStack() as held:
-        with signals.deferred():
+        with signals.defer_signals():
             try:
                 child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
                     words,
@@ -234,7 +234,7 @@ def _started(
         yield child
 
 
-@signals.deferred()
+@signals.defer_signals()
 def _end(child: "subprocess.Popen[str]") -> None:
     _kill_group(child)
     for stream in (child.stdin, child.stdout, child.stderr):
@@ -304,7 +304,7 @@ def _kill_group(child: "subprocess.Popen[str]") -> None:
         return
 
 
-def _ending(completed: Completed) -> str:
+def _describe_exit(completed: Completed) -> str:
     if completed.signal_name:
         return f"killed by {completed.signal_name}"
     return f"exit code {completed.exit_code}"
@@ -313,7 +313,7 @@ def _ending(completed: Completed) -> str:
 def _tail(completed: Completed) -> tuple[str, ...]:
     streams = (("stdout", completed.stdout), ("stderr", completed.stderr))
     return tuple(
-        f"{name}: {redacted(line)}"
+        f"{name}: {redact_text(line)}"
         for name, text in streams
         for line in text.rstrip().splitlines()[-_LAST_LINES:]
         if line.strip()
@@ -379,7 +379,7 @@ def _parent(number: int, processes: Path) -> int:
 T = TypeVar("T")
 
 
-class Running(Generic[T]):
+class RunningProbe(Generic[T]):
     """A probe under way.
 
     Its thread is no daemon: whatever goes wrong meanwhile, its subprocess is waited for and never orphaned.

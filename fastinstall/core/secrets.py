@@ -22,29 +22,29 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
 _CONDA_TOKEN = re.compile(r"(://[^/\s]+(?:/[^/\s]+)*?)/t/[^/\s]*")
 
 
-def redacted(text: str, known: Collection[str] = ()) -> str:
+def redact_text(text: str, known: Collection[str] = ()) -> str:
     """A text as it may be shown and kept: addresses without users, passwords and tokens, and no value of a secret.
 
     Args:
         text: any number of lines; JSON stays JSON.
-        known: secrets by their value, as of `known_secrets`.
+        known: secrets by their value, as of `find_secret_values`.
     """
     for value in known:
         text = text.replace(value, HIDDEN)
     low = text.lower()
     for hints, pattern, replacement in _RULES:
         if any(hint in low for hint in hints):
-            text = _compiled(pattern).sub(replacement, text)
+            text = _compile_pattern(pattern).sub(replacement, text)
     return text
 
 
-def known_secrets(variables: Mapping[str, str]) -> tuple[str, ...]:
+def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
     """Values of environment variables that are secret, as they are, percent-encoded and in base64; longest first."""
     found = dict.fromkeys(form for value in _secret_values(variables) for form in _forms(value))
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def without_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
+def remove_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Environment variables for code of others that needs no secret, such as a build: without those that bear one."""
     return {name: value for name, value in variables.items() if not (is_secret_name(name) or has_credentials(value))}
 
@@ -56,10 +56,10 @@ def is_secret_name(name: str) -> bool:
 
 def has_credentials(text: str) -> bool:
     """Whether an address in a text bears user, password or token."""
-    return redacted(text) != text
+    return redact_text(text) != text
 
 
-def without_credentials(url: str) -> str:
+def remove_credentials(url: str) -> str:
     """The URL without user name, password and fragment; one that is malformed, without what may be a password."""
     from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
 
@@ -81,7 +81,7 @@ def public_text(text: str) -> str:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compiled when there is something to look for: a healthy run of doctor never pays for it."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 

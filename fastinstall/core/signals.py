@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_ONE_WISH_SECONDS = 5.0
+_ONE_REQUEST_SECONDS = 5.0
 _AGAIN_SECONDS = 0.005
 _PATIENCE_SECONDS = 1.0
 
@@ -48,7 +48,7 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Hold SIGINT, SIGTERM and SIGHUP back until the block has ended; then let them act.
 
     For a stretch of work that must not be split; not for slow work, as a person waits meanwhile. Only the main thread
@@ -79,13 +79,13 @@ def _let_act(heard: list[int]) -> None:
 
 class _Interrupter:
     def __init__(self) -> None:
-        self._heard = -_ONE_WISH_SECONDS
+        self._heard = -_ONE_REQUEST_SECONDS
         self._waits = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if not self._waits:
-            if now - self._heard < _ONE_WISH_SECONDS:
+            if now - self._heard < _ONE_REQUEST_SECONDS:
                 return
             self._heard = now
         self._waits = now - self._heard < _PATIENCE_SECONDS and _is_delicate(frame)
@@ -111,4 +111,4 @@ def _is_delicate(frame: FrameType | None) -> bool:
         if frame.f_code.co_filename.startswith(_DELICATE) or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename == __file__ and frame.f_code.co_name == deferred.__name__
+    return frame is not None and frame.f_code.co_filename == __file__ and frame.f_code.co_name == defer_signals.__name__

@@ -31,7 +31,7 @@ _STICKY = 0o1000
 
 
 @immutable
-class Place:
+class TrustedPath:
     """A file or directory, and who rules over it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Person:
         return frozenset(each for each in (_ROOT, self.user, self.before) if each is not None)
 
 
-def objection_to_file(file: Place, directory: Place, person: Person) -> str:
+def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Person) -> str:
     """Why a file is not to be run or obeyed where it was found; empty if it is.
 
     Another user's file is an objection only where everybody may write: elsewhere somebody has made that user
@@ -83,7 +83,7 @@ def objection_to_file(file: Place, directory: Place, person: Person) -> str:
     return ""
 
 
-def strangers_in(places: Iterable[Place], person: Person) -> int | None:
+def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | None:
     """Whose code would have root's rights if it were run unasked; None where nobody's, or root does not ask.
 
     Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
@@ -93,16 +93,16 @@ def strangers_in(places: Iterable[Place], person: Person) -> int | None:
     return next((place.owner for place in places if place.owner != _ROOT), None)
 
 
-def objection_to_cache(cache: Place, parent: Place, person: Person) -> str:
+def explain_cache_distrust(cache: TrustedPath, parent: TrustedPath, person: Person) -> str:
     """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
     if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
         return "everybody may write there, and what lies there is installed"
     if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
         return "it belongs to the user who called sudo, and root would leave files there that this user cannot change"
-    return objection_to_file(cache, parent, person)
+    return explain_file_distrust(cache, parent, person)
 
 
-def searched(path: str, modes: Mapping[str, int]) -> str:
+def keep_trusted_path_entries(path: str, modes: Mapping[str, int]) -> str:
     """PATH without entries in which just anybody could put a program.
 
     Args:
@@ -116,12 +116,12 @@ def searched(path: str, modes: Mapping[str, int]) -> str:
     return ":".join(entry for entry in path.split(":") if entry.startswith("/") and not _is_public(modes.get(entry, 0)))
 
 
-def careful_umask(mask: int) -> int:
+def restrict_umask(mask: int) -> int:
     """A umask under which nothing that is made can be written by everybody; a group's share in it stays."""
     return mask if mask & _EVERYBODY_WRITES else mask | 0o022
 
 
-def described(place: Place, owner: str) -> str:
+def describe_place(place: TrustedPath, owner: str) -> str:
     """A place for a message: "/tmp (mode 1777, owner root)"."""
     return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
 
@@ -131,12 +131,12 @@ def _is_public(mode: int) -> bool:
 
 
 @contextmanager
-def cautious() -> Iterator[None]:
+def restrict_surroundings() -> Iterator[None]:
     """While the block runs, make nothing that everybody may write, and search no PATH that anybody may fill."""
     before, path = os.umask(0o022), os.environ.get("PATH")
-    os.umask(careful_umask(before))
+    os.umask(restrict_umask(before))
     if path is not None:
-        os.environ["PATH"] = searched(path, _modes(path))
+        os.environ["PATH"] = keep_trusted_path_entries(path, _modes(path))
     try:
         yield
     finally:
@@ -175,7 +175,7 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
             place, directory = _place(path), _place(path.parent)
-            _refuse(place, directory, objection_to_file(place, directory, person), hint)
+            _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
 
 
 def stranger_in(prefix: Path) -> str:
@@ -185,7 +185,7 @@ def stranger_in(prefix: Path) -> str:
         A name as `sudo -u` takes it.
     """
     person = Person(user=os.geteuid())
-    owner = strangers_in(_code_of(prefix), person) if person.user == 0 else None
+    owner = find_foreign_owner(_code_of(prefix), person) if person.user == 0 else None
     return "" if owner is None else _name(owner) or f"#{owner}"
 
 
@@ -207,7 +207,7 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
     return directory
 
 
-def own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
+def make_own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     """Our cache directory, made where it is missing and can be made.
 
     Raises:
@@ -219,22 +219,22 @@ def own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     except OSError:  # whoever writes there says so
         return cache
     person = _person(variables)
-    _refuse(place, parent, objection_to_cache(place, parent, person), _cache_hint(place, person))
+    _refuse(place, parent, explain_cache_distrust(place, parent, person), _cache_hint(place, person))
     refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
     return cache
 
 
-def _cache_hint(cache: Place, person: Person) -> str:
+def _cache_hint(cache: TrustedPath, person: Person) -> str:
     if person.user == 0 and cache.owner == person.before:
         return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
     own = quote(cache.path / f"of-{person.user}") if cache.owner in person.trusted else "DIR"
     return f"choose another place: FASTINSTALL_CACHE_DIR={own} fastinstall ..."
 
 
-def _refuse(place: Place, directory: Place, objection: str, hint: str) -> None:
+def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: str) -> None:
     if objection:
-        where = f"in {described(directory, _name(directory.owner))}"
-        raise RefusedError(f"{described(place, _name(place.owner))}, {where}: {objection}", hint=hint)
+        where = f"in {describe_place(directory, _name(directory.owner))}"
+        raise RefusedError(f"{describe_place(place, _name(place.owner))}, {where}: {objection}", hint=hint)
 
 
 def _modes(path: str) -> dict[str, int]:
@@ -245,7 +245,7 @@ def _modes(path: str) -> dict[str, int]:
     return found
 
 
-def _code_of(prefix: Path) -> Iterator[Place]:
+def _code_of(prefix: Path) -> Iterator[TrustedPath]:
     """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
     python = prefix / "bin/python"
     real = Path(os.path.realpath(python))
@@ -264,11 +264,11 @@ def _entries(directory: Path) -> list[Path]:
         return []
 
 
-def _place(path: Path) -> Place:
+def _place(path: Path) -> TrustedPath:
     """As it is, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
-    return Place(path=path, mode=mode, owner=status.st_uid)
+    return TrustedPath(path=path, mode=mode, owner=status.st_uid)
 
 
 def _person(variables: Mapping[str, str]) -> Person:

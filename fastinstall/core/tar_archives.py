@@ -18,13 +18,13 @@ from typing import BinaryIO, Protocol
 from fastinstall.core import foreign
 from fastinstall.core.archive_members import (
     ArchiveError,
+    ArchiveMember,
     MalformedError,
-    Member,
     MemberKind,
     Objection,
     Unpacking,
-    objection_to,
-    plain,
+    explain_archive_objection,
+    simplify_member_name,
 )
 from fastinstall.core.values import immutable
 
@@ -73,7 +73,7 @@ class TarMember:
         content: reads it piece by piece, once, before the next member is asked for.
     """
 
-    member: Member
+    member: ArchiveMember
     mtime: int
     content: Callable[[], Iterator[bytes]]
 
@@ -92,7 +92,7 @@ def read_members(stream: Readable) -> Iterator[TarMember]:
         kind, size = block[156:157], _header_size(block)
         name = overrides.get("path") or _name(block)
         if kind in (_LONG_NAME, _LONG_TARGET, _PAX, _PAX_GLOBAL):
-            overrides = _joined(overrides, _extra(kind, size, stream, name), name)
+            overrides = _join_records(overrides, _extra(kind, size, stream, name), name)
             continue
         yield from _member(stream, block, name, overrides)
         overrides = {}
@@ -112,7 +112,7 @@ def _member(stream: Readable, block: bytes, name: str, overrides: dict[str, str]
     pieces = _pieces(stream, size)
     target = overrides.get("linkpath") or _text(block[157:257], name)
     yield TarMember(
-        member=Member(
+        member=ArchiveMember(
             name=name,
             kind=kind,
             size=size,
@@ -189,7 +189,7 @@ def _extra(kind: bytes, size: int, stream: Readable, name: str) -> dict[str, str
     return records if kind == _PAX else {"": ""}
 
 
-def _joined(before: dict[str, str], more: dict[str, str], name: str) -> dict[str, str]:
+def _join_records(before: dict[str, str], more: dict[str, str], name: str) -> dict[str, str]:
     if before.keys() & more.keys():
         raise TarError("has two headers of the same kind for one member", name)
     return {**before, **more}
@@ -240,12 +240,12 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         ArchiveError: it is damaged or hostile; nothing is unpacked.
         OSError: it cannot be read, or the directory cannot be written.
     """
-    with foreign.opened(archive) as packed:
+    with foreign.open_foreign_file(archive) as packed:
         top = _checked_top(archive, packed)
         packed.seek(0)
         with gzip.open(packed) as stream, Unpacking(directory) as unpacking:
             for each in read_members(stream):
-                if wanted(plain(each.member.name)):
+                if wanted(simplify_member_name(each.member.name)):
                     _unpack(each, unpacking)
     return top
 
@@ -259,25 +259,25 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
     """
     found: list[bytes] = []
 
-    def look(each: TarMember) -> Member:
+    def look(each: TarMember) -> ArchiveMember:
         if not found and _is_short(each.member) and wanted(each.member.name):
             found.append(b"".join(each.content()))
         return each.member
 
-    with foreign.opened(archive) as packed:
+    with foreign.open_foreign_file(archive) as packed:
         _check(archive, packed, look)
     return found[0] if found else b""
 
 
-def _is_short(member: Member) -> bool:
+def _is_short(member: ArchiveMember) -> bool:
     return member.kind is MemberKind.FILE and member.size <= _MOST_METADATA
 
 
 def _checked_top(archive: Path, packed: BinaryIO) -> str:
     tops: dict[str, None] = {}
 
-    def look(each: TarMember) -> Member:
-        tops.setdefault(PurePosixPath(plain(each.member.name) or ".").parts[0])
+    def look(each: TarMember) -> ArchiveMember:
+        tops.setdefault(PurePosixPath(simplify_member_name(each.member.name) or ".").parts[0])
         return each.member
 
     _check(archive, packed, look)
@@ -287,11 +287,11 @@ def _checked_top(archive: Path, packed: BinaryIO) -> str:
     return next(iter(tops))
 
 
-def _check(archive: Path, packed: BinaryIO, look: Callable[[TarMember], Member]) -> None:
+def _check(archive: Path, packed: BinaryIO, look: Callable[[TarMember], ArchiveMember]) -> None:
     """Read to the end, or to the first objection, which comes before the content of the member that it is about."""
     try:
         with gzip.open(packed) as stream:
-            objection = objection_to(map(look, read_members(stream)), os.fstat(packed.fileno()).st_size)
+            objection = explain_archive_objection(map(look, read_members(stream)), os.fstat(packed.fileno()).st_size)
     except TarError as error:
         raise ArchiveError(archive, Objection(reason=error.reason, member=error.member)) from error
     except _BROKEN as error:
@@ -301,7 +301,7 @@ def _check(archive: Path, packed: BinaryIO, look: Callable[[TarMember], Member])
 
 
 def _unpack(each: TarMember, unpacking: Unpacking) -> None:
-    name = plain(each.member.name)
+    name = simplify_member_name(each.member.name)
     if each.member.kind is MemberKind.DIRECTORY:
         unpacking.directory(name)
     else:

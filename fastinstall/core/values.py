@@ -3,7 +3,7 @@
 Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names
 the file and the dotted path of the key. A union of dataclasses is told apart by the key "kind",
 which holds the tag that `immutable.tagged` gives to each class. What another version of the tool
-may have written is read by `stored`, with keys allowed that nobody knows here.
+may have written is read by `find_stored_file`, with keys allowed that nobody knows here.
 
 What every value of ours is made by: frozen, slotted and keyword-only.
 
@@ -93,7 +93,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
         raise DocumentError(file, "", "expected a table of keys at the top")
     expected = f"fastinstall.{name}/1"
     if data.get("schema") != expected:
-        raise DocumentError(file, "schema", f"expected {expected!r}, found {shown(data.get('schema'))}")
+        raise DocumentError(file, "schema", f"expected {expected!r}, found {format_value(data.get('schema'))}")
     return decode(cls, {key: item for key, item in data.items() if key != "schema"}, file=file)
 
 
@@ -119,7 +119,7 @@ def published_name(cls: type) -> str:
     return str(getattr(cls, "PUBLISHED_AS", cls.__name__))
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as a message repeats it."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
@@ -212,7 +212,7 @@ def _decode_enum(cls: type[Enum], data: object, place: _Place) -> Enum:
         return cls(data)
     except ValueError:
         known = ", ".join(str(member.value) for member in cls)
-        raise place.wrong(f"{shown(data)} is not one of {known}") from None
+        raise place.wrong(f"{format_value(data)} is not one of {known}") from None
 
 
 def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # noqa: ANN401
@@ -234,7 +234,7 @@ def _decode_date(data: str, place: _Place) -> date:
     try:
         return date.fromisoformat(data)
     except ValueError:
-        raise place.wrong(f"expected a date like 2026-11-21, found {shown(data)}") from None
+        raise place.wrong(f"expected a date like 2026-11-21, found {format_value(data)}") from None
 
 
 _NAMES: dict[type, str] = {

@@ -24,11 +24,11 @@ def base_version(version: str) -> str:
     """
     if is_plain(version):
         return version
-    found = parsed(version)
+    found = parse_version_number(version)
     return found.base_version + "".join(map(str, found.pre or ()))
 
 
-def parsed(version: str) -> "Version":
+def parse_version_number(version: str) -> "Version":
     """A version that can be compared.
 
     Raises:

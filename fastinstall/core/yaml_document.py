@@ -22,7 +22,7 @@ _NODES = 4_000_000
 _MERGE = "<<"
 
 
-class Kind(StrEnum):
+class YamlKind(StrEnum):
     """What a node is."""
 
     SCALAR = "scalar"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 @immutable
-class Node:
+class YamlNode:
     """A part of a document.
 
     Attributes:
@@ -46,32 +46,32 @@ class Node:
         size: how many nodes it comes to.
     """
 
-    kind: Kind
+    kind: YamlKind
     line: int
     last: int
     column: int = 0
     text: str = ""
     plain: bool = False
-    items: tuple["Node", ...] = ()
-    entries: tuple[tuple["Node", "Node"], ...] = ()
+    items: tuple["YamlNode", ...] = ()
+    entries: tuple[tuple["YamlNode", "YamlNode"], ...] = ()
     size: int = 1
 
-    def pairs(self) -> dict[str, tuple["Node", "Node"]]:
+    def pairs(self) -> dict[str, tuple["YamlNode", "YamlNode"]]:
         """The keys of a mapping, each with its own node and its value; those that "<<" brings rank lower."""
-        own = {key.text: (key, value) for key, value in self.entries if key.kind is Kind.SCALAR}
+        own = {key.text: (key, value) for key, value in self.entries if key.kind is YamlKind.SCALAR}
         merged = own.pop(_MERGE, None)
-        for each in _merged(merged[1]) if merged is not None else ():
+        for each in _merge_mappings(merged[1]) if merged is not None else ():
             for key, value in each.entries:
                 own.setdefault(key.text, (key, value))
         return own
 
-    def value(self, *names: str) -> "Node | None":
+    def value(self, *names: str) -> "YamlNode | None":
         """What stands behind the first of these keys that is there."""
         pairs = self.pairs()
         return next((pairs[name][1] for name in names if name in pairs), None)
 
 
-def read_yaml(text: str, file: PurePath) -> Node | None:
+def read_yaml(text: str, file: PurePath) -> YamlNode | None:
     """Read a document.
 
     Args:
@@ -102,11 +102,11 @@ class _Composer:
 
     def __init__(self, file: PurePath) -> None:
         self._file = file
-        self._anchors: dict[str, Node] = {}
-        self._open: list[tuple[yaml.CollectionStartEvent, list[Node]]] = []
-        self._roots: list[Node] = []
+        self._anchors: dict[str, YamlNode] = {}
+        self._open: list[tuple[yaml.CollectionStartEvent, list[YamlNode]]] = []
+        self._roots: list[YamlNode] = []
 
-    def composed(self, events: "Iterable[yaml.Event]") -> Node | None:
+    def composed(self, events: "Iterable[yaml.Event]") -> YamlNode | None:
         import yaml  # noqa: PLC0415 (as above)
 
         for event in events:
@@ -115,7 +115,7 @@ class _Composer:
             elif isinstance(event, yaml.AliasEvent):
                 found = self._anchors.get(event.anchor or "")
                 self._limit(event, found is None, f"*{event.anchor} has no anchor before it")
-                self._add(cast("Node", found), None)
+                self._add(cast("YamlNode", found), None)
             elif isinstance(event, yaml.CollectionStartEvent):
                 self._open.append((event, []))
                 self._limit(event, len(self._open) > _DEPTH, f"nested deeper than {_DEPTH} levels")
@@ -126,7 +126,7 @@ class _Composer:
                 self._limit(event, bool(self._roots), "a second document begins, and one was expected")
         return self._roots[0] if self._roots else None
 
-    def _add(self, node: Node, anchor: str | None) -> None:
+    def _add(self, node: YamlNode, anchor: str | None) -> None:
         if anchor:
             self._anchors[anchor] = node
         if node.size > _NODES:
@@ -138,12 +138,12 @@ class _Composer:
             raise DocumentError(self._file, f"line {_place(event.start_mark)[0]}", problem)
 
 
-def _scalar(event: "yaml.ScalarEvent") -> Node:
+def _scalar(event: "yaml.ScalarEvent") -> YamlNode:
     line, _ = _place(event.start_mark)
     last, column = _place(event.end_mark)
     block = column == 0 and last > line  # such a scalar ends where the next line begins
-    return Node(
-        kind=Kind.SCALAR,
+    return YamlNode(
+        kind=YamlKind.SCALAR,
         line=line,
         last=last - 1 if block else last,
         column=column,
@@ -152,13 +152,13 @@ def _scalar(event: "yaml.ScalarEvent") -> Node:
     )
 
 
-def _collection(start: "yaml.CollectionStartEvent", parts: list[Node], end: "yaml.CollectionEndEvent") -> Node:
+def _collection(start: "yaml.CollectionStartEvent", parts: list[YamlNode], end: "yaml.CollectionEndEvent") -> YamlNode:
     """One in block style has no end of its own: the next thing begins where it is over."""
     mapping = type(start).__name__ == "MappingStartEvent"
     line, _ = _place(start.start_mark)
     last, column = _place(end.end_mark)
-    return Node(
-        kind=Kind.MAPPING if mapping else Kind.LIST,
+    return YamlNode(
+        kind=YamlKind.MAPPING if mapping else YamlKind.LIST,
         line=line,
         last=last if start.flow_style else max([line, *(each.last for each in parts)]),
         column=column if start.flow_style else 0,
@@ -180,5 +180,5 @@ def _place(mark: _Mark | None) -> tuple[int, int]:
     return (mark.line + 1, mark.column) if mark is not None else (1, 0)
 
 
-def _merged(value: Node) -> tuple[Node, ...]:
-    return (value,) if value.kind is Kind.MAPPING else value.items
+def _merge_mappings(value: YamlNode) -> tuple[YamlNode, ...]:
+    return (value,) if value.kind is YamlKind.MAPPING else value.items

@@ -23,13 +23,13 @@ from fastinstall.core import foreign
 from fastinstall.core.archive_members import (
     MOST_MEMBERS,
     ArchiveError,
+    ArchiveMember,
     MalformedError,
-    Member,
     MemberKind,
     Objection,
     Unpacking,
-    objection_to,
-    plain,
+    explain_archive_objection,
+    simplify_member_name,
 )
 from fastinstall.core.values import immutable
 
@@ -65,7 +65,7 @@ class ZipError(MalformedError):
 
 
 @immutable
-class Entry:
+class ZipEntry:
     """A member of a zip archive, and where its content lies.
 
     Attributes:
@@ -76,7 +76,7 @@ class Entry:
         start: where they begin.
     """
 
-    member: Member
+    member: ArchiveMember
     method: int
     checksum: int
     packed: int
@@ -97,7 +97,7 @@ class _Listed:
     offset: int
 
 
-def read_entries(stream: BinaryIO) -> tuple[Entry, ...]:
+def read_entries(stream: BinaryIO) -> tuple[ZipEntry, ...]:
     """Every entry, in the order in which they lie in the archive.
 
     Args:
@@ -115,7 +115,7 @@ def read_entries(stream: BinaryIO) -> tuple[Entry, ...]:
     entries, position = [], 0
     for each, following in zip(listed, [*(each.offset for each in listed[1:]), start], strict=False):
         if each.offset != position:
-            raise ZipError("overlaps another one, or hides something before it", _shown(each.name))
+            raise ZipError("overlaps another one, or hides something before it", _format_name(each.name))
         entries.append(_entry(stream, each, following))
         position = following
     return tuple(entries)
@@ -151,7 +151,7 @@ def _directory(content: bytes, count: int) -> Iterator[_Listed]:
         name = content[position + _LISTED.size : name_end]
         position = name_end + lengths[1] + lengths[2]
         if sign != _LISTED_SIGN or disk or version & 0xFF > _LATEST or position > len(content):
-            raise ZipError("has a directory that cannot be read", _shown(name))
+            raise ZipError("has a directory that cannot be read", _format_name(name))
         _require_plain_fields(content[name_end : name_end + lengths[1]], name)
         yield _Listed(
             name=name,
@@ -167,9 +167,9 @@ def _directory(content: bytes, count: int) -> Iterator[_Listed]:
         raise ZipError("has more in its directory than it counts")
 
 
-def _entry(stream: BinaryIO, listed: _Listed, following: int) -> Entry:
+def _entry(stream: BinaryIO, listed: _Listed, following: int) -> ZipEntry:
     """An entry whose own header was found to say what the directory says of it."""
-    name = _decoded(listed)
+    name = _decode_name(listed)
     if listed.flags & _ENCRYPTED:
         raise ZipError("is encrypted", name)
     if listed.flags & ~_FLAGS:
@@ -180,7 +180,7 @@ def _entry(stream: BinaryIO, listed: _Listed, following: int) -> Entry:
         raise ZipError("is said to be longer than 4 GiB", name)
     start = _require_same(stream, listed, name)
     _require_reaches(stream, listed, start + listed.packed, following)
-    return Entry(
+    return ZipEntry(
         member=_member(listed, name),
         method=listed.method,
         checksum=listed.checksum,
@@ -217,13 +217,13 @@ def _require_reaches(stream: BinaryIO, listed: _Listed, end: int, following: int
         allowed = {short, long, _DATA_SIGN + short, _DATA_SIGN + long}
     stream.seek(end)
     if not 0 <= following - end <= max(map(len, allowed)) or stream.read(following - end) not in allowed:
-        raise ZipError("overlaps another one, or hides something behind it", _shown(listed.name))
+        raise ZipError("overlaps another one, or hides something behind it", _format_name(listed.name))
 
 
 def _require_plain_fields(extra: bytes, name: bytes) -> None:
     """No field may give a member a second name. Source: Info-ZIP's `extrafld.txt`."""
     if any(kind == _NAME_FIELD for kind, _ in _fields(extra)):
-        raise ZipError("has a second name in an extra field", _shown(name))
+        raise ZipError("has a second name in an extra field", _format_name(name))
 
 
 def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
@@ -238,7 +238,7 @@ def _long_sizes(extra: bytes) -> tuple[int, int]:
     return struct.unpack_from("<2Q", found) if found is not None else (_ZIP64, _ZIP64)
 
 
-def _member(listed: _Listed, name: str) -> Member:
+def _member(listed: _Listed, name: str) -> ArchiveMember:
     mode = listed.attributes >> 16  # of Unix; whatever made the archive, that is what installers take for the mode
     kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.UNKNOWN)
     if name.endswith("/"):
@@ -247,17 +247,17 @@ def _member(listed: _Listed, name: str) -> Member:
         kind = MemberKind.DIRECTORY
     elif kind is MemberKind.DIRECTORY:
         raise ZipError("is a directory with the name of a file", name)
-    return Member(name=name, kind=kind, size=listed.size, mode=stat.S_IMODE(mode))
+    return ArchiveMember(name=name, kind=kind, size=listed.size, mode=stat.S_IMODE(mode))
 
 
-def _decoded(listed: _Listed) -> str:
+def _decode_name(listed: _Listed) -> str:
     try:
         return listed.name.decode("utf-8" if listed.flags & _UTF8 else "ascii")
     except UnicodeDecodeError:
-        raise ZipError("has a name in no known encoding", _shown(listed.name)) from None
+        raise ZipError("has a name in no known encoding", _format_name(listed.name)) from None
 
 
-def _shown(name: bytes) -> str:
+def _format_name(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
 
 
@@ -273,13 +273,13 @@ class SoundZip:
         entries: by their names.
     """
 
-    def __init__(self, file: Path, stream: BinaryIO, entries: dict[str, Entry]) -> None:
+    def __init__(self, file: Path, stream: BinaryIO, entries: dict[str, ZipEntry]) -> None:
         self._file = file
         self._stream = stream
         self._entries = entries
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ArchiveMember, ...]:
         """All of them, in the archive's order."""
         return tuple(entry.member for entry in self._entries.values())
 
@@ -316,7 +316,7 @@ class SoundZip:
         if checksum != entry.checksum:
             raise self._lies(entry, "is damaged: its checksum is another")
 
-    def _pieces(self, entry: Entry) -> Iterator[bytes]:
+    def _pieces(self, entry: ZipEntry) -> Iterator[bytes]:
         inflating = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method else None
         left, packed = entry.packed, b""
         self._stream.seek(entry.start)
@@ -334,7 +334,7 @@ class SoundZip:
             if not inflating.eof:
                 raise self._lies(entry, "is cut off")
 
-    def _inflated(self, entry: Entry, inflating: "zlib._Decompress", packed: bytes) -> tuple[bytes, bytes]:
+    def _inflated(self, entry: ZipEntry, inflating: "zlib._Decompress", packed: bytes) -> tuple[bytes, bytes]:
         try:
             piece = inflating.decompress(packed, _CHUNK)
         except zlib.error as error:
@@ -343,7 +343,7 @@ class SoundZip:
             raise self._lies(entry, "has something behind its content")
         return piece, inflating.unconsumed_tail
 
-    def _lies(self, entry: Entry, reason: str) -> ArchiveError:
+    def _lies(self, entry: ZipEntry, reason: str) -> ArchiveError:
         return ArchiveError(self._file, Objection(member=entry.member.name, reason=reason))
 
 
@@ -355,12 +355,12 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
         ArchiveError: it is damaged or hostile.
         OSError: it cannot be read.
     """
-    with foreign.opened(archive) as stream:
+    with foreign.open_foreign_file(archive) as stream:
         try:
             entries = read_entries(stream)
         except ZipError as error:
             raise ArchiveError(archive, Objection(reason=error.reason, member=error.member)) from error
-        objection = objection_to((entry.member for entry in entries), os.fstat(stream.fileno()).st_size)
+        objection = explain_archive_objection((entry.member for entry in entries), os.fstat(stream.fileno()).st_size)
         if objection is not None:
             raise ArchiveError(archive, objection)
         yield SoundZip(archive, stream, {entry.member.name: entry for entry in entries})
@@ -376,7 +376,7 @@ def unpack_zip(archive: Path, directory: Path) -> None:
     with sound_zip(archive) as found, Unpacking(directory) as unpacking:
         for member in found.members:
             if member.kind is MemberKind.DIRECTORY:
-                unpacking.directory(plain(member.name))
+                unpacking.directory(simplify_member_name(member.name))
             else:
                 executable = bool(member.mode & 0o111)
-                unpacking.file(plain(member.name), found.content(member.name), executable=executable)
+                unpacking.file(simplify_member_name(member.name), found.content(member.name), executable=executable)

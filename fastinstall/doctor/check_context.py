@@ -58,7 +58,7 @@ class Details(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class FindingFactory:
     """Speaks for one check.
 
     Attributes:

@@ -23,7 +23,7 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import is_unclaimed, package_of, readable_core
 from fastinstall.doctor.remedies import IMPORT_CORE, repair, run_python, show_needed, trace_search
-from fastinstall.elf.description import Codec, Core, Library, Linkage, LoadedFile, MissingLibrary
+from fastinstall.elf.description import Codec, ImagingCore, Linkage, LoadedFile, LoadedLibrary, MissingLibrary
 from fastinstall.model.finding import Remedy
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import EnvironmentKind, LinkMode
@@ -83,7 +83,7 @@ def claimed_features(context: CheckContext) -> dict[str, str]:
     return context.receipt.features if context.receipt is not None and context.core_is_ours else {}
 
 
-def called(library: Library) -> str:
+def name_library(library: LoadedLibrary) -> str:
     """Name a library for a person: "libjpeg-turbo 3.1.3", by its soname where it was not identified."""
     name = library.implementation or library.soname or (library.path.name if library.path is not None else "")
     return f"{name} {library.version}".rstrip()
@@ -104,7 +104,7 @@ _MARKS = frozenset({"site-packages", "dist-packages", "envs", "venv", ".venv", "
 _CONDAS = ("conda", "miniconda", "anaconda", "miniforge", "mambaforge", "micromamba")
 
 
-class Place(StrEnum):
+class OwnedDirectory(StrEnum):
     """Whose directory a file lies in."""
 
     PACKAGES = "site-packages"
@@ -114,32 +114,32 @@ class Place(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
-def place_of(context: CheckContext, path: PurePath) -> Place:
+def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
     """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
     facts = context.facts
     homes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
     if path.is_relative_to(facts.interpreter.site_packages):
-        return Place.PACKAGES
+        return OwnedDirectory.PACKAGES
     if any(path.is_relative_to(home) for home in homes) or _is_same_environment(path, facts.environment.prefix):
-        return Place.ENVIRONMENT
+        return OwnedDirectory.ENVIRONMENT
     if any(path.is_relative_to(directory) for directory in _SYSTEM):
-        return Place.SYSTEM
-    return Place.OTHER_ENVIRONMENT if _looks_like_an_environment(path) else Place.ELSEWHERE
+        return OwnedDirectory.SYSTEM
+    return OwnedDirectory.OTHER_ENVIRONMENT if _looks_like_an_environment(path) else OwnedDirectory.ELSEWHERE
 
 
-def whose(context: CheckContext, path: PurePath) -> str:
+def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     place = place_of(context, path)
-    if place is Place.PACKAGES:
+    if place is OwnedDirectory.PACKAGES:
         return _package(context, path)
-    if place is Place.ENVIRONMENT and _is_of_the_base(context, path):
+    if place is OwnedDirectory.ENVIRONMENT and _is_of_the_base(context, path):
         return "the base interpreter's"
-    if place is Place.ENVIRONMENT:
+    if place is OwnedDirectory.ENVIRONMENT:
         return _of_environment(context, path)
     return {
-        Place.SYSTEM: "the operating system's",
-        Place.OTHER_ENVIRONMENT: "another environment's",
-        Place.ELSEWHERE: "of a place outside this environment",
+        OwnedDirectory.SYSTEM: "the operating system's",
+        OwnedDirectory.OTHER_ENVIRONMENT: "another environment's",
+        OwnedDirectory.ELSEWHERE: "of a place outside this environment",
     }[place]
 
 
@@ -256,12 +256,12 @@ def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> D
     if _is_given(linkage, file):
         return None
     facts, place = context.facts, place_of(context, file.path)
-    if is_bundled(file.name.rpartition("/")[2]) and place is not Place.PACKAGES:
+    if is_bundled(file.name.rpartition("/")[2]) and place is not OwnedDirectory.PACKAGES:
         where = f"below {facts.interpreter.site_packages}"
         return Displacement(message="was bundled with the wheel, and is taken from elsewhere", expected=where)
-    if place is Place.OTHER_ENVIRONMENT:
+    if place is OwnedDirectory.OTHER_ENVIRONMENT:
         return Displacement(message="comes out of another environment", expected=_inside(context))
-    outside = place in {Place.SYSTEM, Place.ELSEWHERE} and not _is_left_to_the_system(linkage, file)
+    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not _is_left_to_the_system(linkage, file)
     if facts.environment.kind is EnvironmentKind.CONDA and outside:
         return Displacement(message="comes from outside this conda environment", expected=_inside(context))
     return None
@@ -273,7 +273,7 @@ def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | Non
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
     """
-    return path is not None and _stem(name) in _PROMISED and place_of(context, path) is Place.ENVIRONMENT
+    return path is not None and _stem(name) in _PROMISED and place_of(context, path) is OwnedDirectory.ENVIRONMENT
 
 
 def is_bundled(name: str) -> bool:
@@ -376,12 +376,12 @@ class Jpeg:
         inside: whether that is the file of the core itself.
     """
 
-    library: Library
+    library: LoadedLibrary
     path: PurePath
     inside: bool
 
 
-def missing_jpeg(context: CheckContext, core: Core) -> MissingLibrary | None:
+def missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
     """The libjpeg whose absence keeps the core from being loaded."""
     linkage = simulation(context)
     if linkage is None:
@@ -394,7 +394,7 @@ def missing_jpeg(context: CheckContext, core: Core) -> MissingLibrary | None:
     return next((missing for missing in lacking if _is_jpeg(missing.name)), None)
 
 
-def jpeg_of_core(context: CheckContext, core: Core) -> Jpeg | None:
+def jpeg_of_core(context: CheckContext, core: ImagingCore) -> Jpeg | None:
     """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
     codec = core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
@@ -413,7 +413,7 @@ def portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
     simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
     abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
     mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
-    by_whom = (f"it is {whose(context, jpeg.path)}",)
+    by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
     return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.cuda_compatibility import (
     COMPATIBILITY,
     DALI_WHEELS,
@@ -24,16 +24,16 @@ from fastinstall.doctor.cuda_compatibility import (
     WHEEL_INDEX,
     WHEELS,
     architectures_of,
+    choose_torch_build,
     covers,
     dali_wheel,
+    find_required_driver,
     is_left_behind,
     major,
     minor,
     nvimgcodec_wheel,
     release,
-    required_driver,
     serves,
-    suited_torch,
     torchvision_for,
 )
 from fastinstall.doctor.remedies import show_files, show_text
@@ -45,14 +45,14 @@ _VERSION = PurePath("/proc/driver/nvidia/version")
 _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
 
 
-def portrait(gpu: Gpu) -> tuple[str, ...]:
+def describe_gpu(gpu: Gpu) -> tuple[str, ...]:
     """Driver, GPUs, and what nobody told of them."""
     driver = (f"driver {gpu.driver}{_offer(gpu)}",) if gpu.driver else ()
     devices = tuple(_device(device.name, device.capability, device.memory_bytes) for device in gpu.devices)
     return (*driver, *devices, *((gpu.problem,) if gpu.problem else ()))
 
 
-def dated() -> str:
+def describe_data_age() -> str:
     """The age of the data that a verdict rests on."""
     return f"NVIDIA's and pytorch's tables as of {TAKEN}"
 
@@ -63,12 +63,12 @@ def wheels(gpu: Gpu) -> tuple[str, ...]:
     return (f"to decode images on it: {dali} (DALI), {codec} (nvImageCodec)",) if dali and codec else ()
 
 
-def described(build: FrameworkBuild) -> str:
+def describe_cuda_build(build: FrameworkBuild) -> str:
     """A build with what it was made for: "torch 2.9.1 for CUDA 12.6"."""
-    return f"{named(build)} for {made_for(build)}" if build.known else named(build)
+    return f"{name_cuda_build(build)} for {made_for(build)}" if build.known else name_cuda_build(build)
 
 
-def named(build: FrameworkBuild) -> str:
+def name_cuda_build(build: FrameworkBuild) -> str:
     """Name and version, without the local label."""
     return f"{build.name} {build.version.partition('+')[0]}"
 
@@ -104,7 +104,7 @@ _LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
 """Distributions with CUDA's libraries, by the start of their names: without any, tensorflow's wheel runs on the CPU."""
 
 
-def judge_builds(say: Voice, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def judge_builds(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Each framework against driver and GPUs."""
     for build in gpu.frameworks:
         if build.name != "torchvision" and build.known:
@@ -116,7 +116,7 @@ def uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
     return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
 
 
-def _judged(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _judged(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     if build.cuda is None:
         yield from _for_others(say, context, gpu, build)
     elif not gpu.present:
@@ -126,15 +126,15 @@ def _judged(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild) 
         yield from found[:1]
 
 
-def _for_others(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _for_others(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """A build that leaves a GPU alone that it could have; by the label of its version somebody chose that."""
     if not gpu.usable:
         return
     status = Status.HINT if "+" in build.version and not build.rocm else Status.WARNING
     yield say.say(
         status,
-        f"{named(build)} was built for {made_for(build)}: it will not use this machine's GPU",
-        evidence=portrait(gpu),
+        f"{name_cuda_build(build)} was built for {made_for(build)}: it will not use this machine's GPU",
+        evidence=describe_gpu(gpu),
         expected="a build for CUDA",
         observed=build.version,
         remedy=_for_gpu(context, gpu, build),
@@ -142,11 +142,12 @@ def _for_others(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBui
     )
 
 
-def _for_nothing(say: Voice, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
+def _for_nothing(say: FindingFactory, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
     if build.name != "torch" or not _has_libraries(context):
         return
     yield say.hint(
-        f"{named(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's here: gigabytes for nothing",
+        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's "
+        f"here: gigabytes for nothing",
         evidence=_libraries(context),
         remedy=torch_without_cuda(
             context, "on a machine that never has one, install the build for the CPU", build.version
@@ -155,14 +156,14 @@ def _for_nothing(say: Voice, context: CheckContext, build: FrameworkBuild) -> It
     )
 
 
-def _too_old_a_driver(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _too_old_a_driver(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     if build.cuda is None or serves(gpu, build.cuda) is not False:
         return
-    required = required_driver(build.cuda)
+    required = find_required_driver(build.cuda)
     yield say.error(
-        f"{named(build)} was built for CUDA {build.cuda}, which needs a driver >= {_branch(gpu, required)}; "
+        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, which needs a driver >= {_branch(gpu, required)}; "
         f"this machine has {gpu.driver}",
-        evidence=(*portrait(gpu), f"{dated()} [{COMPATIBILITY}]"),
+        evidence=(*describe_gpu(gpu), f"{describe_data_age()} [{COMPATIBILITY}]"),
         expected=f">= {_branch(gpu, required)}",
         observed=gpu.driver,
         remedy=_either(context, gpu, build),
@@ -183,7 +184,7 @@ def _either(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Remedy:
     return Remedy(text=f"update {where}; or {other.text}, which this driver serves", command=other.command)
 
 
-def _no_code(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _no_code(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """GPUs that the build has no code for; only where NVML has told their compute capability.
 
     Where others do, as beside an old card for the screen, nothing is wrong.
@@ -196,9 +197,13 @@ def _no_code(say: Voice, context: CheckContext, gpu: Gpu, build: FrameworkBuild)
         device, architectures = lacking[0], architectures_of(build)
         yield say.say(
             Status.ERROR if lacking == told else Status.HINT,
-            f"{named(build)} for {made_for(build)} has no code for {device.name}, of compute capability "
+            f"{name_cuda_build(build)} for {made_for(build)} has no code for {device.name}, of compute capability "
             f"{device.capability}{'' if lacking == told else ', and runs on the other GPUs'}",
-            evidence=(*portrait(gpu), f"it has code for {', '.join(architectures) or 'later ones'}", dated()),
+            evidence=(
+                *describe_gpu(gpu),
+                f"it has code for {', '.join(architectures) or 'later ones'}",
+                describe_data_age(),
+            ),
             expected=device.capability,
             observed=", ".join(architectures),
             remedy=_for_gpu(context, gpu, build) or Remedy(text="install an earlier or later release, for this GPU"),
@@ -249,7 +254,7 @@ class _Wheel:
         return f"{self.cuda}.1"
 
 
-def judge_wheels(say: Voice, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def judge_wheels(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Each that is installed, against the driver and against torch."""
     torch = next((build for build in gpu.frameworks if build.name == "torch"), None)
     for wheel in _installed(context):
@@ -270,11 +275,11 @@ def _installed(context: CheckContext) -> Iterator[_Wheel]:
         yield from (_Wheel(name=name, cuda=cuda, kin=kin) for cuda, name in kin.items() if name in names)
 
 
-def _too_new(say: Voice, context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Finding:
-    least = required_driver(wheel.any_minor)
+def _too_new(say: FindingFactory, context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Finding:
+    least = find_required_driver(wheel.any_minor)
     return say.error(
         f"{wheel.name} is for CUDA {wheel.cuda}, which needs a driver >= {least}; this machine has {gpu.driver}",
-        evidence=(*portrait(gpu), f"{dated()} [{WHEELS}]"),
+        evidence=(*describe_gpu(gpu), f"{describe_data_age()} [{WHEELS}]"),
         expected=f">= {least}",
         observed=gpu.driver,
         remedy=_served(context, gpu, wheel),
@@ -289,10 +294,11 @@ def _served(context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Remedy:
     return install(context, "update the driver; or install the wheel that it serves", served[-1])
 
 
-def _of_another_cuda(say: Voice, context: CheckContext, wheel: _Wheel, torch: FrameworkBuild) -> Finding:
+def _of_another_cuda(say: FindingFactory, context: CheckContext, wheel: _Wheel, torch: FrameworkBuild) -> Finding:
     suited = wheel.kin.get(major(torch.cuda or ""))
     return say.hint(
-        f"{wheel.name} is for CUDA {wheel.cuda}, {named(torch)} for CUDA {torch.cuda}: a process loads both CUDAs",
+        f"{wheel.name} is for CUDA {wheel.cuda}, {name_cuda_build(torch)} for CUDA {torch.cuda}: a "
+        f"process loads both CUDAs",
         remedy=install(context, "install the wheel for torch's CUDA instead", suited) if suited else None,
         verify=show_driver(torch.source),
     )
@@ -300,7 +306,7 @@ def _of_another_cuda(say: Voice, context: CheckContext, wheel: _Wheel, torch: Fr
 
 def torch_for_gpu(context: CheckContext, gpu: Gpu, version: str) -> Remedy | None:
     """Suggest the build that suits driver and GPUs, or return None if no known build does."""
-    choice = suited_torch(gpu, version)
+    choice = choose_torch_build(gpu, version)
     if choice is None:
         return None
     text = f"install torch {choice.torch} for CUDA {choice.cuda}"

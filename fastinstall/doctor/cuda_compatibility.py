@@ -167,7 +167,7 @@ def major(version: str) -> int:
     return numbers(version)[0] if numbers(version) else 0
 
 
-def required_driver(cuda: str) -> str:
+def find_required_driver(cuda: str) -> str:
     """Return the oldest Linux driver for a CUDA version, or "" if the data lacks it."""
     if major(cuda) >= _WITH_MINORS:
         return FIRST_DRIVERS["11.0"] if minor(cuda) == "11.0" else MINIMUM_DRIVERS.get(major(cuda), "")
@@ -185,7 +185,7 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
         return None
     if gpu.driver_cuda and _offers(gpu.driver_cuda, cuda):
         return True
-    required, driver = numbers(required_driver(cuda)), max(numbers(gpu.driver), numbers(gpu.compat))
+    required, driver = numbers(find_required_driver(cuda)), max(numbers(gpu.driver), numbers(gpu.compat))
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
@@ -228,7 +228,7 @@ def architectures_of(build: FrameworkBuild) -> tuple[str, ...]:
     return next((row.architectures for row in _of_torch(build.version) if published and row.cuda == build.cuda), ())
 
 
-def suited_torch(gpu: Gpu, torch: str) -> TorchChoice | None:
+def choose_torch_build(gpu: Gpu, torch: str) -> TorchChoice | None:
     """The published build that suits driver and most GPUs: of this version of torch, else of the latest that has one.
 
     Of several it is the latest whose own driver is not later than the one in place, else the earliest. None where there
@@ -242,7 +242,7 @@ def suited_torch(gpu: Gpu, torch: str) -> TorchChoice | None:
         most = max((_suited(row, gpu) for row in served), default=0)
         fitting = [row.cuda for row in served if _suited(row, gpu) == most]
         if most:
-            return TorchChoice(torch=version, cuda=_preferred(fitting, gpu.driver))
+            return TorchChoice(torch=version, cuda=_choose_preferred(fitting, gpu.driver))
     return None
 
 
@@ -263,7 +263,7 @@ def _suited(row: TorchBuilds, gpu: Gpu) -> int:
     return sum(covers(row.architectures, capability) for capability in capabilities) if capabilities else 1
 
 
-def _preferred(fitting: list[str], driver: str) -> str:
+def _choose_preferred(fitting: list[str], driver: str) -> str:
     full = [cuda for cuda in fitting if numbers(FIRST_DRIVERS.get(cuda, "")) <= numbers(driver)]
     return max(full, key=numbers) if full else min(fitting, key=numbers)
 
@@ -273,7 +273,7 @@ def torchvision_for(torch: str) -> str:
     return TORCHVISION.get(minor(torch), "")
 
 
-def suited_major(gpu: Gpu) -> int | None:
+def choose_cuda_major(gpu: Gpu) -> int | None:
     """The CUDA major version whose wheels suit: that of torch where it is one the driver serves, else the highest."""
     served = [each for each in _MAJORS if serves(gpu, f"{each}.1")]
     of_torch = [major(build.cuda) for build in gpu.frameworks if build.name == "torch" and build.cuda]
@@ -291,5 +291,5 @@ def nvimgcodec_wheel(gpu: Gpu) -> str | None:
 
 
 def _wheel(gpu: Gpu, wheels: dict[int, str]) -> str | None:
-    fitting = suited_major(gpu)
+    fitting = choose_cuda_major(gpu)
     return wheels.get(fitting) if fitting is not None else None

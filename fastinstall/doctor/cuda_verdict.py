@@ -8,29 +8,29 @@ Whether what has to be of one making is: torch and torchvision, and one torch al
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.cuda_builds import (
-    dated,
-    described,
+    describe_cuda_build,
+    describe_data_age,
+    describe_gpu,
     fitting_pair,
     has_wheels,
     judge_builds,
     judge_wheels,
-    named,
-    portrait,
+    name_cuda_build,
     show_driver,
     show_nodes,
     uses_cuda,
     wheels,
 )
-from fastinstall.doctor.cuda_compatibility import major, minor, required_driver, torchvision_for
+from fastinstall.doctor.cuda_compatibility import find_required_driver, major, minor, torchvision_for
 from fastinstall.doctor.remedies import show_owner, show_text
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.machine import FrameworkBuild, Gpu, Nvml
 
 
-def judge_gpu(say: Voice, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def judge_gpu(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Whether a GPU is reached, whether builds fit it, whether they fit each other; one sentence where all does."""
     wanted = any(uses_cuda(context, build) for build in gpu.frameworks) or has_wheels(context)
     reach = tuple(judge_driver(say, gpu, wanted=wanted))
@@ -43,15 +43,15 @@ def _is_grave(findings: tuple[Finding, ...]) -> bool:
     return any(finding.status is Status.ERROR for finding in findings)
 
 
-def _well(say: Voice, gpu: Gpu) -> Finding:
+def _well(say: FindingFactory, gpu: Gpu) -> Finding:
     sources = (build.source for build in gpu.frameworks)
-    builds = ", ".join(described(build) for build in gpu.frameworks if build.name != "torchvision")
+    builds = ", ".join(describe_cuda_build(build) for build in gpu.frameworks if build.name != "torchvision")
     if not _reaches(gpu):
         none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
         return say.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=show_driver(*sources))
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
-    return say.ok(message, evidence=(*portrait(gpu), *_needs(gpu), *wheels(gpu)), verify=show_driver(*sources))
+    return say.ok(message, evidence=(*describe_gpu(gpu), *_needs(gpu), *wheels(gpu)), verify=show_driver(*sources))
 
 
 def _reaches(gpu: Gpu) -> bool:
@@ -62,15 +62,15 @@ def _reaches(gpu: Gpu) -> bool:
 def _needs(gpu: Gpu) -> Iterator[str]:
     """The driver that the first build for CUDA needs, which the one in place is not before."""
     for build in gpu.frameworks:
-        if build.cuda is not None and (least := required_driver(build.cuda)) and not gpu.tegra:
-            yield f"CUDA {build.cuda} needs a driver >= {least}; {dated()}"
+        if build.cuda is not None and (least := find_required_driver(build.cuda)) and not gpu.tegra:
+            yield f"CUDA {build.cuda} needs a driver >= {least}; {describe_data_age()}"
             return
 
 
 _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-container-toolkit"
 
 
-def judge_driver(say: Voice, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
+def judge_driver(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
     """The gravest of what keeps a process from the GPU; a hint where nothing in the environment would use it.
 
     Args:
@@ -82,12 +82,12 @@ def judge_driver(say: Voice, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
     yield from found[:1] if wanted else (replace(finding, status=Status.HINT) for finding in found[:1])
 
 
-def _mismatched(say: Voice, gpu: Gpu) -> Iterator[Finding]:
+def _mismatched(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
         yield say.error(
             f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU",
-            evidence=portrait(gpu),
+            evidence=describe_gpu(gpu),
             expected=gpu.library or "one version",
             observed=gpu.driver,
             remedy=_of_one_version(gpu),
@@ -101,13 +101,13 @@ def _of_one_version(gpu: Gpu) -> Remedy:
     return Remedy(text="the driver was updated since the machine was started: restart it, or load the module anew")
 
 
-def _without_library(say: Voice, gpu: Gpu) -> Iterator[Finding]:
+def _without_library(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if not gpu.nodes or gpu.libcuda is not None:
         return
     where = "this container has a GPU's device files" if gpu.container else "a GPU's device files are here"
     yield say.error(
         f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU",
-        evidence=portrait(gpu),
+        evidence=describe_gpu(gpu),
         expected="libcuda.so.1 of the driver in place",
         observed="none where the loader looks",
         remedy=_library(gpu),
@@ -122,11 +122,11 @@ def _library(gpu: Gpu) -> Remedy:
     return Remedy(text=f"install the driver's libraries{version} (Debian: libcuda1; Ubuntu: libnvidia-compute)")
 
 
-def _silent(say: Voice, gpu: Gpu) -> Iterator[Finding]:
+def _silent(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if gpu.nvml is Nvml.HUNG:
         yield say.warning(
             f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off",
-            evidence=portrait(gpu),
+            evidence=describe_gpu(gpu),
             remedy=Remedy(
                 text="look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
             ),
@@ -135,20 +135,20 @@ def _silent(say: Voice, gpu: Gpu) -> Iterator[Finding]:
     elif gpu.nvml is Nvml.REFUSED and gpu.nodes:
         yield say.warning(
             f"the driver does not give its GPU away ({gpu.problem})",
-            evidence=portrait(gpu),
+            evidence=describe_gpu(gpu),
             remedy=Remedy(text=_TOOLKIT if gpu.container else "restart the machine, or install its driver again"),
             verify=show_driver(),
         )
 
 
-def _absent(say: Voice, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
+def _absent(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
     """A GPU in the machine that no process here sees; only worth a word where something would use it."""
     if not wanted or gpu.nodes or gpu.tegra or not (gpu.driver or gpu.cards):
         return
     if gpu.container:
         yield say.warning(
             "the host has a GPU of NVIDIA's that was not handed to this container",
-            evidence=portrait(gpu),
+            evidence=describe_gpu(gpu),
             remedy=Remedy(text=_TOOLKIT),
             verify=show_nodes(),
         )
@@ -160,7 +160,7 @@ def _absent(say: Voice, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
         )
 
 
-def judge_pairs(say: Voice, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def judge_pairs(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """What does not belong together."""
     builds = {build.name: build for build in gpu.frameworks}
     torch, torchvision = builds.get("torch"), builds.get("torchvision")
@@ -170,11 +170,13 @@ def judge_pairs(say: Voice, context: CheckContext, gpu: Gpu) -> Iterator[Finding
         yield from _twice(say, context, torch)
 
 
-def _vision(say: Voice, context: CheckContext, torch: FrameworkBuild, vision: FrameworkBuild) -> Iterator[Finding]:
+def _vision(
+    say: FindingFactory, context: CheckContext, torch: FrameworkBuild, vision: FrameworkBuild
+) -> Iterator[Finding]:
     fitting = torchvision_for(torch.version)
     if fitting and minor(vision.version) != fitting:
         yield say.error(
-            f"{named(vision)} does not belong to {named(torch)}: its operators will not load",
+            f"{name_cuda_build(vision)} does not belong to {name_cuda_build(torch)}: its operators will not load",
             evidence=_wanted(vision),
             expected=f"torchvision {fitting}",
             observed=f"torchvision {vision.version}",
@@ -191,7 +193,8 @@ def _vision(say: Voice, context: CheckContext, torch: FrameworkBuild, vision: Fr
         )
     elif vision.wants_torch and vision.wants_torch != torch.version.partition("+")[0]:
         yield say.hint(
-            f"{named(vision)} was made with torch {vision.wants_torch}, and torch {torch.version} is in place",
+            f"{name_cuda_build(vision)} was made with torch {vision.wants_torch}, and torch "
+            f"{torch.version} is in place",
             evidence=_wanted(vision),
             verify=_show(torch, vision),
         )
@@ -199,7 +202,7 @@ def _vision(say: Voice, context: CheckContext, torch: FrameworkBuild, vision: Fr
 
 def _wanted(vision: FrameworkBuild) -> tuple[str, ...]:
     wants = (f"its metadata wants torch=={vision.wants_torch}",) if vision.wants_torch else ()
-    return (*wants, dated())
+    return (*wants, describe_data_age())
 
 
 def _kind(build: FrameworkBuild) -> str:
@@ -210,7 +213,7 @@ def _show(*builds: FrameworkBuild) -> str:
     return show_text(*(build.source for build in builds if build.source is not None))
 
 
-def _twice(say: Voice, context: CheckContext, torch: FrameworkBuild) -> Iterator[Finding]:
+def _twice(say: FindingFactory, context: CheckContext, torch: FrameworkBuild) -> Iterator[Finding]:
     claimants = _claimants(context.facts)
     if len(claimants) > 1:
         yield say.warning(

@@ -4,22 +4,28 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from fastinstall import __version__
-from fastinstall.core.process import Running
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks
 from fastinstall.elf.description import Cpu, Host
 from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
-from fastinstall.model.finding import Report
+from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Wish
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_if_readable, recorded_recipe
+from fastinstall.model.request import Environment, Request
+from fastinstall.observe.observation import (
+    Binaries,
+    ObservationRequest,
+    facts_of,
+    read_recorded_recipe,
+    receipt_if_readable,
+)
 from fastinstall.observe.session import Session
 
 
 @immutable
-class Known:
+class PriorFacts:
     """What was observed before an environment is looked at, or is under way.
 
     Attributes:
@@ -28,7 +34,7 @@ class Known:
         recipes: by name.
     """
 
-    interpreter: Interpreter | Running[Interpreter] | None = None
+    interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
 
@@ -48,10 +54,10 @@ class Examination:
 
     checks: tuple[str, ...] = ()
     quick: bool = False
-    started: Running[Runtime] | None = None
+    started: RunningProbe[Runtime] | None = None
     hosts: tuple[Host, ...] = ()
     process: LiveProcess | None = None
-    known: Known = Known()
+    known: PriorFacts = PriorFacts()
 
     @property
     def executes(self) -> bool:
@@ -66,7 +72,7 @@ class Examination:
         return Binaries.DECODED
 
 
-def examine(session: Session, environment: Environment, examination: Examination) -> Report:
+def examine(session: Session, environment: Environment, examination: Examination) -> EnvironmentReport:
     """Observe a target and run the checks.
 
     Raises:
@@ -75,8 +81,8 @@ def examine(session: Session, environment: Environment, examination: Examination
     """
     names = check_names(examination.checks, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)
-    followed = receipt.recipe if receipt is not None else Wish().recipe
-    recipe = examination.known.recipes.get(followed) or recorded_recipe(session, environment, receipt)
+    followed = receipt.recipe if receipt is not None else Request().recipe
+    recipe = examination.known.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
     request = ObservationRequest(
         recipe=recipe,
         runtime=examination.executes,
@@ -100,7 +106,9 @@ def _depth(session: Session, examination: Examination) -> Binaries:
     return examination.binaries
 
 
-def judge(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]) -> Report:
+def judge(
+    session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
+) -> EnvironmentReport:
     """Run checks on facts that were observed already."""
     return report(facts.environment, run_checks(_context(session, facts, receipt, recipe), checks))
 

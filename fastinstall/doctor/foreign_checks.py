@@ -6,7 +6,7 @@ Whatever is wrong with one of them is told by a finding that names its distribut
 from collections.abc import Collection, Iterator
 from functools import cache
 
-from fastinstall.core.extensions import CHECKS, Extension, Ignored, choose, installed
+from fastinstall.core.extensions import CHECKS, Extension, Ignored, choose, find_installed_extensions
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.model.finding import Finding
 
@@ -69,13 +69,13 @@ def foreign_checks(own: Collection[str]) -> dict[str, ForeignCheck]:
     Args:
         own: the names of fastinstall's checks.
     """
-    chosen, _ = choose(installed(CHECKS), own)
+    chosen, _ = choose(find_installed_extensions(CHECKS), own)
     return {extension.name: _loaded(extension) for extension in chosen}
 
 
 def ignored_checks(own: Collection[str]) -> tuple[Ignored, ...]:
     """Those that are installed and whose names are taken; argument as of `foreign_checks`."""
-    return choose(installed(CHECKS), own)[1]
+    return choose(find_installed_extensions(CHECKS), own)[1]
 
 
 @cache

@@ -9,7 +9,7 @@ is the command in conda's history.
 from enum import StrEnum
 
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index.upgrades import forbidding
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import dependants_of, name_of
@@ -20,7 +20,7 @@ _WRITERS = ("pip", "pdm")
 """Tools whose REQUESTED, or lack of it, says something."""
 
 
-class Asked(StrEnum):
+class InstallRequest(StrEnum):
     """How a distribution came: asked for by its name, along with another one, or by a tool that does not tell."""
 
     BY_NAME = "by-name"
@@ -28,7 +28,7 @@ class Asked(StrEnum):
     UNTOLD = "untold"
 
 
-class Order(StrEnum):
+class VersionOrder(StrEnum):
     """What is in place, compared with ours."""
 
     EARLIER = "earlier"
@@ -53,15 +53,15 @@ class Intent:
     name: str
     version: str
     tool: str
-    asked: Asked
-    order: Order
+    asked: InstallRequest
+    order: VersionOrder
     unmet: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
 
     @property
     def is_kept(self) -> bool:
         """Whether a repair keeps its version: a later one, unless it only came along, and whatever is required."""
-        return bool(self.unmet) or (self.order is Order.LATER and self.asked is not Asked.ALONG)
+        return bool(self.unmet) or (self.order is VersionOrder.LATER and self.asked is not InstallRequest.ALONG)
 
     @property
     def story(self) -> str:
@@ -69,9 +69,9 @@ class Intent:
         by = f" by {self.tool}" if self.tool else ""
         what = f"{self.name} {self.version} was installed{by}"
         return {
-            Asked.BY_NAME: f"{what}, asked for by its name",
-            Asked.ALONG: f"{what} along with another package",
-            Asked.UNTOLD: f"{what}, and nothing tells whether it was asked for by its name",
+            InstallRequest.BY_NAME: f"{what}, asked for by its name",
+            InstallRequest.ALONG: f"{what} along with another package",
+            InstallRequest.UNTOLD: f"{what}, and nothing tells whether it was asked for by its name",
         }[self.asked]
 
 
@@ -102,11 +102,11 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
     )
 
 
-def asked(distribution: Distribution) -> Asked:
+def read_install_request(distribution: Distribution) -> InstallRequest:
     """How a distribution came, as far as the tool that installed it tells."""
     if distribution.installer not in _WRITERS:
-        return Asked.UNTOLD
-    return Asked.BY_NAME if distribution.requested else Asked.ALONG
+        return InstallRequest.UNTOLD
+    return InstallRequest.BY_NAME if distribution.requested else InstallRequest.ALONG
 
 
 def replacement(facts: Facts, receipt: Receipt) -> Owner | None:
@@ -122,7 +122,7 @@ class _Arrival:
     name: str
     version: str
     tool: str
-    asked: Asked
+    asked: InstallRequest
 
 
 def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
@@ -134,7 +134,7 @@ def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
     if owner is None:
         return None
     found = owner.distribution
-    return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=asked(found))
+    return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=read_install_request(found))
 
 
 def _not_met(facts: Facts, version: str) -> tuple[str, ...]:
@@ -143,10 +143,10 @@ def _not_met(facts: Facts, version: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
 
-def _order(there: str, ours: str) -> Order:
-    if parsed(there) == parsed(ours):
-        return Order.SAME
-    return Order.LATER if parsed(there) > parsed(ours) else Order.EARLIER
+def _order(there: str, ours: str) -> VersionOrder:
+    if parse_version_number(there) == parse_version_number(ours):
+        return VersionOrder.SAME
+    return VersionOrder.LATER if parse_version_number(there) > parse_version_number(ours) else VersionOrder.EARLIER
 
 
 def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
@@ -157,11 +157,11 @@ def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
     return found if found is not None and found.dist != receipt.conda.package.dist else None
 
 
-def _asked_of_conda(facts: Facts, package: CondaPackage) -> Asked:
+def _asked_of_conda(facts: Facts, package: CondaPackage) -> InstallRequest:
     """By the command of the transaction that brought it."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:
-        return Asked.UNTOLD
+        return InstallRequest.UNTOLD
     words = (word for word in brought.command.split()[1:] if not word.startswith("-"))
-    return Asked.BY_NAME if package.name in {name_of(word) for word in words} else Asked.ALONG
+    return InstallRequest.BY_NAME if package.name in {name_of(word) for word in words} else InstallRequest.ALONG

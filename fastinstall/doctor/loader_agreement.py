@@ -57,10 +57,12 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
         unexplained = [other for other in unexplained if other != path]
     opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
     expected = [file for file in absent if _root(linkage, file) in opened]
-    return (*_misplaced(linkage, expected, unexplained), *_surplus(linkage, unexplained))
+    return (*_find_missing_files(linkage, expected, unexplained), *_surplus(linkage, unexplained))
 
 
-def _misplaced(linkage: Linkage, expected: list[LoadedFile], unexplained: list[PurePath]) -> Iterator[Disagreement]:
+def _find_missing_files(
+    linkage: Linkage, expected: list[LoadedFile], unexplained: list[PurePath]
+) -> Iterator[Disagreement]:
     """Files that the process lacks; what it has in their place is taken off the unexplained ones."""
     for file in expected:
         instead = _instead(file, unexplained)

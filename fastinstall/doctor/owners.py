@@ -17,9 +17,9 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.elf.description import Core, CoreLevel
+from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.conda import CondaClaim, CondaPackage, CondaRevision
-from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import EnvironmentKind
 
@@ -57,19 +57,19 @@ def describe(owner: Owner) -> str:
     return f"{distribution.name} {distribution.version}, installed by {tool}{when}"
 
 
-def brought(owner: Owner, core: Core | None) -> bool:
+def is_core_from_owner(owner: Owner, core: ImagingCore | None) -> bool:
     """Tell whether the core on disk is the one that this owner's RECORD lists."""
     if core is None or owner.recorded_core is None or not core.sha256:
         return False
     return _hexadecimal(owner.recorded_core) == core.sha256
 
 
-def readable_core(stack: Stack) -> Core | None:
+def readable_core(stack: InstalledStack) -> ImagingCore | None:
     """Give the core where its contents can be judged."""
     return stack.core if stack.core is not None and stack.core.readable else None
 
 
-def is_whole_enough(stack: Stack) -> bool:
+def is_whole_enough(stack: InstalledStack) -> bool:
     """Whether there is more of PIL than a directory."""
     return stack.directory is not None and (stack.has_init or stack.core is not None)
 
@@ -97,7 +97,7 @@ def why_no_core(facts: Facts) -> str:
     return why_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
-def version_conflict(stack: Stack) -> str:
+def version_conflict(stack: InstalledStack) -> str:
     """Say how the core and `PIL/_version.py` disagree; empty where they don't or cannot be compared."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
@@ -146,40 +146,42 @@ def _hexadecimal(recorded: str) -> str:
         return ""
 
 
-def loaded_copy(core: Core) -> CoreLevel | None:
+def loaded_copy(core: ImagingCore) -> CoreLevel | None:
     """Return the copy that the loader takes here, or None if it takes none."""
     return next((copy for copy in core.levels if copy.loaded), None)
 
 
-def loaded_file(core: Core) -> PurePath:
+def loaded_file(core: ImagingCore) -> PurePath:
     """Give the file that holds the code that runs here: the copy that the loader takes, or the core itself."""
     copy = loaded_copy(core)
     return copy.path if copy is not None else core.path
 
 
-def loaded_name(core: Core | None) -> str:
+def loaded_name(core: ImagingCore | None) -> str:
     """Name the copy that the loader takes here; empty where there is none."""
     copy = loaded_copy(core) if core is not None else None
-    return called(core, copy) if core is not None and copy is not None else ""
+    return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
 
-def called(core: Core, copy: CoreLevel) -> str:
+def name_core_copy(core: ImagingCore, copy: CoreLevel) -> str:
     """Name a copy for a person: "the copy for x86-64-v3", "the baseline (x86-64-v2)"."""
     if copy != core.levels[0]:
         return f"the copy for {copy.level}"
     return f"the baseline ({copy.isa_note})" if copy.isa_note else "the baseline"
 
 
-def whole_copies(core: Core) -> tuple[CoreLevel, ...]:
+def whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
     """Give the copies that can be judged: neither missing nor damaged, nor another library."""
     return tuple(copy for copy in core.levels if not copy.problem)
 
 
-def portrait(core: Core | None) -> tuple[str, ...]:
+def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
     """List the copies as evidence, one line each."""
     if core is None:
         return ()
-    return tuple(f"{called(core, copy)}{', loaded here' if copy.loaded else ''}: {copy.path}" for copy in core.levels)
+    return tuple(
+        f"{name_core_copy(core, copy)}{', loaded here' if copy.loaded else ''}: {copy.path}" for copy in core.levels
+    )
 
 
 _SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
@@ -220,18 +222,18 @@ def packages_of_pil(facts: Facts) -> Iterator[tuple[CondaPackage, CondaClaim]]:
     conda = facts.conda
     below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
     for claim in conda.claims if conda is not None else ():
-        package = installed(facts, claim.dist)
+        package = find_conda_package(facts, claim.dist)
         if package is not None and any(name.startswith(below) for name in claim.files):
             yield package, claim
 
 
-def installed(facts: Facts, dist: str) -> CondaPackage | None:
+def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
     """Give an installed package by its `dist`."""
     packages = facts.conda.packages if facts.conda is not None else ()
     return next((package for package in packages if package.dist == dist), None)
 
 
-def described(package: CondaPackage) -> str:
+def describe_conda_package(package: CondaPackage) -> str:
     """Name a package for a person: "pillow 12.1.1 (py311h1234567_0 of conda-forge)"."""
     from fastinstall.model.conda_packages import CHANNEL  # noqa: PLC0415 (only in conda environments)
 
@@ -252,7 +254,7 @@ def remover(facts: Facts, dist: str) -> CondaRevision | None:
     return last if last is not None and dist not in last.linked else None
 
 
-def told(revision: CondaRevision | None) -> str:
+def describe_revision(revision: CondaRevision | None) -> str:
     """Tell of a transaction, to be put behind what it did: ", by `conda install puretool` at 2026-11-21 12:30:00"."""
     if revision is None:
         return ""
@@ -319,7 +321,7 @@ class Claimant:
     def description(self) -> str:
         """Which it is, and who installed it."""
         if self.package is not None:
-            return f"conda's {described(self.package)}"
+            return f"conda's {describe_conda_package(self.package)}"
         return describe(self.owner) if self.owner is not None else ""
 
     @property
@@ -352,7 +354,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
     """Whether the core on disk is the one that a claimant brought."""
     core, claim = facts.stack.core, claimant.claim
     if claim is None or core is None:
-        return claimant.owner is not None and brought(claimant.owner, core)
+        return claimant.owner is not None and is_core_from_owner(claimant.owner, core)
     name = relative_to_prefix(facts, core.path)
     return name in claim.files and name not in (*claim.altered, *claim.missing)
 

@@ -15,9 +15,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
 from fastinstall.core.errors import UsageError
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command
-from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import Environment
 
 if TYPE_CHECKING:
@@ -164,13 +164,15 @@ def ignored_findings() -> tuple[Finding, ...]:
     )
 
 
-def report(environment: Environment, findings: Iterable[Finding]) -> Report:
+def report(environment: Environment, findings: Iterable[Finding]) -> EnvironmentReport:
     """Sum up: the status of a report is the gravest of its findings'."""
     found = tuple(findings)
-    return Report(environment=environment, status=gravest(finding.status for finding in found), findings=found)
+    return EnvironmentReport(
+        environment=environment, status=select_gravest_status(finding.status for finding in found), findings=found
+    )
 
 
-def gravest(statuses: Iterable[Status]) -> Status:
+def select_gravest_status(statuses: Iterable[Status]) -> Status:
     """The gravest of several verdicts; ok where there are none."""
     return max(statuses, key=_weight, default=Status.OK)
 
@@ -189,7 +191,7 @@ def _crashed(context: CheckContext, name: str, error: Exception) -> Finding:
     distribution = getattr(load_check(name), "distribution", "")
     if distribution:
         return _foreign_crashed(name, distribution, reason)
-    return Voice(name).crashed(
+    return FindingFactory(name).crashed(
         f"the check itself failed: {reason}",
         evidence=(f"fastinstall {context.tool_version}",),
         remedy=Remedy(text=_DEFECT, command=command(context, "inspect --redact")),

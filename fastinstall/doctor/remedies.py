@@ -40,7 +40,7 @@ def setup(context: CheckContext, text: str, *options: str) -> Remedy:
     return Remedy(text=text, command=command(context, "setup", *options))
 
 
-def reinstalled(context: CheckContext, text: str, *names: str) -> Remedy:
+def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
     """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
     if may_be_changed(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=command(context, "doctor --fix"))

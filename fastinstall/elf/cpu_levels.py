@@ -104,7 +104,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def required_by(level: str) -> tuple[str, ...]:
+def list_level_features(level: str) -> tuple[str, ...]:
     """Every feature of a level, those of the lower ones included."""
     names = list(LEVELS)
     return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
@@ -112,7 +112,7 @@ def required_by(level: str) -> tuple[str, ...]:
 
 def missing_for(level: str, flags: Collection[str]) -> tuple[str, ...]:
     """The features of `level` that are not among `flags`; empty if it is reached."""
-    return tuple(flag for flag in required_by(level) if flag not in flags)
+    return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
 def level_of(flags: Collection[str]) -> str | None:
@@ -121,14 +121,14 @@ def level_of(flags: Collection[str]) -> str | None:
     return reached[-1] if reached else None
 
 
-def offered_by(cpu: Cpu) -> str | None:
+def find_offered_level(cpu: Cpu) -> str | None:
     """The level that programs can use, whatever GLIBC_TUNABLES makes the loader believe, or by the features alone."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags), key=rank)
 
 
-def masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
+def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
     """Features of the next level that such a CPU has, and that something hides from us.
 
     Told from features that never come without the others, or from the family that `name` belongs to.

@@ -10,11 +10,12 @@ The processor, as programs on a machine see it.
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 
 
+@published_as("Library")
 @immutable
-class Library:
+class LoadedLibrary:
     """A library as the loader would find it, and its fingerprint, by which a change is noticed.
 
     Attributes:
@@ -73,8 +74,9 @@ class CoreLevel:
     problem: str = ""
 
 
+@published_as("Making")
 @immutable
-class Making:
+class BuildTraces:
     """What a binary tells about its making, beside its switches.
 
     Attributes:
@@ -90,8 +92,9 @@ class Making:
     package: dict[str, str]
 
 
+@published_as("Core")
 @immutable
-class Core:
+class ImagingCore:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
 
     Where that file is only a stub and the loader picks the code among several copies, size, time and
@@ -126,9 +129,9 @@ class Core:
     unoptimised_share: float | None = None
     isa_note: str | None = None
     switches: tuple[str, ...] = ()
-    libraries: tuple[Library, ...] = ()
+    libraries: tuple[LoadedLibrary, ...] = ()
     levels: tuple[CoreLevel, ...] = ()
-    making: Making | None = None
+    making: BuildTraces | None = None
 
 
 @immutable
@@ -203,7 +206,7 @@ class Codec:
     """
 
     kind: str
-    library: Library
+    library: LoadedLibrary
     inside: bool = False
     users: tuple[PurePath, ...] = ()
 

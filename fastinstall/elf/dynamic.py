@@ -17,9 +17,9 @@ from fastinstall.elf.image import (
     GNU_PROPERTY,
     INTERP,
     NOTE,
+    AddressedRecords,
     ElfError,
     ElfImage,
-    Records,
     Strings,
     open_image,
     strings_at,
@@ -241,16 +241,16 @@ def read_versions(path: Path) -> SymbolVersions:
         values = dict(dynamic_entries(image))
         names = dynamic_strings(image, values)
         needed: dict[str, list[str]] = {}
-        for version in needed_versions(image, values, names):
+        for version in read_needed_versions(image, values, names):
             if not version.weak:
                 needed.setdefault(version.library, []).append(version.name)
         return SymbolVersions(
             needed=tuple(VersionNeed(library=library, names=tuple(found)) for library, found in needed.items()),
-            defined=tuple(version.name for version in defined_versions(image, values, names)),
+            defined=tuple(version.name for version in read_defined_versions(image, values, names)),
         )
 
 
-def needed_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
+def read_needed_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
     """The versions that an open file needs, by the values of its dynamic section.
 
     Raises:
@@ -267,13 +267,13 @@ def needed_versions(image: ElfImage, values: Mapping[int, int], names: Strings) 
             yield Version(index=index & _INDEX, name=names.text(name), library=source, weak=weak)
 
 
-def defined_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
+def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
     """The versions that an open file defines, by the values of its dynamic section; without the base version.
 
     Raises:
         ElfError: the table is malformed.
     """
-    records = Records(image)
+    records = AddressedRecords(image)
     for address, (_, flags, index, _, _, first, _) in _entries(image, values.get(VERDEF, 0), _DEFINITION):
         if not flags & _BASE:
             name, _ = records.unpack(_DEFINED_NAME, address + first)
@@ -290,7 +290,7 @@ def _entries(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[t
 
 def _steps(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
-    records = Records(image)
+    records = AddressedRecords(image)
     for _ in range(_INDEX):
         fields = records.unpack(layout, address)
         yield address, fields

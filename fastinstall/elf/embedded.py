@@ -19,7 +19,7 @@ from fastinstall.elf.lookup import find_all_definitions, symbol_hash
 
 
 @immutable
-class Contents:
+class SearchedFile:
     """A file as it is searched for libraries.
 
     Attributes:
@@ -66,7 +66,7 @@ class Identity:
     inside: bool = False
 
 
-def read_contents(path: Path, functions: tuple[str, ...]) -> Contents:
+def read_contents(path: Path, functions: tuple[str, ...]) -> SearchedFile:
     """Read the constants of a file; of the code nothing, where the linker kept it apart.
 
     Args:
@@ -80,7 +80,7 @@ def read_contents(path: Path, functions: tuple[str, ...]) -> Contents:
     with open_image(path) as image:
         machine, constants = image.machine, image.constants()
     offered = (name for name, definitions in find_all_definitions(path, functions).items() if definitions)
-    return Contents(path=path, machine=machine, constants=constants, offered=frozenset(offered))
+    return SearchedFile(path=path, machine=machine, constants=constants, offered=frozenset(offered))
 
 
 def read_code(path: Path) -> bytes:
@@ -121,7 +121,7 @@ class _Function:
     code: bytes
 
 
-def returned_number(path: Path, name: str) -> int | None:
+def read_returned_number(path: Path, name: str) -> int | None:
     """Return the constant that a function returns, or None if it is missing or does anything else.
 
     Raises:

@@ -241,7 +241,7 @@ _SHARED, _MOST_SHARED = 16, 1 << 26
 _LONGEST_STRING = 1 << 20
 
 
-class Records:
+class AddressedRecords:
     """Records of a few bytes at addresses; neighbours share one read.
 
     Args:

@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Core, CoreLevel, Making
+from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
 from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, read_dynamic, read_versions
 from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
 from fastinstall.elf.libraries import describe_jpeg
@@ -35,9 +35,9 @@ from fastinstall.elf.symbols import (
     STATIC_SYMBOLS,
     Section,
     compiler_switches,
-    defined_among,
+    find_defined_names,
+    measure_unoptimised_share,
     read_sections,
-    unoptimised_share,
 )
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> 
     copy = CoreLevel(level=level, path=path, sha256="", loaded=loaded)
     try:
         copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
-        return _describe_level_core(copy, stub, symbols)
+        return _describe_copy(copy, stub, symbols)
     except FileNotFoundError:
         return replace(copy, problem="it is missing")
     except OSError as error:
@@ -125,14 +125,14 @@ def _copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> 
         return replace(copy, problem=error.problem)
 
 
-def _describe_level_core(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> CoreLevel:
+def _describe_copy(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> CoreLevel:
     path = Path(copy.path)
-    file, defined = read_dynamic(path), defined_among(path, (*symbols, ENTRY))
+    file, defined = read_dynamic(path), find_defined_names(path, (*symbols, ENTRY))
     return replace(
         copy,
         level=(file.isa_needed or BASELINE) if copy.level == BASELINE else copy.level,
         simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-        unoptimised_share=unoptimised_share(path),
+        unoptimised_share=measure_unoptimised_share(path),
         isa_note=file.isa_needed,
         problem=_problem(file, stub, defined),
     )
@@ -157,7 +157,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     hwcaps: tuple[str, ...],
     library_path: tuple[Path, ...] = (),
     expected_version: str | None = None,
-) -> Core:
+) -> ImagingCore:
     """Read the core; a damaged or missing file is a `Core` that is not readable, never an exception.
 
     Args:
@@ -168,16 +168,16 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         library_path: see `resolve_libraries`.
         expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
     """
-    seen = Core(path=path, size=0, mtime_ns=0, sha256="", readable=False)
+    seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     resolve = partial(resolve_libraries, path, main=main, library_path=library_path, hwcaps=hwcaps)
     try:
-        seen = _measured(seen, path)
+        seen = _measure_core(seen, path)
         _check_machine(path, _machine(main))
         stub, resolved = read_stub(path), resolve()
         if stub is None:
             described = _described(seen, path, symbols)
         else:
-            seen = replace(seen, levels=read_levels(stub, _loaded(stub, resolved), symbols))
+            seen = replace(seen, levels=read_levels(stub, _find_loaded_copy(stub, resolved), symbols))
             described = _described_by_copy(seen, stub, resolved)
         return replace(
             described,
@@ -194,7 +194,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         return replace(seen, problem=error.problem)
 
 
-def describe_making(core: Core) -> Core:
+def describe_making(core: ImagingCore) -> ImagingCore:
     """Add what the code tells about its making; slow (20 ms), and nothing that a verdict needs."""
     try:
         return replace(core, making=read_details(_code(core)))
@@ -202,11 +202,11 @@ def describe_making(core: Core) -> Core:
         return core
 
 
-def _loaded(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:
+def _find_loaded_copy(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:
     return next((library.path for library in resolved if library.soname == stub.code), None)
 
 
-def _described_by_copy(core: Core, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Core:
+def _described_by_copy(core: ImagingCore, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> ImagingCore:
     """Describe a stub by the copy that the loader would take.
 
     Raises:
@@ -226,12 +226,12 @@ def _described_by_copy(core: Core, stub: Stub, resolved: tuple[ResolvedLibrary, 
     )
 
 
-def _code(core: Core) -> Path:
+def _code(core: ImagingCore) -> Path:
     """The file that holds the code."""
     return Path(next((copy.path for copy in core.levels if copy.loaded), core.path))
 
 
-def _measured(core: Core, path: Path) -> Core:
+def _measure_core(core: ImagingCore, path: Path) -> ImagingCore:
     modified = path.stat().st_mtime_ns
     content = read_whole(path)
     digest = hashlib.sha256(content).hexdigest()
@@ -244,12 +244,12 @@ def _check_machine(path: Path, machine: str) -> None:
         raise ElfError(path, f"built for {built_for}, not for {machine}")
 
 
-def _described(core: Core, path: Path, symbols: tuple[str, ...]) -> Core:
-    defined = defined_among(path, symbols)
+def _described(core: ImagingCore, path: Path, symbols: tuple[str, ...]) -> ImagingCore:
+    defined = find_defined_names(path, symbols)
     return replace(
         core,
         simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-        unoptimised_share=unoptimised_share(path),
+        unoptimised_share=measure_unoptimised_share(path),
         isa_note=read_dynamic(path).isa_needed,
     )
 
@@ -292,7 +292,7 @@ _MOST_READS = 1 << 16
 _MOST_BYTES = 1 << 26
 
 
-def read_details(path: Path) -> Making:
+def read_details(path: Path) -> BuildTraces:
     """Read what a file tells about its making.
 
     The package metadata follow the UAPI group's "Package Metadata for Executable Files".
@@ -309,7 +309,7 @@ def read_details(path: Path) -> Making:
         sections = read_sections(image)
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
-            return Making(
+            return BuildTraces(
                 compilers=_compilers(elf, sections),
                 package=_package(elf, image),
                 glibc=_glibc(versions),

@@ -29,9 +29,16 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.files import sha256
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Library
+from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.embedded import Contents, Identity, freetype_version, read_code, read_contents, returned_number
+from fastinstall.elf.embedded import (
+    Identity,
+    SearchedFile,
+    freetype_version,
+    read_code,
+    read_contents,
+    read_returned_number,
+)
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.lookup import find_definitions
 
@@ -49,7 +56,7 @@ _VERSIONS = (
 )
 
 
-def find_zlib(contents: Contents) -> Identity | None:
+def find_zlib(contents: SearchedFile) -> Identity | None:
     """Identify the zlib that a file is or contains; None for one that has none."""
     shared = bool(contents.offered.intersection(ZLIB_FUNCTIONS))
     if not shared and not all(message in contents.constants for message in _MESSAGES):
@@ -58,7 +65,7 @@ def find_zlib(contents: Contents) -> Identity | None:
     return Identity(kind=ZLIB_KIND, implementation=implementation, version=version, inside=not shared)
 
 
-def _implementation(contents: Contents) -> tuple[str, str]:
+def _implementation(contents: SearchedFile) -> tuple[str, str]:
     compatible = _ENTRY in contents.offered or _NG_AS_ZLIB in contents.constants
     version = contents.text(_NG_VERSION)
     if _ENTRY_OF_NG in contents.offered or (version and not compatible):
@@ -69,7 +76,7 @@ def _implementation(contents: Contents) -> tuple[str, str]:
     return ("zlib", version) if version else ("", "")
 
 
-def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> Library:
+def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
     """An identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
 
     Args:
@@ -83,7 +90,7 @@ def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "
         OSError: it cannot be opened.
     """
     status = place.stat()
-    return Library(
+    return LoadedLibrary(
         soname=soname,
         path=path,
         implementation=identity.implementation,
@@ -97,14 +104,14 @@ def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "
     )
 
 
-def describe_jpeg(soname: str, path: Path | None) -> Library:
+def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
     """A library that something asks for, identified if it is a libjpeg; else by its name and place alone.
 
     Args:
         soname: the name asked for.
         path: where it resolves to, or None if the loader would not find it.
     """
-    plain = Library(soname=soname, path=path)
+    plain = LoadedLibrary(soname=soname, path=path)
     if path is None:
         return plain
     try:
@@ -159,7 +166,7 @@ _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
 
 
-def find_jpeg(contents: Contents) -> Identity | None:
+def find_jpeg(contents: SearchedFile) -> Identity | None:
     """Identify the libjpeg that a file is or contains; None for one that has none."""
     shared = ENTRY in contents.offered
     if not shared and _MESSAGE not in contents.constants:
@@ -179,7 +186,7 @@ def find_jpeg(contents: Contents) -> Identity | None:
     )
 
 
-def _jpeg_implementation(contents: Contents, release: str) -> tuple[str, str]:
+def _jpeg_implementation(contents: SearchedFile, release: str) -> tuple[str, str]:
     year = contents.text(_PROJECTS_YEAR)
     commanders_year = contents.text(_COMMANDERS_YEAR)
     if _is_mozjpeg(contents):
@@ -196,7 +203,7 @@ def _jpeg_implementation(contents: Contents, release: str) -> tuple[str, str]:
     return "", ""
 
 
-def _is_mozjpeg(contents: Contents) -> bool:
+def _is_mozjpeg(contents: SearchedFile) -> bool:
     return (
         _MOZJPEG_ENTRY in contents.offered
         or _MOZJPEG_MESSAGE in contents.constants
@@ -205,7 +212,7 @@ def _is_mozjpeg(contents: Contents) -> bool:
     )
 
 
-def _is_early_mozjpeg(contents: Contents, abi: str) -> bool:
+def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
     """Mozjpeg 1.0 has the messages of libjpeg-turbo 1.3; it compares its caller's structure with another size."""
     if contents.machine != "x86_64" or abi not in _EARLY_MOZJPEG_SIZES:
         return False
@@ -214,7 +221,7 @@ def _is_early_mozjpeg(contents: Contents, abi: str) -> bool:
     return re.search(comparison, read_code(contents.path)) is not None
 
 
-def _is_turbo(contents: Contents) -> bool:
+def _is_turbo(contents: SearchedFile) -> bool:
     """Whether it is a libjpeg-turbo without the copyright that it has from 1.2 on."""
     return (
         _SIMD_ENTRY in contents.offered
@@ -223,7 +230,7 @@ def _is_turbo(contents: Contents) -> bool:
     )
 
 
-def _has_simd(implementation: str, contents: Contents) -> bool | None:
+def _has_simd(implementation: str, contents: SearchedFile) -> bool | None:
     """The IJG's has none; the constants are those of x86-64, and the switch is not in every build."""
     if implementation == "IJG libjpeg":
         return False
@@ -252,10 +259,10 @@ def _abi(release: str) -> str:
 JPEG, ZLIB = JPEG_KIND, ZLIB_KIND
 
 
-_Tell = Callable[[Contents], str]
+_Tell = Callable[[SearchedFile], str]
 
 
-def _untold(_contents: Contents) -> str:
+def _untold(_contents: SearchedFile) -> str:
     return ""
 
 
@@ -279,7 +286,7 @@ class _Marks:
     version: _Tell = _untold
     own_version: _Tell = _untold
 
-    def find(self, contents: Contents) -> Identity | None:
+    def find(self, contents: SearchedFile) -> Identity | None:
         """Identify the library that a file is or contains; None for one that has none."""
         shared = self.entry in contents.offered
         if not shared and self.message not in contents.constants:
@@ -293,13 +300,13 @@ def _text(pattern: bytes) -> _Tell:
     return lambda contents: contents.text(compiled)
 
 
-def _webp_version(contents: Contents) -> str:
-    number = returned_number(contents.path, "WebPGetDecoderVersion")
+def _webp_version(contents: SearchedFile) -> str:
+    number = read_returned_number(contents.path, "WebPGetDecoderVersion")
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
 
 
-def _lcms2_version(contents: Contents) -> str:
-    number = returned_number(contents.path, "cmsGetEncodedCMMversion")
+def _lcms2_version(contents: SearchedFile) -> str:
+    number = read_returned_number(contents.path, "cmsGetEncodedCMMversion")
     return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
 
 
@@ -341,7 +348,7 @@ _OTHERS = (
     ),
 )
 
-_Find = Callable[[Contents], Identity | None]
+_Find = Callable[[SearchedFile], Identity | None]
 _FINDERS: Mapping[str, tuple[tuple[str, ...], _Find]] = {
     JPEG: (JPEG_FUNCTIONS, find_jpeg),
     ZLIB: (ZLIB_FUNCTIONS, find_zlib),

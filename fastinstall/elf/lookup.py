@@ -23,12 +23,12 @@ from fastinstall.elf.dynamic import (
     VERSYM,
     Version,
     all_dynamic_strings,
-    defined_versions,
     dynamic_entries,
     dynamic_strings,
-    needed_versions,
+    read_defined_versions,
+    read_needed_versions,
 )
-from fastinstall.elf.image import INTERP, ElfError, ElfImage, Records, open_image
+from fastinstall.elf.image import INTERP, AddressedRecords, ElfError, ElfImage, open_image
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _WORD = struct.Struct("<H")
@@ -177,8 +177,8 @@ def _is_definition(information: int, other: int, section: int, value: int) -> bo
 def _versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
     """A program's copy of another file's data has the version that it needs of that file."""
     names = dynamic_strings(image, values)
-    yield from defined_versions(image, values, names)
-    yield from needed_versions(image, values, names)
+    yield from read_defined_versions(image, values, names)
+    yield from read_needed_versions(image, values, names)
 
 
 def _references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
@@ -280,7 +280,7 @@ class _GnuHash:
         if not self._buckets or not self._may_have(code):
             return
         (index,) = _HASH_WORD.unpack(self._image.read_at(self._places + 4 * (code % self._buckets), 4))
-        records, chains = Records(self._image), self._places + 4 * (self._buckets - self._first)
+        records, chains = AddressedRecords(self._image), self._places + 4 * (self._buckets - self._first)
         for symbol in range(index, index + _LONGEST_CHAIN) if index else ():
             (link,) = records.unpack(_HASH_WORD, chains + 4 * symbol)
             if link | 1 == code | 1:
@@ -307,7 +307,7 @@ class _SystemVHash:
     def indices(self, name: bytes) -> Iterator[int]:
         if not self._buckets:
             return
-        records = Records(self._image)
+        records = AddressedRecords(self._image)
         starts, chains = self._address + 8, self._address + 8 + 4 * self._buckets
         (index,) = records.unpack(_HASH_WORD, starts + 4 * (_system_v_hash(name) % self._buckets))
         for _ in range(min(self._count, _LONGEST_CHAIN)):
@@ -330,7 +330,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
     last = max(memoryview(image.read_at(table, 4 * buckets)).cast("I"), default=0)
     if last < first:
         return int(first)
-    records, chains = Records(image), table + 4 * buckets - 4 * first
+    records, chains = AddressedRecords(image), table + 4 * buckets - 4 * first
     for index in range(last, last + _LONGEST_CHAIN):
         if records.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:
             return int(index + 1)

@@ -33,7 +33,7 @@ _UNOPTIMISED = re.compile(
 )
 
 
-def exported_symbols(path: Path) -> frozenset[str]:
+def read_exported_symbols(path: Path) -> frozenset[str]:
     """Names that the file defines for others (.dynsym).
 
     Raises:
@@ -44,7 +44,7 @@ def exported_symbols(path: Path) -> frozenset[str]:
         return frozenset(_names(_dynamic_table(image)))
 
 
-def defined_symbols(path: Path) -> frozenset[str]:
+def read_defined_symbols(path: Path) -> frozenset[str]:
     """Names that the file defines, for others (.dynsym) and, where it is not stripped, for itself (.symtab).
 
     Raises:
@@ -55,8 +55,8 @@ def defined_symbols(path: Path) -> frozenset[str]:
         return frozenset(_names(_dynamic_table(image))).union(_names(_static_table(image)))
 
 
-def defined_among(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Those of a few names that `defined_symbols` would give, at a tenth of its price.
+def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Those of a few names that `read_defined_symbols` would give, at a tenth of its price.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -68,7 +68,7 @@ def defined_among(path: Path, names: Iterable[str]) -> frozenset[str]:
         return frozenset(name for table in tables for name in _among(table, wanted))
 
 
-def unoptimised_share(path: Path) -> float | None:
+def measure_unoptimised_share(path: Path) -> float | None:
     """The share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
 
     At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the

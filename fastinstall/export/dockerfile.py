@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from fastinstall.core.messages import quote
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.export.plan_elsewhere import Export, Wheelhouse
+from fastinstall.export.plan_elsewhere import PlanExport, Wheelhouse
 from fastinstall.model.request import Risk
 
 _EPOCH = 315532800  # 1980-01-01, the first day that a zip archive can hold
@@ -28,7 +28,7 @@ _UNPLANNED = '|| { echo "it was not made from ${each}: make this file again" >&2
 _AND = f"{_MORE}&& "
 
 
-def dockerfile(export: Export, wheelhouse: str = "") -> str:
+def dockerfile(export: PlanExport, wheelhouse: str = "") -> str:
     """The text of the file.
 
     Args:
@@ -39,7 +39,7 @@ def dockerfile(export: Export, wheelhouse: str = "") -> str:
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(export: Export) -> Iterator[str]:
+def _head(export: PlanExport) -> Iterator[str]:
     yield f"# {export.distribution} {export.version} for Python {export.python}."
     yield f"# Made by: {export.command}"
     yield "#"
@@ -52,7 +52,7 @@ def _head(export: Export) -> Iterator[str]:
     yield ""
 
 
-def _builder(export: Export, wheelhouse: str) -> Iterator[str]:
+def _builder(export: PlanExport, wheelhouse: str) -> Iterator[str]:
     yield "FROM ${PYTHON_IMAGE} AS builder"
     yield "# The tool, and an index other than the public one."
     yield f"ARG FASTINSTALL={export.tool.requirement}"
@@ -61,10 +61,12 @@ def _builder(export: Export, wheelhouse: str) -> Iterator[str]:
     yield f"ARG SOURCE_DATE_EPOCH={_EPOCH}"
     yield _MORE.join(("ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH}", "PIP_NO_CACHE_DIR=1"))
     yield ""
-    yield from _from_wheelhouse(export, export.wheelhouse, wheelhouse) if export.wheelhouse else _compiled(export)
+    yield from (
+        _from_wheelhouse(export, export.wheelhouse, wheelhouse) if export.wheelhouse else _write_compile_stage(export)
+    )
 
 
-def _from_wheelhouse(export: Export, there: Wheelhouse, wheelhouse: str) -> Iterator[str]:
+def _from_wheelhouse(export: PlanExport, there: Wheelhouse, wheelhouse: str) -> Iterator[str]:
     yield "# Made by: fastinstall build -o DIR --with-tool"
     yield f"ARG WHEELHOUSE={wheelhouse}"
     yield f"COPY ${{WHEELHOUSE}} {_WHEELS}"
@@ -76,7 +78,7 @@ def _from_wheelhouse(export: Export, there: Wheelhouse, wheelhouse: str) -> Iter
     yield from _tool_of_wheelhouse() if there.has_tool else _tool(export)
 
 
-def _compiled(export: Export) -> Iterator[str]:
+def _write_compile_stage(export: PlanExport) -> Iterator[str]:
     if export.packages:
         yield "# Debian keeps no earlier versions of its packages, so a version here would soon be a build that fails."
         yield "# hadolint ignore=DL3008"
@@ -90,7 +92,7 @@ def _compiled(export: Export) -> Iterator[str]:
     yield ""
 
 
-def _tool(export: Export) -> Iterator[str]:
+def _tool(export: PlanExport) -> Iterator[str]:
     yield _APART
     install = f'{_TOOL}/bin/python -m pip install --quiet --no-compile "${{FASTINSTALL}}"'
     yield _AND.join((f"RUN python3 -m venv {_TOOL}", _DEEPER.join((install, *_in_lines(export.tool.pins)))))
@@ -107,7 +109,7 @@ def _tool_of_wheelhouse() -> Iterator[str]:
     yield ""
 
 
-def _environment(export: Export) -> Iterator[str]:
+def _environment(export: PlanExport) -> Iterator[str]:
     prefix = quote(export.prefix)
     yield "# The environment, with what else is to be in it, as pip takes it: PACKAGES='torch==2.9.1 torchvision'."
     yield 'ARG PACKAGES=""'
@@ -123,7 +125,7 @@ def _environment(export: Export) -> Iterator[str]:
     yield ""
 
 
-def _set_up(export: Export, prefix: str) -> Iterator[str]:
+def _set_up(export: PlanExport, prefix: str) -> Iterator[str]:
     """The commands that put the stack in, and look whether it is what was planned."""
     offline = f"{_PROGRAM} setup --yes --quiet --offline --wheelhouse {_WHEELS} --prefix {prefix}"
     yield _DEEPER.join((offline, *_pairs(export.flags)))
@@ -136,24 +138,24 @@ def _set_up(export: Export, prefix: str) -> Iterator[str]:
     yield f"rm -r {prefix}/share/fastinstall/tx"
 
 
-def _looked_at(export: Export) -> str:
+def _looked_at(export: PlanExport) -> str:
     """What doctor is asked; where vulnerabilities were accepted, they fail nothing."""
     if Risk.VULNERABLE in export.wish.allow:
         return f"--fail-on error {' '.join(verifying_checks())}"
     return "--fail-on warning"
 
 
-def _final(export: Export) -> Iterator[str]:
+def _final(export: PlanExport) -> Iterator[str]:
     prefix = export.prefix
     yield "FROM ${PYTHON_IMAGE}"
     yield f"LABEL {_MORE.join(_labels(export))}"
     yield f"COPY --from=builder {prefix} {prefix}"
-    yield _MORE.join((f"ENV PATH={prefix}/bin:${{PATH}}", *_pinned(export, prefix)))
+    yield _MORE.join((f"ENV PATH={prefix}/bin:${{PATH}}", *_write_pin_lines(export, prefix)))
     yield f"USER {_USER}"
     yield 'CMD ["python3"]'
 
 
-def _labels(export: Export) -> Iterator[str]:
+def _labels(export: PlanExport) -> Iterator[str]:
     yield f'org.opencontainers.image.title="{export.distribution} {export.version}"'
     yield f'org.opencontainers.image.description="Pillow with SIMD kernels for Python {export.python}"'
     yield 'org.opencontainers.image.licenses="MIT-CMU"'
@@ -161,14 +163,14 @@ def _labels(export: Export) -> Iterator[str]:
     yield f'fastinstall.version="{export.tool.requirement.rpartition("=")[2]}"'
 
 
-def _pinned(export: Export, prefix: PurePath) -> Iterator[str]:
+def _write_pin_lines(export: PlanExport, prefix: PurePath) -> Iterator[str]:
     """What holds uv to the stack, which reads no pip.conf."""
     if export.wish.pin:
         yield f"UV_CONSTRAINT={prefix}/share/fastinstall/pin/constraints.txt"
         yield f"UV_FIND_LINKS={prefix}/share/fastinstall/pin/wheels"
 
 
-def _of_build(export: Export) -> tuple[str, ...]:
+def _of_build(export: PlanExport) -> tuple[str, ...]:
     """Without what is of an environment."""
     return tuple(word for word in export.flags if word not in ("--pin", "--no-guard"))
 
@@ -329,14 +331,14 @@ _BY_WHEELHOUSE = r"""
 """
 
 
-def script(export: Export) -> str:
+def script(export: PlanExport) -> str:
     """The text of the script."""
     absolute = _ABSOLUTE if export.wheelhouse is not None else ""
     main = _MAIN.replace("@WHEELHOUSE@", absolute).replace("@FLAGS@", _flags(export))
-    return _settings(export) + _FUNCTIONS.replace("@MAKE@", _made(export)) + main
+    return _settings(export) + _FUNCTIONS.replace("@MAKE@", _write_tool_environment(export)) + main
 
 
-def _settings(export: Export) -> str:
+def _settings(export: PlanExport) -> str:
     there = export.wheelhouse
     line = f"wheelhouse=${{FASTINSTALL_WHEELHOUSE:-{quote(there.directory)}}}\n" if there else ""
     return _SETTINGS.format(
@@ -354,12 +356,12 @@ def _settings(export: Export) -> str:
     )
 
 
-def _made(export: Export) -> str:
+def _write_tool_environment(export: PlanExport) -> str:
     """How the tool's environment is made: the wheelhouse has pip too, and then Python needs none of its own."""
     there = export.wheelhouse is not None and export.wheelhouse.has_tool
     return (_BY_WHEELHOUSE if there else _BY_INDEX).strip("\n")
 
 
-def _flags(export: Export) -> str:
+def _flags(export: PlanExport) -> str:
     words = " ".join(quote(word) for word in export.flags)
     return f'--offline --wheelhouse "$wheelhouse" {words}' if export.wheelhouse is not None else words

@@ -23,21 +23,21 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu_levels import LEVELS
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
-from fastinstall.model.artefact import Artefact, Releases, labelled_levels, labelled_version
-from fastinstall.model.conda import Engine
-from fastinstall.model.facts import Interpreter, Stack
-from fastinstall.model.plan import Hazard
+from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.facts import InstalledStack, Interpreter
+from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, ToolchainSource, Wish
-from fastinstall.observe.active_environment import Target, base_python, find, is_active_elsewhere
+from fastinstall.model.request import EnvironmentKind, LinkMode, Request, ToolchainSource
+from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import asked_levels, in_order, refuse_unknown
+from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown, sort_recipe_levels
 from fastinstall.plan.make import index_for, settings_of
 from fastinstall.plan.native_libraries import choose_statics
-from fastinstall.plan.risks import consent_hint, known_against, version_hazards, weighed
-from fastinstall.plan.versions import Choice, newest_fitting
+from fastinstall.plan.risks import consent_hint, describe_version_advisories, find_version_risks, mark_allowed_risks
+from fastinstall.plan.versions import VersionChoice, newest_fitting
 from fastinstall.wheelbuild.tool_dependencies import environment_of
 
 
@@ -70,7 +70,7 @@ class Wheelhouse:
 
 
 @immutable
-class Export:
+class PlanExport:
     """What was decided.
 
     Attributes:
@@ -90,7 +90,7 @@ class Export:
 
     python: str
     prefix: PurePath
-    wish: Wish
+    wish: Request
     flags: tuple[str, ...] = ()
     distribution: str
     version: str
@@ -112,22 +112,22 @@ _LATEST_PATCH = 99
 _LIBC = "2.36"
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """What a plan is exported as."""
 
     SH = "sh"
     DOCKERFILE = "dockerfile"
 
 
-def portable(recipe: Recipe, wish: Wish) -> Wish:
+def portable(recipe: Recipe, wish: Request) -> Request:
     """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
-    named = asked_levels(wish)
+    named = list_requested_levels(wish)
     level = "auto" if len(named) != 1 else named[0]
     levels = named if len(named) > 1 else () if named else _usual_levels(recipe)
     return replace(wish, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
 
 
-def refuse_unportable(wish: Wish, form: Form) -> None:
+def refuse_unportable(wish: Request, form: ExportFormat) -> None:
     """Raise where a wish is tied to this machine, or to what such a file does not make.
 
     Raises:
@@ -138,14 +138,18 @@ def refuse_unportable(wish: Wish, form: Form) -> None:
             f"--link {wish.link}: ties the wheel to the libraries of one machine, and cannot be exported",
             hint="leave it out: the libraries then come with the wheel",
         )
-    if wish.engine in (Engine.CONDA, Engine.RATTLER) or wish.channels or wish.toolchain is ToolchainSource.CONDA:
+    if (
+        wish.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
+        or wish.channels
+        or wish.toolchain is ToolchainSource.CONDA
+    ):
         raise _no_conda("conda packages cannot be exported as a script or an image's file")
     if wish.offline and wish.wheelhouse is None:
         raise RefusedError(
             "--offline without --wheelhouse: the other machine has nothing to take the stack from",
             hint="fastinstall build -o DIR --with-tool; then --wheelhouse DIR",
         )
-    if form is Form.DOCKERFILE and "native" in asked_levels(wish):
+    if form is ExportFormat.DOCKERFILE and "native" in list_requested_levels(wish):
         raise RefusedError(
             "--level native: an image runs on other machines than the one that builds it",
             hint="name levels: --levels x86-64-v2,x86-64-v3",
@@ -161,13 +165,13 @@ def refuse_conda(prefix: PurePath) -> None:
     raise _no_conda(f"{prefix} is a conda environment, which cannot be exported as a script or an image's file")
 
 
-def refuse_python(minor: str, form: Form) -> None:
+def refuse_python(minor: str, form: ExportFormat) -> None:
     """Raise where the one Python of an image could not run fastinstall.
 
     Raises:
         RefusedError: it is older than 3.11.
     """
-    if form is Form.DOCKERFILE and tuple(map(int, minor.split("."))) < _OLDEST:
+    if form is ExportFormat.DOCKERFILE and tuple(map(int, minor.split("."))) < _OLDEST:
         raise RefusedError(
             f"the image's Python would be {minor}, and fastinstall runs on 3.11 or later",
             hint="--python python3.12; or build a wheel here, and let the image's pip install it: "
@@ -175,7 +179,7 @@ def refuse_python(minor: str, form: Form) -> None:
         )
 
 
-def refuse_place(path: PurePath, form: Form) -> None:
+def refuse_place(path: PurePath, form: ExportFormat) -> None:
     """Raise where a path cannot stand in such a file.
 
     Raises:
@@ -183,11 +187,11 @@ def refuse_place(path: PurePath, form: Form) -> None:
     """
     if not path.is_absolute():
         raise UsageError(f"{path}: has to be absolute on the other machine", hint=f"for example {quote(PREFIX)}")
-    if not str(path).isprintable() or (form is Form.DOCKERFILE and not _PLAIN.fullmatch(str(path))):
+    if not str(path).isprintable() or (form is ExportFormat.DOCKERFILE and not _PLAIN.fullmatch(str(path))):
         raise UsageError(f"{quote(path)}: cannot stand in a {form}", hint=f"a plain path, for example {quote(PREFIX)}")
 
 
-def refuse_risks(hazards: Iterable[Hazard], wish: Wish) -> None:
+def refuse_risks(hazards: Iterable[PlanRisk], wish: Request) -> None:
     """Raise where the other machine would refuse: nobody is there to accept a risk.
 
     Raises:
@@ -202,7 +206,7 @@ def refuse_risks(hazards: Iterable[Hazard], wish: Wish) -> None:
         )
 
 
-def system_packages(recipe: Recipe, wish: Wish) -> tuple[str, ...]:
+def system_packages(recipe: Recipe, wish: Request) -> tuple[str, ...]:
     """Debian's packages that compiling the core takes; Python's headers come with Python."""
     wanted = (
         library
@@ -236,7 +240,7 @@ def foreign_python(minor: str) -> Interpreter:
 
 def _usual_levels(recipe: Recipe) -> tuple[str, ...]:
     names = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
-    return tuple(level.name for level in in_order(recipe, names))
+    return tuple(level.name for level in sort_recipe_levels(recipe, names))
 
 
 def _no_conda(message: str) -> RefusedError:
@@ -251,7 +255,7 @@ _MINOR = re.compile(r"(?:python)?(3\.\d+)")
 _NAME = "fastinstall"
 
 
-def export(session: Session, target: Target, wish: Wish, form: Form) -> Export:
+def export(session: Session, target: NamedTarget, wish: Request, form: ExportFormat) -> PlanExport:
     """Decide what a script or an image's file is to do.
 
     Args:
@@ -277,20 +281,20 @@ def export(session: Session, target: Target, wish: Wish, form: Form) -> Export:
     releases = _releases(session, recipe, wish, minor)
     interpreter = foreign_python(minor)
     choice = newest_fitting(releases, recipe, interpreter, (), wish)
-    hazards = version_hazards(recipe, Stack(directory=None), choice.version, interpreter, elsewhere=True)
-    refuse_risks(weighed(hazards, wish.allow), wish)
-    carried = _carried(recipe, wish, choice)
-    return Export(
+    hazards = find_version_risks(recipe, InstalledStack(directory=None), choice.version, interpreter, elsewhere=True)
+    refuse_risks(mark_allowed_risks(hazards, wish.allow), wish)
+    carried = _carry_decisions(recipe, wish, choice)
+    return PlanExport(
         python=minor,
         prefix=prefix,
         wish=carried,
         distribution=wish.dist_name,
-        version=choice.prebuilt.version if choice.prebuilt else _labelled(recipe, carried),
+        version=choice.prebuilt.version if choice.prebuilt else _make_label(recipe, carried),
         sources=_sources(recipe, releases, choice),
         packages=() if choice.prebuilt or wish.with_system_deps else system_packages(recipe, wish),
         wheelhouse=_wheelhouse(wish, choice),
         tool=Tool(requirement=f"{_NAME}=={__version__}", pins=tool_pins(minor)),
-        warnings=known_against(recipe, choice.version),
+        warnings=describe_version_advisories(recipe, choice.version),
     )
 
 
@@ -315,7 +319,7 @@ def tool_pins(minor: str) -> tuple[str, ...]:
     return tuple(sorted(found[name] for name in found.keys() - {_NAME}))
 
 
-def _minor_of(session: Session, target: Target) -> str:
+def _minor_of(session: Session, target: NamedTarget) -> str:
     """The minor version of the target's Python; one that is only named need not be here."""
     if target.python is not None:
         named = _MINOR.fullmatch(target.python.name)
@@ -323,7 +327,7 @@ def _minor_of(session: Session, target: Target) -> str:
     there = target.prefix is not None and target.prefix.is_dir()
     if not there and (target.new or target.prefix or not is_active_elsewhere(session)):
         return _minor(observe_interpreter(base_python(session)))
-    environment = find(session, Target(prefix=target.prefix if there else None))
+    environment = find(session, NamedTarget(prefix=target.prefix if there else None))
     if environment.kind is EnvironmentKind.CONDA:
         refuse_conda(environment.prefix)
     return _minor(observe_interpreter(Path(environment.python)))
@@ -338,7 +342,7 @@ def _minor(interpreter: Interpreter) -> str:
     return ".".join(interpreter.version.split(".")[:2])
 
 
-def _releases(session: Session, recipe: Recipe, wish: Wish, minor: str) -> Releases:
+def _releases(session: Session, recipe: Recipe, wish: Request, minor: str) -> Releases:
     """What there is; of a wheelhouse the wheels of ours alone, those of the levels that are asked for."""
     python = foreign_python(minor)
     if wish.wheelhouse is None:
@@ -346,8 +350,10 @@ def _releases(session: Session, recipe: Recipe, wish: Wish, minor: str) -> Relea
         return index_for(session, wish, settings_of(session, base_python(session))).releases(recipe, python)
     index = PackageIndex(settings=PipSettings(), wheelhouse=Path(wish.wheelhouse), offline=True)
     found = index.releases_for((recipe,), python)[recipe.name]
-    asked = {level.name for level in in_order(recipe, asked_levels(wish))}
-    fitting = tuple(each for each in found.prebuilt if not asked or asked == {*labelled_levels(recipe, each.version)})
+    asked = {level.name for level in sort_recipe_levels(recipe, list_requested_levels(wish))}
+    fitting = tuple(
+        each for each in found.prebuilt if not asked or asked == {*parse_labelled_levels(recipe, each.version)}
+    )
     if not fitting:
         levels = f" with {listing(sorted(asked))}" if asked else ""
         raise RefusedError(
@@ -357,20 +363,20 @@ def _releases(session: Session, recipe: Recipe, wish: Wish, minor: str) -> Relea
     return replace(found, sources=(), prebuilt=fitting)
 
 
-def _carried(recipe: Recipe, wish: Wish, choice: Choice) -> Wish:
+def _carry_decisions(recipe: Recipe, wish: Request, choice: VersionChoice) -> Request:
     """The wish with what was decided, as words for the other machine."""
     version = choice.version.partition("+")[0]
-    inside = labelled_levels(recipe, choice.prebuilt.version) if choice.prebuilt else ()
+    inside = parse_labelled_levels(recipe, choice.prebuilt.version) if choice.prebuilt else ()
     named = replace(wish, level="auto", levels=inside) if inside else wish
     return replace(portable(recipe, named), version=version)
 
 
-def _labelled(recipe: Recipe, wish: Wish) -> str:
-    levels = in_order(recipe, asked_levels(wish))
-    return labelled_version(recipe, wish.version or "", [level.name for level in levels], wish.dist_name)
+def _make_label(recipe: Recipe, wish: Request) -> str:
+    levels = sort_recipe_levels(recipe, list_requested_levels(wish))
+    return make_labelled_version(recipe, wish.version or "", [level.name for level in levels], wish.dist_name)
 
 
-def _sources(recipe: Recipe, releases: Releases, choice: Choice) -> tuple[Artefact, ...]:
+def _sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
     if choice.prebuilt is not None:
         return ()
     statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
@@ -378,7 +384,7 @@ def _sources(recipe: Recipe, releases: Releases, choice: Choice) -> tuple[Artefa
     return tuple(each for each in found if each is not None)
 
 
-def _wheelhouse(wish: Wish, choice: Choice) -> Wheelhouse | None:
+def _wheelhouse(wish: Request, choice: VersionChoice) -> Wheelhouse | None:
     if wish.wheelhouse is None or choice.prebuilt is None:
         return None
     tool = Path(wish.wheelhouse) / "tool"

@@ -3,9 +3,9 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 from fastinstall.elf.description import Cpu
-from fastinstall.model.request import EnvironmentKind, Wish
+from fastinstall.model.request import EnvironmentKind, Request
 
 
 class Cause(StrEnum):
@@ -30,8 +30,9 @@ class Cause(StrEnum):
     """Its C library is older than what the finished wheel needs."""
 
 
+@published_as("Machine")
 @immutable
-class Machine:
+class MachineClass:
     """What decides which wheel a host can take; hosts that are alike share one.
 
     Attributes:
@@ -69,13 +70,14 @@ class FleetHost:
     name: str
     file: str
     seen: float
-    machine: Machine
+    machine: MachineClass
     kind: EnvironmentKind
     protected: str = ""
 
 
+@published_as("LeftOut")
 @immutable
-class LeftOut:
+class ExcludedHost:
     """A host that nothing is built for.
 
     Attributes:
@@ -176,8 +178,8 @@ class Fleet:
     """
 
     summary: str
-    wish: Wish
+    wish: Request
     groups: tuple[HostGroup, ...]
     artefacts: tuple[FleetArtefact, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedHost, ...] = ()
     notes: tuple[str, ...] = ()

@@ -32,10 +32,10 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import decode, immutable
 from fastinstall.elf.description import Cpu
-from fastinstall.fleet.fleet import Cause, FleetHost, LeftOut, Machine
+from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Environment, EnvironmentKind
-from fastinstall.model.stored_documents import migrated, refuse_other_schema
+from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 LARGEST = 1 << 24
 """Bytes; no document of one host is larger."""
@@ -213,7 +213,7 @@ _HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 
-def read_hosts(files: Iterable[Path]) -> Iterator[FleetHost | LeftOut]:
+def read_hosts(files: Iterable[Path]) -> Iterator[FleetHost | ExcludedHost]:
     """The hosts of facts files, one at a time; what cannot be read is left out with its reason.
 
     Args:
@@ -224,7 +224,7 @@ def read_hosts(files: Iterable[Path]) -> Iterator[FleetHost | LeftOut]:
         try:
             host = read_host_facts(document)
         except DocumentError as error:
-            yield LeftOut(
+            yield ExcludedHost(
                 host=document.name,
                 cause=Cause.UNREADABLE,
                 reason=error_in(error),
@@ -251,7 +251,7 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
         raise DocumentError(document.file, "", f"inspect failed there: {told}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     try:
-        return _host(migrated("facts", fields), document)
+        return _host(migrate_fields("facts", fields), document)
     except DocumentError as error:
         raise DocumentError(document.file, error.key, error.problem) from None
 
@@ -330,12 +330,12 @@ def _cpu(text: str) -> Cpu:
 
 
 @lru_cache(maxsize=_KEPT)
-def _machine(cpu: str, interpreter: tuple[str, ...]) -> Machine:
+def _machine(cpu: str, interpreter: tuple[str, ...]) -> MachineClass:
     implementation, version, abi, platform, libc, libc_version = interpreter
     minor = _MINOR.match(version)
     if minor is None:
         raise DocumentError("", "interpreter.version", f"expected a version like 3.11.7, found {version!r}")
-    return Machine(
+    return MachineClass(
         implementation=implementation,
         python=minor[0],
         abi=abi,

@@ -31,7 +31,7 @@ from fastinstall.fleet.hosts import (
     read_documents,
     read_hosts,
 )
-from fastinstall.fleet.wheel_choice import DAY, counted
+from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import Remedy, Status, Unobservable
 from fastinstall.model.stored_documents import refuse_other_schema
 from fastinstall.observe.session import Session
@@ -198,7 +198,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     Raises:
         DocumentError: it is none, is damaged, or of another schema.
     """
-    fields = _parsed(document)
+    fields = _parse_document(document)
     schema = str(fields.get("schema"))
     if schema.startswith(_OF_MANY):
         return None
@@ -214,7 +214,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
         raise DocumentError(document.file, error.key, error.problem, hint=error.hint) from None
 
 
-def _parsed(document: HostDocument) -> dict[str, Any]:
+def _parse_document(document: HostDocument) -> dict[str, Any]:
     if document.problem:
         raise DocumentError(document.file, "", document.problem)
     if document.end:
@@ -312,13 +312,13 @@ def sum_up(
         summary=_summary(by_status, silent),
         status=max(statuses, key=_weight, default=Status.UNKNOWN),
         hosts=by_status,
-        findings=_gathered(current),
+        findings=_group_findings(current),
         unreported=tuple(sorted(silent, key=lambda each: (each.host, each.reason))),
         unexpected=tuple(sorted(hosts.keys() - set(expected))) if expected else (),
     )
 
 
-def _gathered(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
+def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
     hosts: dict[tuple[Status, str, str], set[str]] = {}
     remedies: dict[tuple[Status, str, str], Remedy | None] = {}
     for report in reports:
@@ -364,7 +364,7 @@ def _summary(by_status: dict[str, tuple[str, ...]], silent: list[Unreported]) ->
     told = [f"{len(names):,} {status}" for status, names in by_status.items()]
     reported = sum(len(names) for names in by_status.values())
     without = len({each.host for each in silent})
-    return f"{counted(reported, 'host')} with a report: {', '.join(told) or 'none'}; {without:,} without one"
+    return f"{format_quantity(reported, 'host')} with a report: {', '.join(told) or 'none'}; {without:,} without one"
 
 
 def _weight(status: Status) -> tuple[int, bool]:
@@ -377,7 +377,7 @@ _COLLECT_HINT = "name a wheelhouse of build --hosts, its fleet.json, or a direct
 
 
 @immutable
-class Collection:
+class CollectionRequest:
     """What is summed up.
 
     Attributes:
@@ -392,7 +392,7 @@ class Collection:
     max_age: float | None = None
 
 
-def collect(session: Session, collection: Collection) -> Collected:
+def collect(session: Session, collection: CollectionRequest) -> Collected:
     """Sum up the reports of many machines.
 
     Raises:
@@ -406,7 +406,7 @@ def collect(session: Session, collection: Collection) -> Collected:
             reports.append(each)
         else:
             unreported.append(each)
-    expected = set(_expected(collection.hosts)) if collection.hosts is not None else set()
+    expected = set(_list_expected_hosts(collection.hosts)) if collection.hosts is not None else set()
     if not reports and not unreported and not expected:
         hint = "on each host: fastinstall doctor --json > HOST.json"
         raise UsageError(f"--collect {collection.reports}: no reports there", hint=hint)
@@ -415,7 +415,7 @@ def collect(session: Session, collection: Collection) -> Collected:
     return sum_up(reports, unreported, expected=expected, oldest=oldest, now=now)
 
 
-def _expected(place: Path) -> Iterator[str]:
+def _list_expected_hosts(place: Path) -> Iterator[str]:
     """The hosts that a wheelhouse's fleet.json serves, or those of facts files."""
     file = place / FLEET_FILE if place.is_dir() else place
     if file.is_file() and file.suffix == ".json":

@@ -30,7 +30,7 @@ from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.artefact import ToolWheels
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.tool_dependencies import Fetching, Needs, fetch_needs, platforms_of
+from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, FetchedDependencies, fetch_needs, platforms_of
 from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
 
 PLACE = "tool"
@@ -62,9 +62,9 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     there = read_sums(directory / _SUMS)
     session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
     cache = session.own_cache()
-    wheel = own_wheel(cache, session.variables, offline=offline)
-    wanted = _minors((*_supported(wheel), *_served(there), *pythons))
-    fetching = Fetching(
+    wheel = make_tool_wheel(cache, session.variables, offline=offline)
+    wanted = _minors((*_list_supported_minors(wheel), *_served(there), *pythons))
+    fetching = DependencyFetching(
         wheel=wheel,
         pythons=wanted,
         platforms=platforms_of(platform.machine()),
@@ -83,7 +83,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
 class _Brought:
     wheel: Path
     source: Path
-    needs: Needs
+    needs: FetchedDependencies
     pythons: tuple[str, ...]
 
 
@@ -121,7 +121,7 @@ def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: s
     files.write_bytes(target, source.read_bytes(), durable=False)
 
 
-def _supported(wheel: Path) -> tuple[str, ...]:
+def _list_supported_minors(wheel: Path) -> tuple[str, ...]:
     """The minor versions that fastinstall's wheel names, and the one that runs this."""
     named = _CLASSIFIER.findall(read_sound_metadata(wheel))
     return (*named, f"{sys.version_info.major}.{sys.version_info.minor}")
@@ -148,7 +148,7 @@ _OF_AN_INSTALLATION = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "R
 """Of `.dist-info`: what an installer has put there; RECORD is written anew."""
 
 
-def own_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = False) -> Path:
+def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = False) -> Path:
     """The wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
 
     Args:
@@ -223,7 +223,9 @@ def _installed_contents() -> dict[str, Path]:
     sums = {each.as_posix(): each.hash for each in listed}
     for name, path in contents.items():
         expected = sums[name]
-        if not path.is_file() or (expected is not None and _recorded(path, expected.mode) != expected.value):
+        if not path.is_file() or (
+            expected is not None and _compute_record_digest(path, expected.mode) != expected.value
+        ):
             raise FailedError(f"{path}: is not as it was installed", hint=_reinstall())
     return contents
 
@@ -243,7 +245,7 @@ def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
     pack_wheel(tree, directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl")
 
 
-def _recorded(path: Path, algorithm: str) -> str:
+def _compute_record_digest(path: Path, algorithm: str) -> str:
     digest = hashlib.new(algorithm, path.read_bytes()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

@@ -25,12 +25,12 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
-from fastinstall.elf.cpu_levels import LEVELS, knows_levels, offered_by, rank
-from fastinstall.fleet.fleet import Cause, Fleet, FleetArtefact, FleetHost, HostGroup, LeftOut, Machine
+from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
+from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, FleetHost, HostGroup, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, Wish
-from fastinstall.plan.level_choice import asked_levels, best_level, in_order, lacking
+from fastinstall.model.request import EnvironmentKind, LinkMode, Request
+from fastinstall.plan.level_choice import choose_best_level, lacking, list_requested_levels, sort_recipe_levels
 
 TOP = "."
 
@@ -46,13 +46,13 @@ class Share:
         reason: why these levels.
     """
 
-    machines: tuple[Machine, ...]
+    machines: tuple[MachineClass, ...]
     levels: tuple[str, ...]
     directory: str
     reason: str
 
 
-def shares(machines: Iterable[Machine], recipe: Recipe, wish: Wish) -> tuple[Share, ...]:
+def shares(machines: Iterable[MachineClass], recipe: Recipe, wish: Request) -> tuple[Share, ...]:
     """The wheels that serve machines at their best, as few as that takes; by Python, the top of the wheelhouse first.
 
     Args:
@@ -60,27 +60,27 @@ def shares(machines: Iterable[Machine], recipe: Recipe, wish: Wish) -> tuple[Sha
         recipe: knows the levels.
         wish: names levels, which then are in every wheel, or leaves the choice to us.
     """
-    by_python: dict[tuple[str, ...], list[Machine]] = {}
+    by_python: dict[tuple[str, ...], list[MachineClass]] = {}
     for machine in machines:
         by_python.setdefault(_python(machine), []).append(machine)
     return tuple(share for key in sorted(by_python) for share in _shares(by_python[key], recipe, wish))
 
 
-def loaded_level(machine: Machine, share: Share, recipe: Recipe, wish: Wish) -> str:
+def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, wish: Request) -> str:
     """Which of a wheel's levels a machine runs."""
     if len(share.levels) == 1 or not _chooses(machine, wish):
         return share.levels[0]
-    return [level.name for level in in_order(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
+    return [level.name for level in sort_recipe_levels(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
 
 
-def _shares(machines: list[Machine], recipe: Recipe, wish: Wish) -> Iterator[Share]:
-    asked = tuple(level.name for level in in_order(recipe, asked_levels(wish)))
+def _shares(machines: list[MachineClass], recipe: Recipe, wish: Request) -> Iterator[Share]:
+    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(wish)))
     if asked:
         yield Share(machines=tuple(machines), levels=asked, directory=TOP, reason=f"{listing(asked)}, as asked")
         return
-    best = {machine: best_level(recipe, machine.cpu).name for machine in machines}
+    best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
     common = _common(best, recipe, wish)
-    apart: dict[str, list[Machine]] = {}
+    apart: dict[str, list[MachineClass]] = {}
     for machine in machines:
         if best[machine] != common[0] and not (best[machine] in common and _chooses(machine, wish)):
             apart.setdefault(best[machine], []).append(machine)
@@ -91,20 +91,20 @@ def _shares(machines: list[Machine], recipe: Recipe, wish: Wish) -> Iterator[Sha
         yield Share(machines=tuple(apart[name]), levels=(name,), directory=name, reason=_reason_apart(name, wish))
 
 
-def _common(best: dict[Machine, str], recipe: Recipe, wish: Wish) -> tuple[str, ...]:
+def _common(best: dict[MachineClass, str], recipe: Recipe, wish: Request) -> tuple[str, ...]:
     """The levels of the wheel at the top: the least of all machines, and the best of those whose loader chooses."""
-    ordered = [level.name for level in in_order(recipe, set(best.values()))]
+    ordered = [level.name for level in sort_recipe_levels(recipe, set(best.values()))]
     chosen = {name for machine, name in best.items() if name in LEVELS and _chooses(machine, wish)}
     together = chosen if ordered[0] in LEVELS else set()
-    return tuple(level.name for level in in_order(recipe, {ordered[0], *together}))
+    return tuple(level.name for level in sort_recipe_levels(recipe, {ordered[0], *together}))
 
 
-def _chooses(machine: Machine, wish: Wish) -> bool:
+def _chooses(machine: MachineClass, wish: Request) -> bool:
     """Whether the loader there takes the best of several levels in one wheel."""
     return wish.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
 
 
-def _python(machine: Machine) -> tuple[str, ...]:
+def _python(machine: MachineClass) -> tuple[str, ...]:
     major, _, minor = machine.python.partition(".")
     return machine.implementation, f"{major:>3}.{minor:>3}", machine.abi, machine.architecture, machine.libc
 
@@ -115,13 +115,13 @@ def _reason(levels: tuple[str, ...]) -> str:
     return f"{listing(levels)} in one wheel: the loader takes the best that each CPU has"
 
 
-def _reason_apart(level: str, wish: Wish) -> str:
+def _reason_apart(level: str, wish: Request) -> str:
     if wish.link is LinkMode.BUNDLE:
         return f"{level} alone: the loader there (glibc before 2.33) cannot choose among several"
     return f"{level} alone: a wheel that is linked to libraries outside of it carries one level"
 
 
-Names = Mapping[Machine, list[str]]
+Names = Mapping[MachineClass, list[str]]
 """The hosts of each machine, by their names."""
 
 
@@ -139,7 +139,7 @@ class Limits:
 
 
 def plan_fleet(
-    hosts: Iterable[FleetHost], unread: Iterable[LeftOut], recipe: Recipe, wish: Wish, limits: Limits
+    hosts: Iterable[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, wish: Request, limits: Limits
 ) -> Fleet:
     """Decide what is built for whom.
 
@@ -158,7 +158,7 @@ def plan_fleet(
     left_out = tuple(sorted((*refused, *unread), key=lambda each: (each.host, each.reason)))
     served = {name for each in names.values() for name in each}
     systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in known)
-    notes = (*system_note(systems), *behind_note(groups, artefacts), *apart_note(artefacts))
+    notes = (*system_note(systems), *explain_least_level(groups, artefacts), *explain_wheelhouse_directories(artefacts))
     return Fleet(
         summary=summary_of(artefacts, left_out),
         wish=wish,
@@ -170,12 +170,12 @@ def plan_fleet(
 
 
 def _sorted_out(
-    hosts: tuple[FleetHost, ...], recipe: Recipe, wish: Wish, limits: Limits
-) -> tuple[dict[Machine, list[str]], list[LeftOut]]:
+    hosts: tuple[FleetHost, ...], recipe: Recipe, wish: Request, limits: Limits
+) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
     """The hosts that something is built for, by machine, and the others."""
     twice = duplicates(hosts)
-    refused, names = list(twice.values()), dict[Machine, list[str]]()
-    verdicts: dict[Machine, Verdict | None] = {}
+    refused, names = list(twice.values()), dict[MachineClass, list[str]]()
+    verdicts: dict[MachineClass, Verdict | None] = {}
     for host in hosts:
         if host.name in twice:
             continue
@@ -187,7 +187,7 @@ def _sorted_out(
             names.setdefault(machine, []).append(host.name)
         else:
             cause, reason, hint = verdict
-            refused.append(LeftOut(host=host.name, cause=cause, reason=reason, hint=hint, file=host.file))
+            refused.append(ExcludedHost(host=host.name, cause=cause, reason=reason, hint=hint, file=host.file))
     return names, refused
 
 
@@ -209,19 +209,19 @@ def _artefact(share: Share, names: Names) -> FleetArtefact:
 
 
 def _groups(
-    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, wish: Wish
+    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, wish: Request
 ) -> tuple[HostGroup, ...]:
-    alike: dict[tuple[str, ...], list[Machine]] = {}
+    alike: dict[tuple[str, ...], list[MachineClass]] = {}
     for share, artefact in found:
         for machine in share.machines:
-            level = offered_by(machine.cpu) or ""
-            key = (artefact.id, machine.libc_version, level, loaded_level(machine, share, recipe, wish))
+            level = find_offered_level(machine.cpu) or ""
+            key = (artefact.id, machine.libc_version, level, choose_loaded_level(machine, share, recipe, wish))
             alike.setdefault(key, []).append(machine)
     groups = (_group(key, machines, names) for key, machines in alike.items())
     return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.artefact, group.libc_version, group.level)))
 
 
-def _group(key: tuple[str, ...], machines: list[Machine], names: Names) -> HostGroup:
+def _group(key: tuple[str, ...], machines: list[MachineClass], names: Names) -> HostGroup:
     artefact, libc_version, level, runs = key
     machine = machines[0]
     return HostGroup(
@@ -237,7 +237,7 @@ def _group(key: tuple[str, ...], machines: list[Machine], names: Names) -> HostG
     )
 
 
-def _sorted_names(machines: Iterable[Machine], names: Names) -> tuple[str, ...]:
+def _sorted_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ...]:
     return tuple(sorted(name for machine in machines for name in names[machine]))
 
 
@@ -249,13 +249,13 @@ def _oldest(versions: Iterable[str]) -> str:
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
 
 
-def needed_glibc(platforms: tuple[str, ...]) -> str:
+def find_oldest_glibc(platforms: tuple[str, ...]) -> str:
     """The oldest glibc that a wheel with these platform tags runs with; empty where they promise nothing."""
     told = [(int(found[1]), int(found[2])) for found in map(_MANYLINUX.fullmatch, platforms) if found]
     return "{}.{}".format(*min(told)) if told else ""
 
 
-def within_reach(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
+def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
     """The fleet without the hosts whose C library is older than what their wheel needs.
 
     Args:
@@ -281,12 +281,12 @@ def _reaches(group: HostGroup, needed: str) -> bool:
     return not needed or not group.libc_version or numbers(group.libc_version) >= numbers(needed)
 
 
-def _without(artefact: FleetArtefact, out: Mapping[str, LeftOut]) -> FleetArtefact:
+def _without(artefact: FleetArtefact, out: Mapping[str, ExcludedHost]) -> FleetArtefact:
     return replace(artefact, hosts=tuple(name for name in artefact.hosts if name not in out))
 
 
-def _left_out(name: str, group: HostGroup, needed: str) -> LeftOut:
-    return LeftOut(
+def _left_out(name: str, group: HostGroup, needed: str) -> ExcludedHost:
+    return ExcludedHost(
         host=name,
         cause=Cause.REACH,
         reason=f"it has glibc {group.libc_version}, and the wheel needs {needed} or later",
@@ -303,7 +303,7 @@ Verdict = tuple[Cause, str, str]
 """Why, in a word and in a sentence, and what to do about it."""
 
 
-def machine_verdict(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
+def machine_verdict(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
     """Explain why nothing is built for a machine, or return None if something is.
 
     The architecture comes first, because a level says nothing on another.
@@ -333,7 +333,7 @@ def host_verdict(host: FleetHost, now: float, max_age: float | None) -> Verdict 
     return None
 
 
-def duplicates(hosts: Iterable[FleetHost]) -> dict[str, LeftOut]:
+def duplicates(hosts: Iterable[FleetHost]) -> dict[str, ExcludedHost]:
     """The hosts whose name several documents bear, by name: nobody knows which of them speaks of it."""
     files: dict[str, list[str]] = {}
     for host in hosts:
@@ -341,13 +341,15 @@ def duplicates(hosts: Iterable[FleetHost]) -> dict[str, LeftOut]:
     return {name: _duplicate(name, sorted(found)) for name, found in files.items() if len(found) > 1}
 
 
-def _duplicate(name: str, files: list[str]) -> LeftOut:
+def _duplicate(name: str, files: list[str]) -> ExcludedHost:
     told = listing([*files[:_SHOWN], f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else files)
     hint = f"keep the one that speaks of {name}, or give each a name of its own"
-    return LeftOut(host=name, cause=Cause.DUPLICATE, reason=f"{len(files)} documents bear its name: {told}", hint=hint)
+    return ExcludedHost(
+        host=name, cause=Cause.DUPLICATE, reason=f"{len(files)} documents bear its name: {told}", hint=hint
+    )
 
 
-def _architecture(machine: Machine) -> Verdict | None:
+def _architecture(machine: MachineClass) -> Verdict | None:
     found = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
     if found is None:
         return None
@@ -355,20 +357,20 @@ def _architecture(machine: Machine) -> Verdict | None:
     return Cause.ARCHITECTURE, f"it is {found or 'of unknown architecture'}, and wheels are built for x86-64 only", hint
 
 
-def _implementation(machine: Machine) -> Verdict | None:
+def _implementation(machine: MachineClass) -> Verdict | None:
     if machine.implementation == "cpython":
         return None
     return Cause.IMPLEMENTATION, f"its Python is {machine.implementation}: the core is built for CPython only", _STOCK
 
 
-def _libc(machine: Machine) -> Verdict | None:
+def _libc(machine: MachineClass) -> Verdict | None:
     if machine.libc == "glibc":
         return None
     hint = "build on a machine of that kind: fastinstall build -o DIR"
     return Cause.LIBC, f"its C library is {machine.libc or 'unknown'}: what is built here runs with glibc", hint
 
 
-def _refuse_python(machine: Machine, recipe: Recipe) -> Verdict | None:
+def _refuse_python(machine: MachineClass, recipe: Recipe) -> Verdict | None:
     pythons = recipe.source.pythons
     if not pythons or contains(pythons, machine.python):
         return None
@@ -376,15 +378,15 @@ def _refuse_python(machine: Machine, recipe: Recipe) -> Verdict | None:
     return Cause.PYTHON, f"{recipe.name} is for Python {pythons}, and it has {machine.python}", hint
 
 
-def _cpu(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
-    asked = asked_levels(wish)
+def _cpu(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
+    asked = list_requested_levels(wish)
     if not asked:
         try:
-            best_level(recipe, machine.cpu)
+            choose_best_level(recipe, machine.cpu)
         except RefusedError as error:
             return Cause.CPU, error.message, _STOCK
         return None
-    least = in_order(recipe, asked)[0]
+    least = sort_recipe_levels(recipe, asked)[0]
     missing = lacking(least, machine.cpu)
     if not missing:
         return None
@@ -392,7 +394,7 @@ def _cpu(machine: Machine, recipe: Recipe, wish: Wish) -> Verdict | None:
     return Cause.CPU, told, f"ask for a lower level too, or leave the choice to us: --level auto; or {_STOCK}"
 
 
-def counted(number: int, what: str) -> str:
+def format_quantity(number: int, what: str) -> str:
     """A number with its noun: "1 host", "2 hosts", "10,000 hosts"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
@@ -402,11 +404,11 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def summary_of(artefacts: Sequence[FleetArtefact], left_out: Sequence[LeftOut]) -> str:
+def summary_of(artefacts: Sequence[FleetArtefact], left_out: Sequence[ExcludedHost]) -> str:
     """How few wheels serve how many hosts, and how many are left out."""
     served = sum(len(artefact.hosts) for artefact in artefacts)
-    wheels = counted(len(artefacts), "wheel")
-    told = f"{wheels} {'serves' if len(artefacts) == 1 else 'serve'} {counted(served, 'host')}"
+    wheels = format_quantity(len(artefacts), "wheel")
+    told = f"{wheels} {'serves' if len(artefacts) == 1 else 'serve'} {format_quantity(served, 'host')}"
     return f"{told}; {len(left_out):,} left out" if left_out else told
 
 
@@ -415,12 +417,12 @@ def system_note(number: int) -> Iterator[str]:
     if number:
         verb = "names" if number == 1 else "name"
         yield (
-            f"{counted(number, 'host')} {verb} the system's own Python, which is never changed: "
+            f"{format_quantity(number, 'host')} {verb} the system's own Python, which is never changed: "
             "setup there makes an environment of it (--new-env DIR)"
         )
 
 
-def behind_note(groups: Sequence[HostGroup], artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
+def explain_least_level(groups: Sequence[HostGroup], artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
     """Where a loader that cannot choose takes the least level of a wheel, and the CPU has a better one of it."""
     levels = {artefact.id: artefact.levels for artefact in artefacts}
     behind = Counter[tuple[str, str]]()
@@ -429,11 +431,11 @@ def behind_note(groups: Sequence[HostGroup], artefacts: Sequence[FleetArtefact])
         if has and has[-1] != group.runs:
             behind[group.runs, has[-1]] += len(group.hosts)
     for (runs, better), number in sorted(behind.items()):
-        told = f"{counted(number, 'host')} will run {runs}, though the CPU has {better}"
+        told = f"{format_quantity(number, 'host')} will run {runs}, though the CPU has {better}"
         yield f"{told}: glibc before 2.33 takes the least level of a wheel"
 
 
-def apart_note(artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
+def explain_wheelhouse_directories(artefacts: Sequence[FleetArtefact]) -> Iterator[str]:
     """What the directories inside a wheelhouse are."""
     apart = list(dict.fromkeys(artefact.directory for artefact in artefacts if artefact.directory != "."))
     if apart:

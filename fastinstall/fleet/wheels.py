@@ -14,24 +14,30 @@ from fastinstall.apply.wheel_only import build_into
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import document, dump, immutable
-from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.core.zip_archives import sound_zip
-from fastinstall.fleet.fleet import Fleet, FleetArtefact, FleetHost, LeftOut
+from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact, FleetHost
 from fastinstall.fleet.hosts import document_files, read_hosts
-from fastinstall.fleet.wheel_choice import Limits, counted, needed_glibc, plan_fleet, within_reach
+from fastinstall.fleet.wheel_choice import (
+    Limits,
+    find_oldest_glibc,
+    format_quantity,
+    plan_fleet,
+    select_reachable_hosts,
+)
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sums
-from fastinstall.model.artefact import labelled_levels
+from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target, base_python
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget, base_python
 from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import asked_levels, refuse_unknown
+from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
 from fastinstall.wheelbuild.package_index import require_wheelhouse, unwritable
 
 
@@ -50,7 +56,7 @@ class FleetRequest:
     max_age: float | None = None
 
 
-def plan_hosts(session: Session, request: FleetRequest, wish: Wish) -> Fleet:
+def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
 
     Raises:
@@ -66,9 +72,9 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Wish) -> Fleet:
     return replace(fleet, artefacts=tuple(_with_builders(session, request, fleet)))
 
 
-def _read(directory: Path) -> tuple[list[FleetHost], list[LeftOut]]:
+def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     hosts: list[FleetHost] = []
-    unread: list[LeftOut] = []
+    unread: list[ExcludedHost] = []
     for each in read_hosts(document_files(directory, "--hosts")):
         if isinstance(each, FleetHost):
             hosts.append(each)
@@ -81,9 +87,9 @@ def _read(directory: Path) -> tuple[list[FleetHost], list[LeftOut]]:
     return hosts, unread
 
 
-def _refuse_native(recipe: Recipe, wish: Wish) -> None:
+def _refuse_native(recipe: Recipe, wish: Request) -> None:
     """Code for the CPU of this machine is for no other."""
-    if "native" in asked_levels(wish):
+    if "native" in list_requested_levels(wish):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
             "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
@@ -130,7 +136,7 @@ class WheelThere:
     platforms: tuple[str, ...]
 
 
-def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: Wish) -> WheelThere | None:
+def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: Request) -> WheelThere | None:
     """Find the newest wheel in a directory that matches an artefact, or return None.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
@@ -142,21 +148,25 @@ def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: 
     if wish.upgrade or wish.require:
         return None
     sums = read_sums(directory / SUMS)
-    fitting = sorted(_fitting(sums, artefact, recipe, wish), key=lambda pair: parsed(pair[0]), reverse=True)
+    fitting = sorted(
+        _fitting(sums, artefact, recipe, wish), key=lambda pair: parse_version_number(pair[0]), reverse=True
+    )
     for _, name in fitting:
         if _is_sound(directory / name, sums[name], wish):
-            return described(name, sums[name])
+            return describe_wheel_file(name, sums[name])
     return None
 
 
-def described(name: str, sha256: str) -> WheelThere:
+def describe_wheel_file(name: str, sha256: str) -> WheelThere:
     """A wheel by the name of its file."""
     known = parse_filename(name)
     platforms = {tag.platform for tag in known.tags} if known is not None else set()
     return WheelThere(name=name, sha256=sha256, platforms=tuple(sorted(platforms)))
 
 
-def _fitting(names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, wish: Wish) -> Iterator[tuple[str, str]]:
+def _fitting(
+    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, wish: Request
+) -> Iterator[tuple[str, str]]:
     """Version and name of each file that is for this Python, with these levels, at the wished version."""
     for name in names:
         known = parse_filename(name) if name.endswith(".whl") else None
@@ -164,18 +174,18 @@ def _fitting(names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, w
             continue
         version = str(known.version)
         named = wish.version is None or base_version(version) == base_version(wish.version)
-        if named and labelled_levels(recipe, version) == artefact.levels:
+        if named and parse_labelled_levels(recipe, version) == artefact.levels:
             yield version, name
 
 
-def _is_sound(wheel: Path, sha256: str, wish: Wish) -> bool:
+def _is_sound(wheel: Path, sha256: str, wish: Request) -> bool:
     try:
         return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, wish)
     except (OSError, FailedError, ValueError):
         return False
 
 
-def _is_made_as(wheel: Path, wish: Wish) -> bool:
+def _is_made_as(wheel: Path, wish: Request) -> bool:
     with sound_zip(wheel) as archive:
         told = next((name for name in archive.files if name.endswith(_MADE)), None)
         made = json_data(archive.read(told)) if told is not None else None
@@ -186,7 +196,7 @@ FLEET_FILE = "fleet.json"
 """In a wheelhouse: which host takes which wheel of it."""
 
 
-def build_fleet(session: Session, request: FleetRequest, wish: Wish, wheelhouse: Path) -> Fleet:
+def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhouse: Path) -> Fleet:
     """Build what the hosts need, each wheel by itself, and write down who takes which.
 
     What the wheelhouse has already is not built again. A wheel that cannot be built is named in its artefact, and the
@@ -209,18 +219,18 @@ def build_fleet(session: Session, request: FleetRequest, wish: Wish, wheelhouse:
     recipe = recipe_named(session, wish.recipe)
     require_wheelhouse(session, wheelhouse)
     with _alone(wheelhouse):
-        pairs = list(_made(session, fleet, recipe, wheelhouse))
-        needed = {artefact.id: needed_glibc(wheel.platforms) for artefact, wheel in pairs if wheel is not None}
-        built = within_reach(replace(fleet, artefacts=tuple(artefact for artefact, _ in pairs)), needed)
+        pairs = list(_make_artefacts(session, fleet, recipe, wheelhouse))
+        needed = {artefact.id: find_oldest_glibc(wheel.platforms) for artefact, wheel in pairs if wheel is not None}
+        built = select_reachable_hosts(replace(fleet, artefacts=tuple(artefact for artefact, _ in pairs)), needed)
         _write(wheelhouse / FLEET_FILE, built)
     return built
 
 
-def _made(
+def _make_artefacts(
     session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: Path
 ) -> Iterator[tuple[FleetArtefact, WheelThere | None]]:
     for number, artefact in enumerate(fleet.artefacts, start=1):
-        turn = f"{artefact.id} for {counted(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
+        turn = f"{artefact.id} for {format_quantity(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
         directory = wheelhouse / artefact.directory
         there = wheel_there(directory, artefact, recipe, fleet.wish)
         if there is not None:
@@ -231,21 +241,21 @@ def _made(
             yield artefact, None
         else:
             session.emit(Started(stage="build", message=turn))
-            yield _built(session, artefact, fleet.wish, directory)
+            yield _build_artefact(session, artefact, fleet.wish, directory)
 
 
-def _built(
-    session: Session, artefact: FleetArtefact, wish: Wish, directory: Path
+def _build_artefact(
+    session: Session, artefact: FleetArtefact, wish: Request, directory: Path
 ) -> tuple[FleetArtefact, WheelThere | None]:
     """The artefact with its wheel, or with what kept it from being built."""
-    target = Target(python=Path(artefact.builder) if artefact.builder is not None else None)
+    target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
         result = build_into(session, target, replace(wish, level="auto", levels=artefact.levels), directory).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""
         return replace(artefact, problem=f"{error.message}{details}", hint=error.hint or ""), None
-    there = described(result.wheel.name, result.sha256)
+    there = describe_wheel_file(result.wheel.name, result.sha256)
     return _with_wheel(artefact, there), there
 
 
@@ -263,7 +273,7 @@ def _alone(wheelhouse: Path) -> Iterator[None]:
     except OSError as error:
         raise unwritable(wheelhouse, error) from error
     try:
-        with locked(wheelhouse):
+        with lock_environment(wheelhouse):
             yield
     except RefusedError as error:
         raise RefusedError(error.message.replace("this environment", "this wheelhouse"), hint=error.hint) from error

@@ -15,29 +15,29 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pip_trap import (
-    Means,
     PipPin,
+    TrialTools,
     configuration,
     pip_pin_removal,
-    put_pip_pin,
     refuse_trap,
     refuse_unwritable,
+    write_pip_pin,
 )
 from fastinstall.journal.layout import PROJECT
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_ours, pin_line
 from fastinstall.model.facts import Facts
-from fastinstall.model.history import Cut, unpinning_command
+from fastinstall.model.history import UnfinishedRun, unpinning_command
 from fastinstall.model.pins import PinKind, PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.active_environment import is_made_by_uv
-from fastinstall.observe.installed_pins import NAME, PIN, PINNED, pin_in, pinned_text, unpinned_text
+from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
-from fastinstall.observe.pip_settings import links_of, observe_pip_settings, unheeded
+from fastinstall.observe.pip_settings import find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
-from fastinstall.pins.recognition import noted_project, pin_state, project_of
+from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _STAGED = "pinned"
@@ -75,8 +75,8 @@ def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Projec
         links=links_beside_pin(session, prefix, project),
     )
     space, offline = session.own_cache() / "tmp", receipt.wish.offline
-    refuse_trap(pin, facts, Means(variables=session.variables, space=space, emit=session.emit, offline=offline))
-    return partial(put_pip_pin, pin)
+    refuse_trap(pin, facts, TrialTools(variables=session.variables, space=space, emit=session.emit, offline=offline))
+    return partial(write_pip_pin, pin)
 
 
 def links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def links_beside_pin(session: Session, prefix: Path, project: Project | None) ->
     if project is None and not is_made_by_uv(prefix):
         return links_of(prefix, session.variables)
     links = links_of(prefix, session.variables, used_by_pip=False)
-    for sentence in unheeded(prefix, observe_pip_settings(prefix, session.variables)):
+    for sentence in find_unheeded_pins(prefix, observe_pip_settings(prefix, session.variables)):
         session.emit(Noted(message=sentence))
     return links
 
@@ -110,12 +110,12 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
     packages = facts.conda.packages if facts.conda is not None else ()
     stack = next((package for package in packages if is_ours(package) and package.name == NAME), None)
     existing = _text(prefix)
-    added = pinned_text(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
+    added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:
         transaction.add(PINNED, added)
 
 
-def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
+def pin_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove our pins, if any.
 
     Args:
@@ -125,11 +125,11 @@ def pin_removal(store: Store, stage: Path) -> Sequence[Move]:
     return (*_conda_removal(store, stage), *pip_pin_removal(store, stage))
 
 
-def _conda_removal(store: Store, stage: Path) -> Sequence[Move]:
+def _conda_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
     existing = _text(store.prefix)
     if not pin_in(existing):
         return ()
-    left = unpinned_text(existing)
+    left = remove_pin_line(existing)
     if not left:
         return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"),)
     files.write_text(stage / _STAGED, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
@@ -156,7 +156,7 @@ def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
     return cached
 
 
-def unpinned_project(
+def find_unpinned_project(
     session: Session, environment: Environment, named: Path | None, receipt: Receipt
 ) -> Project | None:
     """The project that an environment belongs to, where it is not pinned to its stack as it should be.
@@ -175,12 +175,12 @@ def unpinned_project(
         return None
     _refuse_begun_by_others(session, environment, project)
     pin = _pin(session, project)
-    noted = noted_project(Path(environment.prefix))
+    noted = read_noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
     return project if not held or noted != Path(project.directory) else None
 
 
-def pinned_project(session: Session, environment: Environment, named: Path | None = None) -> Project | None:
+def find_pinned_project(session: Session, environment: Environment, named: Path | None = None) -> Project | None:
     """The project that an environment belongs to, where it has a pin of ours; arguments likewise.
 
     None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
@@ -198,9 +198,9 @@ def refuse_without_tool(session: Session, prefix: Path, project: Project) -> Non
         RefusedError: it is not.
     """
     from fastinstall.pins.resolver import lock_tool, variable_of  # noqa: PLC0415 (only with --pin)
-    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
 
-    tool = tool_named(project.manager)
+    tool = find_tool(project.manager)
     if tool is not None and tool.locking is not None and lock_tool(tool, prefix, session.variables) is None:
         raise RefusedError(
             f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
@@ -217,7 +217,7 @@ def pin_its_project(
         session: the outside world.
         environment: where the stack is in place.
         receipt: of its setup.
-        project: of `unpinned_project`.
+        project: of `find_unpinned_project`.
         transaction: of the environment; to be committed next, so that a failure here undoes it.
 
     Raises:
@@ -225,20 +225,20 @@ def pin_its_project(
     """
     from fastinstall.pins.pin_project import pin_project  # noqa: PLC0415 (only where there is one)
     from fastinstall.pins.tool import Payload  # noqa: PLC0415 (likewise)
-    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
 
     prefix = Path(environment.prefix)
-    if noted_project(prefix) != Path(project.directory):
+    if read_noted_project(prefix) != Path(project.directory):
         _forget(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
-    tool = tool_named(project.manager)
+    tool = find_tool(project.manager)
     by_channel = tool is not None and tool.payload is Payload.CHANNEL
     wheel = Path(receipt.wheel) if by_channel else _find_project_wheel(session, environment, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 
-def unpin_its_project(session: Session, store: Store, project: Project, transaction: Transaction) -> None:
+def unpin_its_project(session: Session, store: JournalStore, project: Project, transaction: Transaction) -> None:
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
     from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
 
@@ -252,7 +252,7 @@ def unpin_alone(session: Session, environment: Environment, named: Path | None) 
     Returns:
         Whether there was one.
     """
-    project = pinned_project(session, environment, named) if named is not None else None
+    project = find_pinned_project(session, environment, named) if named is not None else None
     if project is None:
         return False
     from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
@@ -265,7 +265,7 @@ def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinStat
     if named is None:
         return ()
     project = project_of(named, named)
-    pin = pin_state(Path(project.directory)) if project is not None else None  # looks, and mends nothing
+    pin = read_pin_state(Path(project.directory)) if project is not None else None  # looks, and mends nothing
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
@@ -283,7 +283,7 @@ def _is_begun_by_others(session: Session, project: Project) -> bool:
     from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (only where there is one)
 
     interruption = interruption_of(Path(project.directory), session.begun_pins)
-    return interruption is not None and interruption.cut is Cut.FOREIGN_PIN
+    return interruption is not None and interruption.cut is UnfinishedRun.FOREIGN_PIN
 
 
 def _refuse_begun_by_others(session: Session, environment: Environment, project: Project) -> None:
@@ -296,7 +296,7 @@ def _refuse_begun_by_others(session: Session, environment: Environment, project:
 
 
 def _forget(prefix: Path, transaction: Transaction) -> None:
-    if noted_project(prefix) is not None:
+    if read_noted_project(prefix) is not None:
         transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
 
 

@@ -17,16 +17,16 @@ from fastinstall.core.errors import RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Noted, Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import parsed
-from fastinstall.index.execution import Workshop, step_of
-from fastinstall.index.pip import Outlook, PipConditions, outlook
-from fastinstall.journal.store import Store
+from fastinstall.core.version_numbers import parse_version_number
+from fastinstall.index.execution import ExecutionContext, step_of
+from fastinstall.index.pip import PipConditions, PipForecast, forecast_pip_install
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.plan import Plan, Situation, Skipped
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.request import EnvironmentKind, Wish
+from fastinstall.model.request import EnvironmentKind, Request
 from fastinstall.model.steps import Build, PinForPip
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import (
@@ -39,15 +39,15 @@ from fastinstall.observe.pip_pins import (
     environment_text,
     insertion,
     location,
-    pinned_settings,
+    read_pinned_settings,
+    remove_pin_block,
     requirement_of,
     settings,
-    without_block,
 )
 
 
 @immutable
-class Setback:
+class ForcedDowngrade:
     """A distribution that pip would take back.
 
     Attributes:
@@ -68,9 +68,9 @@ def dependants_of(facts: Facts) -> tuple[str, ...]:
     return tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
 
 
-def setbacks(
+def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
-) -> tuple[Setback, ...]:
+) -> tuple[ForcedDowngrade, ...]:
     """What would be older with the pin than it is, or than it could be.
 
     Args:
@@ -80,10 +80,10 @@ def setbacks(
         names: of the distributions that matter.
     """
     installed = {each.name: each.version for each in there}
-    return tuple(found for name in names for found in _setback(name, installed.get(name, ""), free, held))
+    return tuple(found for name in names for found in _find_downgrade(name, installed.get(name, ""), free, held))
 
 
-def objection(found: Sequence[Setback], impossible: str, requirement: str) -> str:
+def explain_pin_objection(found: Sequence[ForcedDowngrade], impossible: str, requirement: str) -> str:
     """Explain in a sentence what speaks against a pin, or return "" if nothing does.
 
     Args:
@@ -97,7 +97,7 @@ def objection(found: Sequence[Setback], impossible: str, requirement: str) -> st
     return f"held to {requirement}, pip takes {listing(told)}" if told else ""
 
 
-def refusal(spoken: str, found: Sequence[Setback], prefix: PurePath) -> RefusedError:
+def refusal(spoken: str, found: Sequence[ForcedDowngrade], prefix: PurePath) -> RefusedError:
     """A pin is not made.
 
     Args:
@@ -116,17 +116,19 @@ def refusal(spoken: str, found: Sequence[Setback], prefix: PurePath) -> RefusedE
     )
 
 
-def _setback(name: str, installed: str, free: Mapping[str, str], held: Mapping[str, str]) -> Iterator[Setback]:
+def _find_downgrade(
+    name: str, installed: str, free: Mapping[str, str], held: Mapping[str, str]
+) -> Iterator[ForcedDowngrade]:
     comes, could = held.get(name, installed), free.get(name, installed)
     if _older(comes, installed):
-        yield Setback(name=name, held=comes, other=installed, installed=True)
+        yield ForcedDowngrade(name=name, held=comes, other=installed, installed=True)
     elif _older(comes, could):
-        yield Setback(name=name, held=comes, other=could, installed=False)
+        yield ForcedDowngrade(name=name, held=comes, other=could, installed=False)
 
 
 def _older(one: str, other: str) -> bool:
     try:
-        return parsed(one) < parsed(other)
+        return parse_version_number(one) < parse_version_number(other)
     except ValueError:
         return False
 
@@ -168,7 +170,7 @@ def pip_part(situation: Situation, build: Build) -> PipPart:
     return PipPart(steps=(_step(situation, requirement, there),))
 
 
-def wants_pip_pin(facts: Facts, wish: Wish) -> bool:
+def wants_pip_pin(facts: Facts, wish: Request) -> bool:
     """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
     return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or pip_pin(facts) is not None)
 
@@ -235,7 +237,7 @@ def refuse_unwritable(prefix: Path) -> None:
         )
 
 
-def put_pip_pin(pin: PipPin, transaction: Transaction) -> None:
+def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
 
     Args:
@@ -250,18 +252,18 @@ def put_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
     content = configuration(pin.prefix)
-    if pinned_settings(content) == settings(pin.prefix, pin.links):
+    if read_pinned_settings(content) == settings(pin.prefix, pin.links):
         return
-    rest = without_block(content)
+    rest = remove_pin_block(content)
     made = insertion(rest, pin.prefix, pin.links)
     if rest == content:
         transaction.add(CONFIGURATION, made.text, place=made.place)
         return
     renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
-    transaction.perform((_exchanged(pin.prefix, transaction.stage, renewed),))
+    transaction.perform((_make_exchange(pin.prefix, transaction.stage, renewed),))
 
 
-def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
+def pip_pin_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
 
     Args:
@@ -269,11 +271,11 @@ def pip_pin_removal(store: Store, stage: Path) -> Sequence[Move]:
         stage: of the transaction; what is left of pip's configuration is put there.
     """
     content = configuration(store.prefix)
-    left = without_block(content)
+    left = remove_pin_block(content)
     moves = []
     if left != content:
         out = Move(kind=MoveKind.OUT, live=CONFIGURATION, kept=f"aside/{_REST}")
-        moves.append(out if not left else _exchanged(store.prefix, stage, left))
+        moves.append(out if not left else _make_exchange(store.prefix, stage, left))
     if (store.prefix / DIRECTORY).exists():
         moves.append(Move(kind=MoveKind.OUT, live=DIRECTORY, kept=f"aside/{_STAGED}"))
     return moves
@@ -297,7 +299,7 @@ def _stage(pin: PipPin, directory: Path) -> None:
         files.write_text(directory / path.removeprefix(f"{DIRECTORY}/"), text)
 
 
-def _exchanged(prefix: Path, stage: Path, content: bytes) -> Move:
+def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
     mode = (prefix / CONFIGURATION).stat().st_mode & 0o7777
     files.write_bytes(stage / _REST, content, mode=mode)
     return Move(kind=MoveKind.EXCHANGE, live=CONFIGURATION, kept=f"stage/{_REST}")
@@ -307,7 +309,7 @@ _THE_WHEEL_ALONE = ("--no-index", "--no-deps", "--force-reinstall")
 
 
 @immutable
-class Means:
+class TrialTools:
     """What a trial needs.
 
     Attributes:
@@ -323,7 +325,7 @@ class Means:
     offline: bool = False
 
 
-def tried_pin(plan: Plan, wheel: Path, before: Facts, workshop: Workshop) -> PipPin | None:
+def try_pip_pin(plan: Plan, wheel: Path, before: Facts, workshop: ExecutionContext) -> PipPin | None:
     """The pin of a plan, where it has one and pip does well with it; nothing is changed.
 
     Args:
@@ -342,12 +344,12 @@ def tried_pin(plan: Plan, wheel: Path, before: Facts, workshop: Workshop) -> Pip
     refuse_unwritable(prefix)
     pin = PipPin(prefix=prefix, requirement=step.requirement, wheel=wheel, links=step.links)
     space, offline = workshop.cache / "tmp", plan.wish.offline
-    means = Means(variables=workshop.variables, space=space, emit=workshop.emit, offline=offline)
+    means = TrialTools(variables=workshop.variables, space=space, emit=workshop.emit, offline=offline)
     refuse_trap(pin, before, means)
     return pin
 
 
-def refuse_trap(pin: PipPin, facts: Facts, means: Means) -> None:
+def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:
     """Raise where pip, held by a pin, would go back on what requires Pillow; nothing is changed.
 
     Args:
@@ -377,15 +379,15 @@ class _Trial:
 
     pin: PipPin
     facts: Facts
-    means: Means
+    means: TrialTools
     free: PipConditions
     held: PipConditions
 
-    def ask(self, conditions: PipConditions, *words: str) -> Outlook:
-        return outlook(self.facts.interpreter, words, conditions, self.means.variables)
+    def ask(self, conditions: PipConditions, *words: str) -> PipForecast:
+        return forecast_pip_install(self.facts.interpreter, words, conditions, self.means.variables)
 
 
-def _trial(pin: PipPin, facts: Facts, means: Means, space: Path) -> _Trial:
+def _trial(pin: PipPin, facts: Facts, means: TrialTools, space: Path) -> _Trial:
     file, none = space / "constraints.txt", space / "none.txt"
     file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
     none.touch()
@@ -408,7 +410,7 @@ def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
         return error.message
     if free.impossible:
         return free.impossible
-    found = setbacks(trial.facts.distributions, free.installs, held.installs, names)
+    found = find_forced_downgrades(trial.facts.distributions, free.installs, held.installs, names)
     _object(trial, held.impossible, found if not held.impossible else ())
     return ""
 
@@ -423,9 +425,9 @@ def _try_with_the_wheel(trial: _Trial) -> None:
     _object(trial, found.impossible)
 
 
-def _object(trial: _Trial, impossible: str, found: tuple[Setback, ...] = ()) -> None:
+def _object(trial: _Trial, impossible: str, found: tuple[ForcedDowngrade, ...] = ()) -> None:
     """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on."""
-    spoken = objection(found, impossible, trial.pin.requirement)
+    spoken = explain_pin_objection(found, impossible, trial.pin.requirement)
     if spoken and pip_pin(trial.facts) is None:
         raise refusal(spoken, found, trial.pin.prefix)
     if spoken:

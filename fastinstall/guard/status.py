@@ -18,7 +18,7 @@ from fastinstall.core import foreign, process
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
 from fastinstall.model.pins import GuardCost, GuardEvent, PinState
@@ -98,7 +98,7 @@ def _event(line: bytes) -> GuardEvent | None:
     return GuardEvent(**words)
 
 
-def renew(store: Store, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
+def renew(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
     """Write them for the stack of a receipt, compiled for the target's Python, and move them in.
 
     Raises:
@@ -110,7 +110,7 @@ def renew(store: Store, facts: Facts, receipt: Receipt, transaction: Transaction
     transaction.perform(_moves_in(store, site_packages))
 
 
-def moves_out(store: Store, site_packages: Path) -> Sequence[Move]:
+def moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     """The moves that take away what of them is there."""
     # The hooks go before the package that they name, so that no start of Python meets one without the other.
     return [
@@ -119,7 +119,7 @@ def moves_out(store: Store, site_packages: Path) -> Sequence[Move]:
     ]
 
 
-def _moves_in(store: Store, site_packages: Path) -> Sequence[Move]:
+def _moves_in(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     present = entries_present(site_packages)
     return [
         Move(

@@ -29,10 +29,10 @@ from unearth.link import Link
 from unearth.utils import parse_netloc
 
 from fastinstall.core import foreign
-from fastinstall.core.concurrency import ended
+from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.secrets import redacted, without_credentials
+from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index.offers import local_path
 from fastinstall.index.pip import PipSettings
@@ -46,7 +46,7 @@ _KEY = "provenance"
 
 
 @immutable
-class Offer:
+class OfferedFile:
     """A file that a page offers.
 
     Attributes:
@@ -58,7 +58,7 @@ class Offer:
     provenance: str = ""
 
 
-def read_page(page: IndexPage) -> tuple[Offer, ...]:
+def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
     """What a page offers, in its order.
 
     Raises:
@@ -68,7 +68,7 @@ def read_page(page: IndexPage) -> tuple[Offer, ...]:
     is_json = page.content_type.lower().startswith(JSON)
     links = tuple((parse_json_response if is_json else parse_html_page)(page))
     published = dict(_in_json(page) if is_json else _in_html(page))
-    return tuple(Offer(link=link, provenance=published.get(link.url, "")) for link in links)
+    return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in links)
 
 
 def _in_json(page: IndexPage) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ class Web:
         """Give the connections back."""
         self._client.close()
 
-    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[Offer, ...]:
+    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
         """Return what an index page offers, empty if the index lacks the page.
 
         Args:
@@ -238,7 +238,7 @@ def _explained(what: str, hint: str) -> Iterator[None]:
 def _client(settings: PipSettings, timeout: float) -> PyPIClient:
     with _explained(f"the certificates {settings.certificate} cannot be used", "python -m pip config debug"):
         verify = _trust(settings.certificate)
-    proxy = without_credentials(settings.proxy)
+    proxy = remove_credentials(settings.proxy)
     with _explained(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used", "python -m pip config debug"):
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
@@ -274,19 +274,19 @@ def _require_success(url: str, response: httpx2.Response) -> None:
         return
     login = response.status_code in (_UNAUTHORISED, _FORBIDDEN)
     hint = "put the index's user and password into ~/.netrc or pip's index-url" if login else OFFLINE_HINT
-    raise FailedError(f"{without_credentials(url)}: the server answers {_status(response)}", hint=hint)
+    raise FailedError(f"{remove_credentials(url)}: the server answers {_status(response)}", hint=hint)
 
 
-def _parse(url: str, response: httpx2.Response) -> tuple[Offer, ...]:
+def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
     content_type = response.headers.get("Content-Type", "")
     page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
     if not content_type.lower().startswith(_PAGES):
-        raise FailedError(f"{without_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
+        raise FailedError(f"{remove_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
     try:
         # an index elsewhere has no say about files of this machine
         return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
     except (ValueError, LookupError) as error:
-        raise FailedError(f"{without_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
+        raise FailedError(f"{remove_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
 
 
 def _status(response: httpx2.Response) -> str:
@@ -294,17 +294,17 @@ def _status(response: httpx2.Response) -> str:
 
 
 def _insecure(url: str) -> RefusedError:
-    host = without_credentials(url).partition("://")[2].partition("/")[0]
+    host = remove_credentials(url).partition("://")[2].partition("/")[0]
     return RefusedError(
-        f"{without_credentials(url)}: neither encrypted nor trusted",
+        f"{remove_credentials(url)}: neither encrypted nor trusted",
         hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
     )
 
 
 def _downgraded(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
-    shown = without_credentials(str(target))
+    shown = remove_credentials(str(target))
     return RefusedError(
-        f"{without_credentials(str(source))}: the server leads on to {shown}, which is not encrypted: "
+        f"{remove_credentials(str(source))}: the server leads on to {shown}, which is not encrypted: "
         "anybody on the way could answer there, and give the hashes, too",
         hint="tell the index's keeper; or name another index: PIP_INDEX_URL=https://... ; or trust that place: "
         f"python -m pip config set global.trusted-host {target.netloc.decode('ascii', 'replace').rpartition('@')[2]}",
@@ -312,7 +312,7 @@ def _downgraded(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
 
 
 def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
-    shown = without_credentials(url)
+    shown = remove_credentials(url)
     reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _reason(error)
     return FailedError(
         f"the package index cannot be reached: {shown}: {reason}",
@@ -322,7 +322,7 @@ def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
 
 
 def _reason(error: Exception) -> str:
-    return redacted(str(error)) or type(error).__name__
+    return redact_text(str(error)) or type(error).__name__
 
 
 _Wanted = Callable[[str], bool]
@@ -363,7 +363,7 @@ def _default_index() -> str:
     return PackageFinder().sources[0]["url"]
 
 
-def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent: bool) -> tuple[Offer, ...]:
+def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent: bool) -> tuple[OfferedFile, ...]:
     directory = local_path(index)
     if directory is None:
         url = f"{index.rstrip('/')}/{name}/"
@@ -371,12 +371,12 @@ def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent
     return _read_file(directory / name / _PAGE)
 
 
-def _read_links(connect: _Connect, place: str) -> tuple[Offer, ...]:
+def _read_links(connect: _Connect, place: str) -> tuple[OfferedFile, ...]:
     path = local_path(place)
     return _read_page(connect, place, forbidden_is_absent=True) if path is None else _read_file(path)
 
 
-def _read_file(path: Path) -> tuple[Offer, ...]:
+def _read_file(path: Path) -> tuple[OfferedFile, ...]:
     if not path.is_file():
         return ()
     try:
@@ -387,7 +387,7 @@ def _read_file(path: Path) -> tuple[Offer, ...]:
     return read_page(page)
 
 
-def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[Offer, ...]:
+def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[OfferedFile, ...]:
     with closing(connect()) as web:  # one each: a client must not be closed under another thread
         return web.offers(url, forbidden_is_absent=forbidden_is_absent)
 
@@ -397,7 +397,7 @@ def _read_directory(place: str, wanted: _Wanted) -> tuple[Artefact, ...]:
     return read_wheelhouse(path, wanted) if path is not None and path.is_dir() else ()
 
 
-def _describe(offer: Offer) -> Artefact:
+def _describe(offer: OfferedFile) -> Artefact:
     link = offer.link
     parsed = parse_filename(link.filename)
     if parsed is None:
@@ -406,10 +406,10 @@ def _describe(offer: Offer) -> Artefact:
         name=parsed.name,
         version=str(parsed.version),
         filename=link.filename,
-        url=without_credentials(link.normalized),
+        url=remove_credentials(link.normalized),
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
-        provenance=without_credentials(offer.provenance),
+        provenance=remove_credentials(offer.provenance),
     )
 
 
@@ -421,14 +421,14 @@ def _concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
     futures: list[Future[T]] = []
     for call in calls:
         futures.append(Future())
-        threading.Thread(target=_settle, args=(futures[-1], call), daemon=True).start()
+        threading.Thread(target=_finalize_lookup, args=(futures[-1], call), daemon=True).start()
     patience = 2 * ATTEMPTS * timeout + 1  # each attempt may wait for a connection and for an answer
-    if len(ended(futures, patience)) < len(futures):
+    if len(wait_for_futures(futures, patience)) < len(futures):
         raise FailedError(f"the package index takes more than {patience:g} s to answer", hint=OFFLINE_HINT)
     return [future.result() for future in futures]
 
 
-def _settle(future: Future[T], call: Callable[[], T]) -> None:
+def _finalize_lookup(future: Future[T], call: Callable[[], T]) -> None:
     try:
         future.set_result(call())
     except BaseException as error:  # noqa: BLE001 (it is raised where the result is asked for)

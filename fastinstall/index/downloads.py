@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def stored(cache: Path, artefact: Artefact) -> Path | None:
+def find_stored_file(cache: Path, artefact: Artefact) -> Path | None:
     """The file in the store, if it is there and has the artefact's hash."""
     if not artefact.sha256:
         return None
@@ -73,7 +73,7 @@ def copy(source: Path) -> Callable[[Path], None]:
     return write
 
 
-def stored_files(cache: Path) -> tuple[Path, ...]:
+def list_stored_files(cache: Path) -> tuple[Path, ...]:
     """All files in the store that have the hash that their place says, by name."""
     found = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
     return tuple(sorted((path for path in found if files.sha256(path) == path.parent.name), key=lambda path: path.name))
@@ -85,7 +85,7 @@ def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
 
 def _keep(fresh: Path, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with foreign.opened(fresh) as stream:
+    with foreign.open_foreign_file(fresh) as stream:
         os.fsync(stream.fileno())
     os.replace(fresh, target)
     files.sync_directory(target.parent)
@@ -120,7 +120,7 @@ def _mismatch(artefact: Artefact, digest: str) -> FailedError:
 _NOTE = ".attestation.json"
 
 
-class Verdict(StrEnum):
+class AttestationVerdict(StrEnum):
     """What came of looking for a file's attestations."""
 
     VERIFIED = "verified"
@@ -138,7 +138,7 @@ class Attestation:
         reason: why it could not be verified; empty if it was, or if nothing is published.
     """
 
-    verdict: Verdict
+    verdict: AttestationVerdict
     publishers: tuple[str, ...] = ()
     reason: str = ""
 
@@ -155,9 +155,9 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
         FailedError: an attestation is invalid; then the file is in the store no more.
         OSError: the store cannot be written.
     """
-    known = recorded(path)
-    if not artefact.provenance or (known is not None and known.verdict is Verdict.VERIFIED):
-        return known or Attestation(verdict=Verdict.NOT_PUBLISHED)
+    known = read_recorded_attestation(path)
+    if not artefact.provenance or (known is not None and known.verdict is AttestationVerdict.VERIFIED):
+        return known or Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
     try:
         found = _looked_for(path, artefact, download)
     except FailedError:
@@ -170,23 +170,23 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
 
 def attestation_of(cache: Path, artefact: Artefact) -> Attestation:
     """What is known of a file that was fetched into our cache directory, without looking anew."""
-    path = stored(cache, artefact)
-    known = recorded(path) if path is not None else None
+    path = find_stored_file(cache, artefact)
+    known = read_recorded_attestation(path) if path is not None else None
     if known is not None:
         return known
     if artefact.provenance:
         return _unverifiable("it was not looked for when the file was fetched")
-    return Attestation(verdict=Verdict.NOT_PUBLISHED)
+    return Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
 
 
 def describe(attestation: Attestation) -> str:
     """It in words, to stand after the name of the file."""
     match attestation.verdict:
-        case Verdict.VERIFIED:
+        case AttestationVerdict.VERIFIED:
             return f"attested by {', '.join(attestation.publishers)}"
-        case Verdict.UNVERIFIABLE:
+        case AttestationVerdict.UNVERIFIABLE:
             return f"an attestation is published, and was not verified: {attestation.reason}"
-        case Verdict.NOT_PUBLISHED:
+        case AttestationVerdict.NOT_PUBLISHED:
             return "no attestation is published"
 
 
@@ -197,7 +197,7 @@ def _looked_for(path: Path, artefact: Artefact, download: Callable[[str, Path], 
     if isinstance(document, Attestation):
         return document
     try:
-        return Attestation(verdict=Verdict.VERIFIED, publishers=verify(path, document))
+        return Attestation(verdict=AttestationVerdict.VERIFIED, publishers=verify(path, document))
     except OSError as error:
         return _unverifiable(f"Sigstore's trust root cannot be read: {error}")
 
@@ -213,7 +213,7 @@ def _fetched(url: str, download: Callable[[str, Path], None]) -> bytes | Attesta
         return foreign.read_bytes(document)
 
 
-def recorded(path: Path) -> Attestation | None:
+def read_recorded_attestation(path: Path) -> Attestation | None:
     """Read the attestation stored beside a file, or return None if there is none."""
     note = _note(path)
     try:
@@ -227,7 +227,7 @@ def _note(path: Path) -> Path:
 
 
 def _unverifiable(reason: str) -> Attestation:
-    return Attestation(verdict=Verdict.UNVERIFIABLE, reason=reason)
+    return Attestation(verdict=AttestationVerdict.UNVERIFIABLE, reason=reason)
 
 
 EXTRA = "python -m pip install 'fastinstall[attestations]'"

@@ -18,7 +18,7 @@ from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable, kind_of
 from fastinstall.elf.description import Cpu
 from fastinstall.index.offers import PackageIndex
-from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.plan import Plan
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.steps import Step
@@ -31,7 +31,7 @@ def step_of(plan: Plan, kind: type[S]) -> S | None:
     return next((step for step in plan.steps if isinstance(step, kind)), None)
 
 
-def required_step(plan: Plan, kind: type[S]) -> S:
+def get_required_step(plan: Plan, kind: type[S]) -> S:
     """The step of that kind.
 
     Raises:
@@ -47,7 +47,7 @@ class CondaEngine(Protocol):
     """Installs conda packages."""
 
     @property
-    def name(self) -> Engine:
+    def name(self) -> CondaInstaller:
         """Which one it is."""
 
     @property
@@ -109,7 +109,7 @@ class CondaEngine(Protocol):
 
 
 @immutable
-class Workshop:
+class ExecutionContext:
     """The means of a setup.
 
     Attributes:

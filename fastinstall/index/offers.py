@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
-from fastinstall.core.secrets import HIDDEN, without_credentials
+from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
@@ -69,7 +69,7 @@ class PackageIndex:
         """
         from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
 
-        tags = selection.supported_tags(interpreter)
+        tags = selection.list_supported_tags(interpreter)
         wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._local(wanted))
         remote = () if self.offline else self._indexed(recipes, wanted)
@@ -92,7 +92,7 @@ class PackageIndex:
         """
         from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
 
-        path = downloads.stored(cache, artefact) or self._bring(artefact, cache, emit)
+        path = downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
         if artefact.provenance and not self.offline:
             with downloads.writable(cache):
                 self._attest(path, artefact, emit)
@@ -123,19 +123,19 @@ class PackageIndex:
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
         from fastinstall.index import downloads  # noqa: PLC0415 (only where one is published)
 
-        before = downloads.recorded(path)
+        before = downloads.read_recorded_attestation(path)
         found = downloads.attest(path, artefact, partial(self._download, ignore))
         if found != before:
             emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
 
     def _local(self, wanted: partial[bool]) -> Iterable[Artefact]:
-        from fastinstall.index.downloads import stored_files  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index.downloads import list_stored_files  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            kept = (path for path in stored_files(self.cache) if wanted(path.name))
+            kept = (path for path in list_stored_files(self.cache) if wanted(path.name))
             yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
     def _indexed(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
@@ -194,7 +194,7 @@ class PackageIndex:
         from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
-        tags = selection.supported_tags(interpreter)
+        tags = selection.list_supported_tags(interpreter)
         for artefact in self._local(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
             built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
             if built_by not in ("", recipe.name):
@@ -202,7 +202,7 @@ class PackageIndex:
 
     def _nothing(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
-        asked = () if self.offline else tuple(f"asked: {without_credentials(url)}" for url in self._urls() if url)
+        asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._urls() if url)
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",

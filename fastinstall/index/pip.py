@@ -19,7 +19,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Interpreter
-from fastinstall.observe.stack import normalised
+from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _TOO_OLD = "This version of pip does not support python"
@@ -211,7 +211,7 @@ _IMPOSSIBLE = ("ResolutionImpossible", "No matching distribution found", "Could 
 
 
 @immutable
-class Outlook:
+class PipForecast:
     """What pip would do.
 
     Attributes:
@@ -236,9 +236,9 @@ class PipConditions:
     links: Sequence[str]
 
 
-def outlook(
+def forecast_pip_install(
     interpreter: Interpreter, words: Sequence[str], conditions: PipConditions, variables: Mapping[str, str]
-) -> Outlook:
+) -> PipForecast:
     """What `pip install WORDS` would do; nothing is changed.
 
     Args:
@@ -261,18 +261,18 @@ def outlook(
     if _UNREACHED in done.stderr:
         raise UndeterminedError("an index did not answer")
     if done.exit_code == 0:
-        return Outlook(installs=_installs(done.stdout))
+        return PipForecast(installs=_installs(done.stdout))
     if any(words in done.stderr for words in _IMPOSSIBLE):
-        return Outlook(installs={}, impossible=_told(done.stderr))
-    raise UndeterminedError(_told(done.stderr))
+        return PipForecast(installs={}, impossible=_describe_stderr(done.stderr))
+    raise UndeterminedError(_describe_stderr(done.stderr))
 
 
 def _installs(report: str) -> dict[str, str]:
     """Source: pip, "Installation Report"."""
     items = json_data(report)["install"]
-    return {normalised(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
+    return {normalise_distribution_name(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
 
 
-def _told(stderr: str) -> str:
+def _describe_stderr(stderr: str) -> str:
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0] if lines else (stderr.strip().splitlines() or ["pip said nothing"])[-1]

@@ -70,7 +70,7 @@ def parse_filename(filename: str) -> FileName | None:
     return FileName(name=name, version=version, tags=frozenset())
 
 
-def supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
+def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     """The wheel tags that a target can install, with their rank (0 is the best).
 
     The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import base_version, contains, parsed
+from fastinstall.core.version_numbers import base_version, contains, parse_version_number
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Dependant, Interpreter
 from fastinstall.model.recipe import Advisory
@@ -23,7 +23,7 @@ _FIXED_IN = re.compile(r"<(?!=)\s*(\d+(?:\.\d+)*)")
 
 
 @immutable
-class Outlook:
+class UpgradeForecast:
     """What a later Pillow does about advisories.
 
     Attributes:
@@ -51,9 +51,9 @@ class Outlook:
         return (*((kept,) if self.keepers else ()), *((f"Python {self.python} gets {what}",) if self.python else ()))
 
 
-def outlook(
+def forecast_upgrade(
     affecting: Iterable[Advisory], version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
-) -> Outlook:
+) -> UpgradeForecast:
     """See which later version fewer advisories concern, and whether it may come.
 
     Args:
@@ -65,10 +65,10 @@ def outlook(
     own = tuple(advisory for advisory in affecting if not advisory.component)
     helping = _helping(own, base_version(version)) if own else ()
     if not helping:
-        return Outlook()
+        return UpgradeForecast()
     fixed = helping[0]
     able = (each for each in helping if not _needed_python(each, interpreter))
-    return Outlook(
+    return UpgradeForecast(
         fixed=fixed,
         allowed=next((each for each in able if not forbidding(each, interpreter, dependants)), ""),
         keepers=tuple(obstacle.reason for obstacle in forbidding(fixed, interpreter, dependants)),
@@ -76,7 +76,7 @@ def outlook(
     )
 
 
-def instead_of_risk(view: Outlook, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
+def instead_of_risk(view: UpgradeForecast, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
     """What to do instead of accepting a vulnerable version; empty where nothing is known.
 
     Args:
@@ -123,13 +123,19 @@ def _helping(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
     """Later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
-    better = (bound for bound in bounds if left[bound] < len(affecting) and parsed(bound) > parsed(version))
-    return tuple(sorted(better, key=lambda bound: (left[bound], parsed(bound))))
+    better = (
+        bound
+        for bound in bounds
+        if left[bound] < len(affecting) and parse_version_number(bound) > parse_version_number(version)
+    )
+    return tuple(sorted(better, key=lambda bound: (left[bound], parse_version_number(bound))))
 
 
 def _needed_python(version: str, interpreter: Interpreter) -> str:
     """The Python that a version needs, where the target's is an earlier one."""
-    needed = [python for least, python in _LEAST_PYTHONS if parsed(version) >= parsed(least)]
+    needed = [
+        python for least, python in _LEAST_PYTHONS if parse_version_number(version) >= parse_version_number(least)
+    ]
     return next((python for python in reversed(needed) if not contains(f">={python}", interpreter.version)), "")
 
 

@@ -228,10 +228,10 @@ def _require_record(wheel: Path, archive: SoundZip) -> str:
     record = f"{metadata}/RECORD"
     if not metadata or record not in archive.files:
         raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
-    listed, objection = listed_digests(archive.read(record).decode("utf-8", "replace"))
+    listed, objection = parse_record_digests(archive.read(record).decode("utf-8", "replace"))
     if objection is None:
         digests = _digests(archive, algorithms(listed))
-        objection = objection_to_record(listed, digests, metadata)
+        objection = explain_record_mismatch(listed, digests, metadata)
     _refuse(wheel, () if objection is None else (objection,))
     return metadata
 
@@ -267,7 +267,7 @@ def metadata_of(names: Iterable[str]) -> str:
     return metadata[0] if len(metadata) == 1 else ""
 
 
-def listed_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objection | None]:
+def parse_record_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objection | None]:
     """What RECORD says.
 
     Args:
@@ -286,13 +286,13 @@ def listed_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objection |
     return {name: (digest.partition("=")[0], digest.partition("=")[2]) for name, digest, _ in rows}, None
 
 
-def objection_to_record(
+def explain_record_mismatch(
     listed: Mapping[str, tuple[str, str]], digests: Mapping[str, Mapping[str, str]], metadata: str
 ) -> Objection | None:
     """The first way in which RECORD and content disagree, or None.
 
     Args:
-        listed: what RECORD says, as `listed_digests` reads it.
+        listed: what RECORD says, as `parse_record_digests` reads it.
         digests: of each file that is there, by algorithm, as RECORD writes them.
         metadata: the name of the `.dist-info` directory.
     """

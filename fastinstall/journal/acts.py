@@ -16,12 +16,12 @@ from pathlib import Path, PurePath
 from fastinstall.core import files, foreign
 from fastinstall.core.values import immutable
 from fastinstall.journal import external_undo, fingerprints, moves
-from fastinstall.journal.entries import Adding, Engaging, Yielding
-from fastinstall.journal.external_undo import Engagement
-from fastinstall.journal.fingerprints import Known, remember
+from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun
+from fastinstall.journal.external_undo import LocatedExternalChange
+from fastinstall.journal.fingerprints import KnownFiles, remember
 from fastinstall.journal.log import Act, Log
 from fastinstall.journal.moves import Mover
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 
 @immutable
@@ -33,15 +33,15 @@ class Batch:
         created: parents that were made for them, outermost first.
     """
 
-    items: tuple[moves.Placed, ...]
+    items: tuple[moves.LocatedMove, ...]
     created: tuple[str, ...]
 
 
-Placed = Batch | Engagement | Adding
+Placed = Batch | LocatedExternalChange | Adding
 """An act, and where its ends lie."""
 
 
-def placed(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
+def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
     """An act as its journal tells it.
 
     Args:
@@ -51,24 +51,24 @@ def placed(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
         work: of the transaction.
     """
     match act:
-        case Engaging():
-            return external_undo.engagement(log, act, prefix, work)
+        case ExternalChangeBegun():
+            return external_undo.locate_external_change(log, act, prefix, work)
         case Adding():
             return act
         case _:
             return Batch(items=moves.batch(log, act, prefix, work), created=act.created)
 
 
-def in_the_way(act: Placed, known: Known) -> Iterator[str]:
+def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
     """Foreign content, relative to the prefix, that undoing the act would have to put away."""
     match act:
-        case Engagement():
+        case LocatedExternalChange():
             yield from external_undo.foreign(act, known)
         case Batch():
             yield from (item.move.live for item in act.items if moves.blocks(item, known))
 
 
-def probe_renames(acts: Sequence[Placed], left: Yielding | None = None) -> None:
+def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None:
     """Look at every rename that undoing will do, before the first: a copy of an environment may be arranged otherwise.
 
     Raises:
@@ -93,7 +93,7 @@ def _probe_rename(source: Path, target: Path) -> None:
             raise OSError(number, os.strerror(number), str(directory))
 
 
-def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = None) -> None:
+def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | None = None) -> None:
     """Undo an act; nothing to do where that has happened already.
 
     Args:
@@ -106,7 +106,7 @@ def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = N
         OSError: as the kernel says; nothing of before has been overwritten.
     """
     match act:
-        case Engagement():
+        case LocatedExternalChange():
             external_undo.undo(act, mover)
         case Adding():
             withdraw(store, (act,))
@@ -115,18 +115,20 @@ def take_back(act: Placed, store: Store, mover: Mover, left: Yielding | None = N
                 if left is None:
                     moves.undo(item, mover)
                 elif item.move.live not in left.paths:
-                    moves.undo(moves.coming(item) if item.move.live in left.dropped else item, mover)
+                    moves.undo(moves.as_plain_arrival(item) if item.move.live in left.dropped else item, mover)
             fingerprints.remove_empty(store.prefix, act.created)
-            for directory in dict.fromkeys((*moves.parents(act.items), *fingerprints.above(store.prefix, act.created))):
+            for directory in dict.fromkeys(
+                (*moves.parents(act.items), *fingerprints.list_changed_directories(store.prefix, act.created))
+            ):
                 files.sync_directory(directory)
 
 
-def lost_by(acts: Sequence[Placed]) -> Iterator[str]:
+def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
     """What can come back from nowhere, unless it came by these very acts and has gone with them."""
     brought: set[str] = set()
     for act in acts:
         yield from (path for path in _lost(act) if path not in brought)
-        for path in _brought(act):
+        for path in _list_brought_paths(act):
             brought.update((path, *parents_of(path)))
 
 
@@ -137,22 +139,22 @@ def parents_of(path: str) -> set[str]:
 
 def _lost(act: Placed) -> Iterator[str]:
     match act:
-        case Engagement():
-            yield from external_undo.lost(act)
+        case LocatedExternalChange():
+            yield from external_undo.find_unrestorable(act)
         case Batch():
             yield from (item.move.live for item in act.items if moves.is_lost(item))
 
 
-def _brought(act: Placed) -> Iterator[str]:
+def _list_brought_paths(act: Placed) -> Iterator[str]:
     match act:
-        case Engagement():
+        case LocatedExternalChange():
             yield from act.engaged.manifest if act.engaged is not None else ()
             yield from act.engaging.appearing
         case Batch():
             yield from (path for item in act.items for path in item.brought.digests)
 
 
-def describe(store: Store, identifier: str, path: str, text: str, place: int = -1) -> Adding:
+def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
     """What is about to be added, for the journal; arguments as of `Transaction.add`."""
     live = store.prefix / path
     before = _read(live)
@@ -169,7 +171,7 @@ def describe(store: Store, identifier: str, path: str, text: str, place: int = -
     )
 
 
-def add(store: Store, adding: Adding) -> None:
+def add(store: JournalStore, adding: Adding) -> None:
     """Put the text at its place.
 
     Raises:
@@ -180,7 +182,7 @@ def add(store: Store, adding: Adding) -> None:
     _write(store, adding, before[:place] + adding.text.encode() + before[place:])
 
 
-def withdraw(store: Store, additions: Iterable[Adding]) -> None:
+def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
     """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
 
     Raises:
@@ -191,7 +193,7 @@ def withdraw(store: Store, additions: Iterable[Adding]) -> None:
         _withdraw(store, adding)
 
 
-def without(content: bytes, adding: Adding) -> bytes:
+def remove_addition(content: bytes, adding: Adding) -> bytes:
     """The content of a file less our text: from the place where it was put, else from where it stands, once.
 
     Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
@@ -207,7 +209,7 @@ def without(content: bytes, adding: Adding) -> bytes:
 
 def withdrawn(content: bytes, adding: Adding) -> bytes | None:
     """Return a file's content without our text, or None if we created the file and it is to be removed."""
-    rest = content if _is_as_before(content, adding) else without(content, adding)
+    rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
     return rest if rest or adding.size >= 0 else None
 
 
@@ -224,7 +226,7 @@ def _without_lines(content: bytes, text: bytes) -> bytes:
     return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
 
 
-def _withdraw(store: Store, adding: Adding) -> None:
+def _withdraw(store: JournalStore, adding: Adding) -> None:
     live = store.prefix / adding.path
     content = _read(live)
     if content is None:
@@ -245,7 +247,7 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
     return hashlib.sha256(content).hexdigest() == adding.sha256
 
 
-def _write(store: Store, adding: Adding, content: bytes) -> None:
+def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
     """By a draft beside it, whose name the journal knows."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
     files.make_directories(live.parent)

@@ -19,7 +19,7 @@ from fastinstall.model.stored_documents import refuse_other_schema
 
 
 @immutable
-class Stretch:
+class ExternalChange:
     """What another program is going to do.
 
     Attributes:
@@ -51,14 +51,14 @@ class Copied:
 
 
 @immutable
-class Engaging:
+class ExternalChangeBegun:
     """Another program is about to change the environment.
 
     Attributes:
         area: holds the copies, relative to the transaction's `work`; it is gone once the stretch is undone.
         copies: what was copied.
         appearing: what may come, and was not there.
-        grounds: see `Stretch`.
+        grounds: see `ExternalChange`.
         records: names of the files in `conda-meta` that describe packages.
         created: directories that are not there, and that what comes may need, outermost first.
         directories: that are there, and whose entries may change, outermost first.
@@ -79,7 +79,7 @@ class Engaging:
 
 
 @immutable
-class Engaged:
+class ExternalChangeEnded:
     """The stretch announced last has ended, well or not.
 
     Attributes:
@@ -112,7 +112,7 @@ class SpreadDirectory:
 
 
 @immutable
-class Begun:
+class TransactionBegun:
     """A transaction began.
 
     Attributes:
@@ -234,7 +234,7 @@ class Committed:
 
 
 @immutable
-class Yielding:
+class Conceding:
     """What another program has put in our place stays when this is undone.
 
     Attributes:
@@ -256,42 +256,42 @@ class Undoing:
 
 
 Entry = (
-    Begun
+    TransactionBegun
     | Moving
     | Moved
-    | Engaging
-    | Engaged
+    | ExternalChangeBegun
+    | ExternalChangeEnded
     | Spreading
     | Spread
     | Adding
     | Committing
     | Committed
-    | Yielding
+    | Conceding
     | Undoing
 )
 _ENTRIES: dict[str, type[Entry]] = {
-    "begun": Begun,
+    "begun": TransactionBegun,
     "moving": Moving,
     "moved": Moved,
-    "engaging": Engaging,
-    "engaged": Engaged,
+    "engaging": ExternalChangeBegun,
+    "engaged": ExternalChangeEnded,
     "spreading": Spreading,
     "spread": Spread,
     "adding": Adding,
     "committing": Committing,
     "committed": Committed,
-    "yielding": Yielding,
+    "yielding": Conceding,
     "undoing": Undoing,
 }
 _EVENTS = {cls: event for event, cls in _ENTRIES.items()}
 
 
-def to_line(entry: Entry) -> str:
+def format_entry_line(entry: Entry) -> str:
     """One line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
     return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 
-def to_entry(line: str, *, where: str, version: str = "") -> Entry:
+def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
     """Read one line. Keys that nobody knows here are passed over: a later fastinstall may have added them.
 
     Args:
@@ -310,7 +310,7 @@ def to_entry(line: str, *, where: str, version: str = "") -> Entry:
     event = data.get("event") if isinstance(data, dict) else None
     if not isinstance(event, str):
         raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
-    if event == _EVENTS[Begun]:
+    if event == _EVENTS[TransactionBegun]:
         refuse_other_schema(
             "journal", data.get("schema", SCHEMA), file=where, version=str(data.get("tool_version", ""))
         )

@@ -14,7 +14,7 @@ from typing import Any
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import FailedError
 from fastinstall.core.parsing import json_data
-from fastinstall.journal.entries import Copied, Engaged, Engaging, Stretch
+from fastinstall.journal.entries import Copied, ExternalChange, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.fingerprints import (
     HISTORY,
     ancestors,
@@ -30,7 +30,7 @@ ALWAYS = (HISTORY, "conda-meta/pinned")
 """What every engine may write."""
 
 
-def prepare(stretch: Stretch, prefix: Path, area: Path, work: Path) -> Engaging:
+def prepare(stretch: ExternalChange, prefix: Path, area: Path, work: Path) -> ExternalChangeBegun:
     """Copy what may change into `area`, force it to the disk, and describe all of it for the journal.
 
     Raises:
@@ -47,7 +47,7 @@ def prepare(stretch: Stretch, prefix: Path, area: Path, work: Path) -> Engaging:
     there = tuple(path for path in dict.fromkeys(on_disk) if is_file(prefix / path))
     inner = (path for ground in stretch.grounds for path in directories_below(prefix, ground))
     on_the_way = ancestors((*on_disk, *(f"{directory}/x" for directory in (*_caches(announced), *inner))))
-    return Engaging(
+    return ExternalChangeBegun(
         area=area.relative_to(work).as_posix(),
         copies=tuple(_copy_all(prefix, there, area)),
         appearing=tuple(path for path in announced if not os.path.lexists(prefix / path)),
@@ -58,20 +58,20 @@ def prepare(stretch: Stretch, prefix: Path, area: Path, work: Path) -> Engaging:
     )
 
 
-def outcome(engaging: Engaging, prefix: Path) -> Engaged:
+def outcome(engaging: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     """What a stretch came to, with what it brought and what it took away forced to the disk."""
     untouched = tuple(
         each.path for each in engaging.copies if not is_bytecode(each.path) and is_as_before(each, prefix)
     )
     grounds = (path for ground in engaging.grounds for path in files_below(prefix, ground))
-    announced = dict.fromkeys((*sorted(engaging.paths), *grounds, *unannounced(engaging, prefix)))
+    announced = dict.fromkeys((*sorted(engaging.paths), *grounds, *find_unannounced_records(engaging, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.syncing(prefix / path for path in brought):
         manifest = {path: digest(prefix / path) for path in brought}
     there = (prefix / path for path in (*engaging.created, *(each.path for each in engaging.directories)))
     for directory in filter(Path.is_dir, there):
         files.sync_directory(directory)
-    return Engaged(
+    return ExternalChangeEnded(
         manifest=manifest,
         untouched=tuple(untouched),
         removed=tuple(each.path for each in engaging.directories if not (prefix / each.path).is_dir()),
@@ -135,7 +135,7 @@ def package(path: str) -> str:
     return PurePath(path).name.rsplit("-", 2)[0]
 
 
-def unannounced(engaging: Engaging, prefix: Path) -> tuple[str, ...]:
+def find_unannounced_records(engaging: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
     """Records that were to come according to nobody, with those of their files whose content is what they say."""
     known = {*engaging.records, *(PurePath(path).name for path in engaging.paths)}
     owned = {path for name in names(prefix) if name in engaging.records for path in claims(prefix, name)}
@@ -148,7 +148,9 @@ def unannounced(engaging: Engaging, prefix: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def strangers(standing: Mapping[str, Path], known: Collection[str], returning: Collection[str]) -> Iterator[str]:
+def find_foreign_records(
+    standing: Mapping[str, Path], known: Collection[str], returning: Collection[str]
+) -> Iterator[str]:
     """Records that nobody has announced, of packages of which another one returns, with all the files that they claim.
 
     Args:

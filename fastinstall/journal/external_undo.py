@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.values import immutable
-from fastinstall.journal.entries import Copied, Engaged, Engaging
+from fastinstall.journal.entries import Copied, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.external_changes import ALWAYS, is_as_before, is_file
 from fastinstall.journal.fingerprints import (
     HISTORY,
-    Known,
+    KnownFiles,
     ancestors,
     bytecode,
     carry,
@@ -25,7 +25,7 @@ from fastinstall.journal.fingerprints import (
     files_below,
     is_bytecode,
     is_ours,
-    later,
+    list_later_revisions,
     remake,
     remove_empty,
 )
@@ -34,7 +34,7 @@ from fastinstall.journal.moves import Mover
 
 
 @immutable
-class Engagement:
+class LocatedExternalChange:
     """A stretch and where it lies.
 
     Attributes:
@@ -44,8 +44,8 @@ class Engagement:
         work: of the transaction.
     """
 
-    engaging: Engaging
-    engaged: Engaged | None
+    engaging: ExternalChangeBegun
+    engaged: ExternalChangeEnded | None
     prefix: Path
     work: Path
 
@@ -65,12 +65,12 @@ class Engagement:
         return self.work / "stage" / f"{self.area.name}.undone"
 
 
-def engagement(log: Log, engaging: Engaging, prefix: Path, work: Path) -> Engagement:
+def locate_external_change(log: Log, engaging: ExternalChangeBegun, prefix: Path, work: Path) -> LocatedExternalChange:
     """A stretch as a journal tells it."""
-    return Engagement(engaging=engaging, engaged=log.outcome(engaging), prefix=prefix, work=work)
+    return LocatedExternalChange(engaging=engaging, engaged=log.outcome(engaging), prefix=prefix, work=work)
 
 
-def foreign(item: Engagement, known: Known) -> Iterator[str]:
+def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
     """What stands where something has to return or to go, and is neither of before nor of the program.
 
     Where the process died in the stretch nobody knows what the program had put there; then files count as its.
@@ -83,7 +83,7 @@ def foreign(item: Engagement, known: Known) -> Iterator[str]:
             yield path
 
 
-def lost(item: Engagement) -> Iterator[str]:
+def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
     """What cannot come back: somebody has removed it, and our copy too."""
     if not item.is_over:
         yield from (
@@ -93,7 +93,7 @@ def lost(item: Engagement) -> Iterator[str]:
         )
 
 
-def returning(item: Engagement, stands: Callable[[str], bool]) -> dict[str, Path]:
+def returning(item: LocatedExternalChange, stands: Callable[[str], bool]) -> dict[str, Path]:
     """What has to come back, with its copy.
 
     Args:
@@ -105,13 +105,13 @@ def returning(item: Engagement, stands: Callable[[str], bool]) -> dict[str, Path
     return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not stands(path))}
 
 
-def brought(item: Engagement) -> tuple[str, ...]:
+def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
     """What a stretch that came to its end brought, and what was not there before."""
     before = {copied.path for copied in item.engaging.copies}
     return tuple(path for path in (item.engaged.manifest if item.engaged is not None else ()) if path not in before)
 
 
-def undo(item: Engagement, mover: Mover) -> None:
+def undo(item: LocatedExternalChange, mover: Mover) -> None:
     """Take away what came, and bring back what was there.
 
     Raises:
@@ -137,7 +137,7 @@ def undo(item: Engagement, mover: Mover) -> None:
     files.sync_directory(item.area.parent)
 
 
-def _touched(item: Engagement) -> Iterator[tuple[Path, Copied]]:
+def _touched(item: LocatedExternalChange) -> Iterator[tuple[Path, Copied]]:
     """What has to come back, each with its copy.
 
     What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
@@ -150,12 +150,12 @@ def _touched(item: Engagement) -> Iterator[tuple[Path, Copied]]:
             yield item.area / "copies" / str(number), copied
 
 
-def _is_known(item: Engagement, path: str, known: Known) -> bool:
+def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:
     live = item.prefix / path
     return is_file(live) and (item.engaged is None or is_ours(live, path, known))
 
 
-def _came(item: Engagement) -> tuple[str, ...]:
+def _came(item: LocatedExternalChange) -> tuple[str, ...]:
     """What was not there before, and is there by the program's doing or by Python's."""
     engaging, engaged = item.engaging, item.engaged
     before = {copied.path for copied in engaging.copies}
@@ -170,7 +170,7 @@ def _came(item: Engagement) -> tuple[str, ...]:
     return tuple(path for path in came if path not in before and is_file(item.prefix / path))
 
 
-def _needed(item: Engagement) -> frozenset[str]:
+def _needed(item: LocatedExternalChange) -> frozenset[str]:
     """The directories that have to be there: all of them where nobody knows which the program took away."""
     if item.engaged is None:
         return frozenset(directory.path for directory in item.engaging.directories)
@@ -187,21 +187,21 @@ def _take_away(live: Path, gone: Path, mover: Mover) -> None:
         live.unlink()
 
 
-def _is_back(item: Engagement, copy: Path, copied: Copied) -> bool:
+def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
     if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
         return digest(copy) != copied.digest
     if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    return later(item.prefix / HISTORY, _after(item.engaged)) is None  # else it is conda's, of this copy
+    return list_later_revisions(item.prefix / HISTORY, _after(item.engaged)) is None  # else it is conda's, of this copy
 
 
-def _keep_later_revisions(item: Engagement, copy: Path, copied: Copied) -> None:
+def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
     """What has been noted in the history since is not the program's."""
     live = item.prefix / HISTORY
     if copied.path == HISTORY and item.engaged is not None:
-        carry(later(live, _after(item.engaged)) or b"", copy, like=live)
+        carry(list_later_revisions(live, _after(item.engaged)) or b"", copy, like=live)
 
 
 def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
@@ -217,7 +217,7 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
         _replace(copy, live)
 
 
-def _after(engaged: Engaged) -> tuple[str, ...]:
+def _after(engaged: ExternalChangeEnded) -> tuple[str, ...]:
     """The history as the program left it."""
     return tuple(filter(None, (engaged.manifest.get(HISTORY),)))
 
@@ -231,14 +231,14 @@ def _replace(copy: Path, live: Path) -> None:
     beside.replace(live)
 
 
-def _vacant(item: Engagement) -> Iterator[Path]:
+def _vacant(item: LocatedExternalChange) -> Iterator[Path]:
     """Free places for what goes."""
     gone = item.area / "gone"
     taken = max((int(path.name) for path in gone.iterdir()), default=-1)
     return (gone / str(number) for number in itertools.count(taken + 1))
 
 
-def _made_in_grounds(item: Engagement) -> Iterator[str]:
+def _made_in_grounds(item: LocatedExternalChange) -> Iterator[str]:
     """Directories that the program made where all is its own."""
     there = {directory.path for directory in item.engaging.directories}
     paths = (path for ground in item.engaging.grounds for path in directories_below(item.prefix, ground))

@@ -26,7 +26,7 @@ from fastinstall.core.values import immutable
 
 
 @immutable
-class Known:
+class KnownFiles:
     """What a journal knows of files.
 
     Attributes:
@@ -50,14 +50,16 @@ class Known:
         return self.digests.get(path, frozenset())
 
 
-def known(manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = "") -> Known:
+def merge_manifests(
+    manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = ""
+) -> KnownFiles:
     """What several manifests (path to digest) say together."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
             digests.setdefault(path, set()).add(digest)
     found = {path: frozenset(each) for path, each in digests.items()}
-    return Known(digests=found, unwatched=frozenset(unwatched), home=home)
+    return KnownFiles(digests=found, unwatched=frozenset(unwatched), home=home)
 
 
 _CACHE = "__pycache__"
@@ -71,12 +73,12 @@ def fingerprint(tree: Path, live: str) -> dict[str, str]:
     return {key: digest(path) for key, path in files_of(tree, live)}
 
 
-def is_ours(tree: Path, live: str, known: Known) -> bool:
+def is_ours(tree: Path, live: str, known: KnownFiles) -> bool:
     """Whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
     return all(is_known(path, key, known) for key, path in files_of(tree, live))
 
 
-def is_whole(tree: Path, live: str, known: Known) -> bool:
+def is_whole(tree: Path, live: str, known: KnownFiles) -> bool:
     """Whether a tree is what is known there: ours, and nothing of it is missing.
 
     What stood there before may be a part of what was brought in, file by file the same.
@@ -86,7 +88,7 @@ def is_whole(tree: Path, live: str, known: Known) -> bool:
     return expected <= found and is_ours(tree, live, known)
 
 
-def is_known(lies: Path | bytes, key: str, known: Known) -> bool:
+def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
     """Whether a file is what is known of a path.
 
     Args:
@@ -95,7 +97,7 @@ def is_known(lies: Path | bytes, key: str, known: Known) -> bool:
         known: see `Known`.
     """
     found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
-    if known.has(key, found) or (key == HISTORY and later(lies, known.of(key)) is not None):
+    if known.has(key, found) or (key == HISTORY and list_later_revisions(lies, known.of(key)) is not None):
         return True
     return isinstance(lies, Path) and _with_its_prefix_again(lies, key, known) in known.of(key)
 
@@ -140,7 +142,7 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
     return tuple(sorted((cache / file.name).as_posix() for file in found))
 
 
-def _with_its_prefix_again(path: Path, key: str, known: Known) -> str:
+def _with_its_prefix_again(path: Path, key: str, known: KnownFiles) -> str:
     """The digest that a file in its place had before a program made a copy of the environment and replaced the prefix.
 
     Source: `clone_env` in conda's misc.py, which does so in whatever is UTF-8; conda-pack does with what it knows.
@@ -164,7 +166,7 @@ HISTORY = "conda-meta/history"
 _BEGINNING = b"==> "
 
 
-def later(file: Path | bytes, digests: Collection[str]) -> bytes | None:
+def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes | None:
     """Return the history after the longest of these prefixes, or None if it starts with none of them."""
     if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
@@ -263,7 +265,7 @@ def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
                 raise
 
 
-def above(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
+def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
     """The directories whose entries change when some are made or taken away: those that are there, each once."""
     found = dict.fromkeys((prefix / path).parent for path in paths)
     return (directory for directory in found if directory.is_dir())

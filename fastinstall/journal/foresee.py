@@ -12,12 +12,12 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
 from fastinstall.journal import acts, external_changes, external_undo, moves
-from fastinstall.journal.acts import Batch, Placed, parents_of, placed
+from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
 from fastinstall.journal.entries import Adding
-from fastinstall.journal.external_undo import Engagement
-from fastinstall.journal.fingerprints import Known, files_of, is_bytecode, is_known
-from fastinstall.journal.log import Log, intruders, refuse_ways_out
-from fastinstall.journal.store import Store
+from fastinstall.journal.external_undo import LocatedExternalChange
+from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
+from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import is_metadata
 from fastinstall.model.receipt import MoveKind
 
@@ -28,7 +28,7 @@ class Step:
 
     Attributes:
         id: of the transaction.
-        intruders: of `Terms`, as far as they stand there by then.
+        intruders: of `UndoTerms`, as far as they stand there by then.
         foreign: what would have to be put away, relative to the prefix, and stands in its place already.
         returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
     """
@@ -39,13 +39,13 @@ class Step:
     returning: tuple[str, ...]
 
 
-def foresee(store: Store, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
+def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
     """Follow the undoing of transactions that have committed.
 
     Args:
         store: of the environment.
         identifiers: of the transactions, newest first.
-        intruding: entries that stand there, and contradict what comes back where a whole stack does (`Terms`).
+        intruding: entries that stand there, and contradict what comes back where a whole stack does (`UndoTerms`).
 
     Raises:
         RefusedError: a link leads out of the environment.
@@ -56,14 +56,14 @@ def foresee(store: Store, identifiers: Sequence[str], intruding: Sequence[str]) 
     return tuple(_step(store, scene, identifier, metadata) for identifier in identifiers)
 
 
-def _step(store: Store, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
+def _step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
     journal = store.journal(identifier)
     log = journal.read()
     if log.begun is None:
         raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
     refuse_ways_out(store.prefix, log)
     work = store.prefix / log.begun.work
-    acts = tuple(placed(log, act, store.prefix, work) for act in log.acts)
+    acts = tuple(locate_act(log, act, store.prefix, work) for act in log.acts)
     own = _own(acts)
     whole = any(map(_describes, own))  # else the stack itself does not change, and another one is no contradiction
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
@@ -78,17 +78,17 @@ def _step(store: Store, scene: "_Scene", identifier: str, metadata: dict[str, No
     return Step(id=identifier, intruders=named, foreign=foreign, returning=returning)
 
 
-def _in_the_way(store: Store, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
+def _in_the_way(store: JournalStore, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
     known = log.known
     for act in acts:
         match act:
-            case Engagement():
+            case LocatedExternalChange():
                 yield from (path for path in _concerned(scene, act) if scene.is_foreign(path, known))
             case Batch():
                 for item in act.items:
                     if not moves.is_before(item) and scene.is_foreign(item.move.live, known):
                         yield item.move.live
-    own, found = _own(acts), intruders(store.prefix, log, scene.records())
+    own, found = _own(acts), find_intruding_records(store.prefix, log, scene.records())
     yield from (path for path in found if path not in own and scene.stands(path))
 
 
@@ -101,25 +101,25 @@ def _own(acts: Sequence[Placed]) -> set[str]:
     return {item.move.live for act in acts if isinstance(act, Batch) for item in act.items}
 
 
-def _concerned(scene: "_Scene", act: Engagement) -> Iterator[str]:
+def _concerned(scene: "_Scene", act: LocatedExternalChange) -> Iterator[str]:
     if not act.is_over:
-        paths = (*external_undo.returning(act, scene.stands), *external_undo.brought(act))
+        paths = (*external_undo.returning(act, scene.stands), *external_undo.list_brought_files(act))
         yield from (path for path in dict.fromkeys(paths) if not is_bytecode(path))
 
 
 def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
     """Follow the undoing of an act; the descriptions of packages that come back by it."""
     match act:
-        case Engagement():
+        case LocatedExternalChange():
             if not act.is_over:
                 back = external_undo.returning(act, scene.stands)
-                for path in external_undo.brought(act):
+                for path in external_undo.list_brought_files(act):
                     scene.remove(path)
                 for path, copy in back.items():
                     scene.put(path, copy)
         case Batch():
             for item in reversed(act.items):
-                before = moves.before(item)
+                before = moves.find_previous_entry(item)
                 if before is not None:
                     scene.put(item.move.live, before)
                     if _describes(item.move.live):
@@ -152,7 +152,7 @@ class _Scene:
         """Whether some of what stands there does so already."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._files(path))
 
-    def is_foreign(self, path: str, known: Known) -> bool:
+    def is_foreign(self, path: str, known: KnownFiles) -> bool:
         """Whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._files(path))
 

@@ -110,7 +110,7 @@ _BLOCK = 512
 """The unit of `st_blocks`; see stat(2)."""
 
 
-def freed_by(paths: Iterable[Path]) -> int:
+def measure_freed_bytes(paths: Iterable[Path]) -> int:
     """The bytes that removing files and trees would free; those that are not there hold nothing.
 
     A file with hard links elsewhere (in a package cache) would stay there, so it does not count.
@@ -145,13 +145,13 @@ def _statuses(path: Path | str) -> Iterator[tuple[os.stat_result, bool]]:
             yield from _statuses(name)
 
 
-def whole_lines(text: str) -> list[str]:
+def split_whole_lines(text: str) -> list[str]:
     """The lines, without their newlines."""
     lines = text.split("\n")[:-1]
     return lines[:-1] if lines and "\0" in lines[-1] else lines
 
 
-def whole_size(content: bytes) -> int:
+def measure_whole_lines(content: bytes) -> int:
     """Return how many bytes from the start of the file hold whole lines."""
     end = content.rfind(b"\n") + 1
     start = content.rfind(b"\n", 0, max(end - 1, 0)) + 1

@@ -24,31 +24,31 @@ from fastinstall.core.values import immutable
 from fastinstall.journal import external_changes
 from fastinstall.journal.entries import (
     Adding,
-    Begun,
     Committed,
     Committing,
-    Engaged,
-    Engaging,
+    Conceding,
     Entry,
+    ExternalChangeBegun,
+    ExternalChangeEnded,
     Moved,
     Moving,
     Spread,
     Spreading,
+    TransactionBegun,
     Undoing,
-    Yielding,
-    to_entry,
-    to_line,
+    format_entry_line,
+    parse_entry_line,
 )
 from fastinstall.journal.external_changes import is_record
-from fastinstall.journal.fingerprints import HISTORY, Directory, Known, directories_below, known
-from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS, whole_lines, whole_size
+from fastinstall.journal.fingerprints import HISTORY, Directory, KnownFiles, directories_below, merge_manifests
+from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS, measure_whole_lines, split_whole_lines
 from fastinstall.model.receipt import MoveKind
 
-Act = Moving | Engaging | Adding
+Act = Moving | ExternalChangeBegun | Adding
 """What is undone as one, in the reverse order of the journal."""
 
 
-class State(StrEnum):
+class TransactionState(StrEnum):
     """How far a transaction came."""
 
     OPEN = "open"
@@ -67,17 +67,17 @@ class Log:
     entries: tuple[Entry, ...]
 
     @property
-    def begun(self) -> Begun | None:
+    def begun(self) -> TransactionBegun | None:
         """The first line, or None if the process died before writing it."""
         first = self.entries[0] if self.entries else None
-        return first if isinstance(first, Begun) else None
+        return first if isinstance(first, TransactionBegun) else None
 
     @property
-    def state(self) -> State:
+    def state(self) -> TransactionState:
         """Whether it is open, committed, or being undone."""
         if self.undoing is not None:
-            return State.UNDOING
-        return State.COMMITTED if self.committed else State.OPEN
+            return TransactionState.UNDOING
+        return TransactionState.COMMITTED if self.committed else TransactionState.OPEN
 
     @property
     def committed(self) -> bool:
@@ -90,14 +90,14 @@ class Log:
         return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
 
     @property
-    def yielding(self) -> Yielding | None:
+    def yielding(self) -> Conceding | None:
         """What is left to another program when it is undone, if something is."""
-        return next((entry for entry in self.entries if isinstance(entry, Yielding)), None)
+        return next((entry for entry in self.entries if isinstance(entry, Conceding)), None)
 
     @property
     def acts(self) -> tuple[Act, ...]:
         """Every announcement of what changes the environment, in order."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Moving | Engaging | Adding))
+        return tuple(entry for entry in self.entries if isinstance(entry, Moving | ExternalChangeBegun | Adding))
 
     @property
     def batches(self) -> tuple[Moving, ...]:
@@ -105,9 +105,9 @@ class Log:
         return tuple(entry for entry in self.entries if isinstance(entry, Moving))
 
     @property
-    def stretches(self) -> tuple[Engaging, ...]:
+    def stretches(self) -> tuple[ExternalChangeBegun, ...]:
         """Every announcement of another program's changes."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Engaging))
+        return tuple(entry for entry in self.entries if isinstance(entry, ExternalChangeBegun))
 
     def happened(self, batch: Moving) -> bool:
         """Whether all of its moves are done, and none of them is undone yet."""
@@ -115,16 +115,19 @@ class Log:
         outcome = next((entry for entry in following if isinstance(entry, Moving | Moved)), None)
         return isinstance(outcome, Moved) and self.undoing is None
 
-    def outcome(self, engaging: Engaging) -> Engaged | None:
+    def outcome(self, engaging: ExternalChangeBegun) -> ExternalChangeEnded | None:
         """What a stretch came to; None where the process died in it."""
         following = self.entries[self.entries.index(engaging) + 1 :]
-        outcome = next((entry for entry in following if isinstance(entry, Moving | Engaging | Engaged)), None)
-        return outcome if isinstance(outcome, Engaged) else None
+        outcome = next(
+            (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),
+            None,
+        )
+        return outcome if isinstance(outcome, ExternalChangeEnded) else None
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownFiles:
         """Everything that stood somewhere by this transaction's doing, or before a stretch of it."""
-        brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | Engaged)]
+        brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
         before = ({copied.path: copied.digest for copied in stretch.copies} for stretch in self.stretches)
         dark = [stretch for stretch in self.stretches if self.outcome(stretch) is None]
         unwatched = (
@@ -132,7 +135,7 @@ class Log:
             *(path for manifest in brought for path in filter(is_record, manifest)),
             HISTORY,
         )
-        return known((*brought, *before), unwatched, self.begun.home if self.begun is not None else "")
+        return merge_manifests((*brought, *before), unwatched, self.begun.home if self.begun is not None else "")
 
     @property
     def directories(self) -> tuple[Directory, ...]:
@@ -158,17 +161,17 @@ class Log:
         return spreads[-1] if spreads and isinstance(spreads[-1], Spreading) else None
 
 
-def to_log(text: str, *, file: PurePath) -> Log:
+def parse_journal(text: str, *, file: PurePath) -> Log:
     """Read a journal; a last line that death or a power failure interrupted is dropped.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, in a form that cannot be understood.
         DocumentError: a whole line is malformed; names the file, the line and the key.
     """
-    lines = [(f"{file}:{number}", line) for number, line in enumerate(whole_lines(text), start=1)]
-    entries = [to_entry(line, where=where) for where, line in lines[:1]]
-    version = next((entry.tool_version for entry in entries if isinstance(entry, Begun)), "")
-    return Log(entries=(*entries, *(to_entry(line, where=where, version=version) for where, line in lines[1:])))
+    lines = [(f"{file}:{number}", line) for number, line in enumerate(split_whole_lines(text), start=1)]
+    entries = [parse_entry_line(line, where=where) for where, line in lines[:1]]
+    version = next((entry.tool_version for entry in entries if isinstance(entry, TransactionBegun)), "")
+    return Log(entries=(*entries, *(parse_entry_line(line, where=where, version=version) for where, line in lines[1:])))
 
 
 _CACHE = "__pycache__"
@@ -190,7 +193,7 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
     if begun is not None:
         _refuse_other_place(begun, file)
     for number, entry in enumerate(log.entries, start=1):
-        for key, path in named_paths(entry):
+        for key, path in list_entry_paths(entry):
             if _goes_out(path):
                 raise _malformed(file, number, key, f"{path!r} leads out of the environment")
         for key, path in _workplaces(entry):
@@ -223,25 +226,25 @@ def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
             )
 
 
-def named_paths(entry: Entry) -> Iterator[Named]:
+def list_entry_paths(entry: Entry) -> Iterator[Named]:
     """Every path of an entry that is relative to the prefix, with its key."""
     directories = getattr(entry, "directories", ())
-    if isinstance(entry, Begun | Moving | Engaging | Adding):
+    if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun | Adding):
         yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
-    if isinstance(entry, Begun | Moving | Engaging):
+    if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun):
         yield from _listed("created", entry.created)
     match entry:
-        case Begun():
+        case TransactionBegun():
             yield "work", entry.work
         case Moving():
             yield from ((f"moves[{index}].live", move.live) for index, move in enumerate(entry.moves))
             yield from _listed("manifest", tuple(entry.manifest))
-        case Engaging():
+        case ExternalChangeBegun():
             yield from ((f"copies[{index}].path", copied.path) for index, copied in enumerate(entry.copies))
             yield from _listed("appearing", entry.appearing)
             yield from _listed("grounds", entry.grounds)
             yield from _listed("records", entry.records)
-        case Engaged():
+        case ExternalChangeEnded():
             yield from _listed("manifest", tuple(entry.manifest))
             yield from _listed("untouched", entry.untouched)
             yield from _listed("removed", entry.removed)
@@ -250,7 +253,7 @@ def named_paths(entry: Entry) -> Iterator[Named]:
             yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
         case Adding():
             yield from (("path", entry.path), ("draft", entry.draft))
-        case Yielding():
+        case Conceding():
             yield from _listed("paths", entry.paths)
             yield from _listed("dropped", entry.dropped)
 
@@ -259,13 +262,13 @@ def _workplaces(entry: Entry) -> Iterator[Named]:
     """Every path of an entry that is relative to the transaction's workplace."""
     if isinstance(entry, Moving):
         yield from ((f"moves[{index}].kept", move.kept) for index, move in enumerate(entry.moves))
-    if isinstance(entry, Engaging):
+    if isinstance(entry, ExternalChangeBegun):
         yield "area", entry.area
-    if isinstance(entry, Yielding):
+    if isinstance(entry, Conceding):
         yield from _listed("areas", entry.areas)
 
 
-def _refuse_other_place(begun: Begun, file: PurePath) -> None:
+def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
     identifier = begun.id
     if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
         raise _malformed(file, 1, "id", f"{identifier!r} is not the transaction that it lies with")
@@ -293,8 +296,8 @@ def _touched(prefix: Path, log: Log) -> Iterator[str]:
         return
     yield from (ROOT, KEPT, f"{TRANSACTIONS}/{begun.id}", f"{begun.work}/stage", f"{begun.work}/aside")
     for entry in log.entries:
-        keys = {key.partition("[")[0]: None for key, _ in named_paths(entry)}
-        for key, path in named_paths(entry):
+        keys = {key.partition("[")[0]: None for key, _ in list_entry_paths(entry)}
+        for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
                 continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, Spreading)
@@ -305,7 +308,7 @@ def _touched(prefix: Path, log: Log) -> Iterator[str]:
             yield _parent(f"{begun.work}/{path}")
         if isinstance(entry, Spreading):
             yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
-        if "grounds" in keys and isinstance(entry, Engaging):
+        if "grounds" in keys and isinstance(entry, ExternalChangeBegun):
             yield from (path for ground in entry.grounds for path in _below(prefix, ground))
 
 
@@ -337,7 +340,7 @@ class Journal:
         self._cut_torn_line()
         whole = self.file.stat().st_size if self.file.exists() else 0
         try:
-            files.append_line(self.file, to_line(entry))
+            files.append_line(self.file, format_entry_line(entry))
         except OSError:
             with contextlib.suppress(OSError):  # a line that may not last must not count now
                 os.truncate(self.file, whole)
@@ -355,7 +358,7 @@ class Journal:
             text = foreign.read_text(self.file, errors="surrogateescape")
         except OSError as error:
             raise DocumentError(self.file, "", f"cannot be read: {error.strerror}") from error
-        log = to_log(text, file=self.file)
+        log = parse_journal(text, file=self.file)
         refuse_escapes(log, self.file)
         return log
 
@@ -363,12 +366,12 @@ class Journal:
         if not self.file.exists():
             return
         content = foreign.read_bytes(self.file)
-        whole = whole_size(content)
+        whole = measure_whole_lines(content)
         if whole < len(content):
             os.truncate(self.file, whole)
 
 
-def intruders(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+def find_intruding_records(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None) -> tuple[str, ...]:
     """Such records with the files that they claim, relative to the prefix.
 
     Two records of one package would make every engine stumble, and files that an abandoned stretch was about are
@@ -385,7 +388,7 @@ def intruders(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None
     touched = [copied.path for stretch in log.stretches for copied in stretch.copies]
     returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
     known = {PurePath(path).name for path in (*(move.live for move in moved), *_announced(log))}
-    found = external_changes.strangers(standing, known, tuple(filter(external_changes.is_record, returning)))
+    found = external_changes.find_foreign_records(standing, known, tuple(filter(external_changes.is_record, returning)))
     return (*found, *_over_the_wreck(prefix, log, known))
 
 

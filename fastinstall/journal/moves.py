@@ -21,9 +21,17 @@ from pathlib import Path
 from fastinstall.core import files
 from fastinstall.core.values import immutable
 from fastinstall.journal.entries import Moving, Spread, SpreadDirectory, Spreading
-from fastinstall.journal.fingerprints import HISTORY, Known, carry, is_ours, is_whole, known, later
+from fastinstall.journal.fingerprints import (
+    HISTORY,
+    KnownFiles,
+    carry,
+    is_ours,
+    is_whole,
+    list_later_revisions,
+    merge_manifests,
+)
 from fastinstall.journal.log import Journal, Log
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
 
 
@@ -35,7 +43,7 @@ class Mover:
         journal: of the transaction.
     """
 
-    def __init__(self, store: Store, journal: Journal) -> None:
+    def __init__(self, store: JournalStore, journal: Journal) -> None:
         self._store = store
         self._journal = journal
 
@@ -97,10 +105,10 @@ def _spreadable(source: Path) -> bool:
 
 
 def _directories(tree: Path) -> tuple[SpreadDirectory, ...]:
-    return tuple(_observed(Path(path), Path(path).relative_to(tree).as_posix()) for path, _, _ in os.walk(tree))
+    return tuple(_observe_tree(Path(path), Path(path).relative_to(tree).as_posix()) for path, _, _ in os.walk(tree))
 
 
-def _observed(directory: Path, path: str) -> SpreadDirectory:
+def _observe_tree(directory: Path, path: str) -> SpreadDirectory:
     status = directory.stat()
     return SpreadDirectory(path=path, mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns)
 
@@ -122,7 +130,7 @@ def _finish(source: Path, target: Path, directory: SpreadDirectory) -> None:
 
 
 @immutable
-class Placed:
+class LocatedMove:
     """A move and where its ends lie.
 
     Attributes:
@@ -138,7 +146,7 @@ class Placed:
     inode: int
     live: Path
     kept: Path
-    brought: Known
+    brought: KnownFiles
     certain: bool = False
 
     @property
@@ -147,27 +155,29 @@ class Placed:
         return self.kept.with_name(f"{self.kept.name}.swap")
 
 
-def placed(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[Placed, ...]:
+def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[LocatedMove, ...]:
     """Every move of a batch, in order."""
-    brought = known((batch.manifest,))
+    brought = merge_manifests((batch.manifest,))
     return tuple(
-        Placed(move=move, inode=inode, live=prefix / move.live, kept=work / move.kept, brought=brought, certain=certain)
+        LocatedMove(
+            move=move, inode=inode, live=prefix / move.live, kept=work / move.kept, brought=brought, certain=certain
+        )
         for move, inode in zip(batch.moves, batch.inodes, strict=True)
     )
 
 
-def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[Placed, ...]:
+def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
     """The moves of a batch as a journal tells them.
 
     One that did not commit may be undone in part although its journal does not say so: the disk was full.
     """
-    items = placed(moving, prefix, work, certain=log.happened(moving))
+    items = locate_moves(moving, prefix, work, certain=log.happened(moving))
     return (
         items if log.committed else tuple(replace(item, certain=item.certain and not _is_back(item)) for item in items)
     )
 
 
-def do(item: Placed, mover: Mover) -> None:
+def do(item: LocatedMove, mover: Mover) -> None:
     """Carry a move out.
 
     Raises:
@@ -185,7 +195,7 @@ def do(item: Placed, mover: Mover) -> None:
                 mover.move(item.swap, item.kept)
 
 
-def undo(item: Placed, mover: Mover) -> None:
+def undo(item: LocatedMove, mover: Mover) -> None:
     """Bring back what was there; nothing to do where the move did not happen or is undone already.
 
     Raises:
@@ -202,7 +212,7 @@ def undo(item: Placed, mover: Mover) -> None:
             _undo_exchange(item, mover)
 
 
-def undoing(item: Placed) -> Iterator[tuple[Path, Path]]:
+def undoing(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
     """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
     back, gone = (item.kept, item.live), (item.live, item.kept)
     match item.move.kind:
@@ -216,7 +226,7 @@ def undoing(item: Placed) -> Iterator[tuple[Path, Path]]:
             yield back
 
 
-def blocks(item: Placed, there: Known) -> bool:
+def blocks(item: LocatedMove, there: KnownFiles) -> bool:
     """Whether something foreign stands at `live`, which undoing would have to put away.
 
     Args:
@@ -230,7 +240,7 @@ def blocks(item: Placed, there: Known) -> bool:
     return not is_ours(item.live, item.move.live, there)
 
 
-def is_before(item: Placed) -> bool:
+def is_before(item: LocatedMove) -> bool:
     """Whether `live` is as it was before the move: not done, or undone already."""
     match item.move.kind:
         case MoveKind.OUT:
@@ -241,12 +251,12 @@ def is_before(item: Placed) -> bool:
             return not _there(item.swap) and not _before_is_kept(item)
 
 
-def is_lost(item: Placed) -> bool:
+def is_lost(item: LocatedMove) -> bool:
     """Whether what stood at `live` before is nowhere any more: somebody has removed it."""
     return item.move.kind is not MoveKind.IN and not any(map(_there, (item.live, item.kept, item.swap)))
 
 
-def before(item: Placed) -> Path | None:
+def find_previous_entry(item: LocatedMove) -> Path | None:
     """Return where the previous entry of `live` is kept, or None if it is not kept anywhere."""
     if item.move.kind is MoveKind.IN:
         return None
@@ -257,17 +267,17 @@ def before(item: Placed) -> Path | None:
     return item.kept if _before_is_kept(item) else None
 
 
-def coming(item: Placed) -> Placed:
+def as_plain_arrival(item: LocatedMove) -> LocatedMove:
     """An exchange as if nothing had stood there before: undoing it takes ours away, and brings nothing back."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
-def parents(items: tuple[Placed, ...]) -> Iterator[Path]:
+def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
     """The directories whose entries the moves change, each of them once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
 
-def _undo_exchange(item: Placed, mover: Mover) -> None:
+def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
     if _there(item.swap):
         _from_swap(item, mover)
     elif _before_is_kept(item):
@@ -281,24 +291,28 @@ def _undo_exchange(item: Placed, mover: Mover) -> None:
             _from_swap(item, mover)
 
 
-def _is_of_a_copy(item: Placed) -> bool:
+def _is_of_a_copy(item: LocatedMove) -> bool:
     """Whether conda has begun another history, as it does for a clone: it tells of this environment, and stays."""
-    return item.move.live == HISTORY and item.live.is_file() and later(item.live, item.brought.of(HISTORY)) is None
+    return (
+        item.move.live == HISTORY
+        and item.live.is_file()
+        and list_later_revisions(item.live, item.brought.of(HISTORY)) is None
+    )
 
 
-def _keep_later_revisions(item: Placed) -> None:
+def _keep_later_revisions(item: LocatedMove) -> None:
     """What conda has noted in its history since we exchanged it is not ours to take away."""
     if item.move.live == HISTORY:
-        carry(later(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
+        carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
 
-def _from_swap(item: Placed, mover: Mover) -> None:
+def _from_swap(item: LocatedMove, mover: Mover) -> None:
     if _there(item.live):
         mover.move(item.live, item.kept)
     mover.move(item.swap, item.live)
 
 
-def _before_is_kept(item: Placed) -> bool:
+def _before_is_kept(item: LocatedMove) -> bool:
     """By the journal's word; else by content; where both trees have the same, by inode."""
     if not _there(item.kept):
         return False
@@ -307,7 +321,7 @@ def _before_is_kept(item: Placed) -> bool:
     )
 
 
-def _is_back(item: Placed) -> bool:
+def _is_back(item: LocatedMove) -> bool:
     return _there(item.live) and item.live.lstat().st_ino == item.inode
 
 

@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files
 from fastinstall.core.errors import (
-    DamagedError,
     DocumentError,
+    EnvironmentDamagedError,
     FailedError,
     FastinstallError,
     LaterDocumentError,
@@ -27,14 +27,14 @@ from fastinstall.core.values import immutable
 from fastinstall.journal import store as footing
 from fastinstall.journal.foresee import foresee
 from fastinstall.journal.layout import KEPT, TRANSACTIONS, read_receipt
-from fastinstall.journal.log import Log, State, refuse_outside, refuse_ways_out
-from fastinstall.journal.snapshot import loose_interruptions
-from fastinstall.journal.store import Store, TransactionInfo
-from fastinstall.journal.undo import Terms, Undone, nothing_outside, refusal, undo
-from fastinstall.model.history import Cut, Unreadable
+from fastinstall.journal.log import Log, TransactionState, refuse_outside, refuse_ways_out
+from fastinstall.journal.snapshot import find_loose_interruptions
+from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.journal.undo import UndoResult, UndoTerms, nothing_outside, refusal, undo
+from fastinstall.model.history import UnfinishedRun, Unreadable
 from fastinstall.model.receipt import Receipt
 
-Conclude = Callable[[Log], None]
+FinishTransaction = Callable[[Log], None]
 """Takes back what a transaction did outside of its environment; called again where it was cut off."""
 
 
@@ -54,8 +54,8 @@ class Recovered:
     id: str
     at: str
     was: str
-    undone: Undone
-    cut: Cut = Cut.SETUP
+    undone: UndoResult
+    cut: UnfinishedRun = UnfinishedRun.SETUP
     verb: str = ""
 
 
@@ -77,7 +77,11 @@ class RolledBack:
 
 
 def recover(
-    store: Store, *, force: bool = False, intruders: tuple[str, ...] = (), conclude: Conclude = nothing_outside
+    store: JournalStore,
+    *,
+    force: bool = False,
+    intruders: tuple[str, ...] = (),
+    conclude: FinishTransaction = nothing_outside,
 ) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
@@ -95,25 +99,25 @@ def recover(
         DamagedError: a step failed; says which.
         DocumentError: a journal cannot be read, and no other one is unfinished.
     """
-    swept = _sweep(store)
-    info = next((each for each in store.readable() if each.state is not State.COMMITTED), None)
+    swept = _clean_up(store)
+    info = next((each for each in store.readable() if each.state is not TransactionState.COMMITTED), None)
     if info is None:
         store.transactions()  # for what it raises
         return swept
-    terms = Terms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
+    terms = UndoTerms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
     verb = info.title.verb
     undone = undo(store, info.id, terms)
-    cut, was = (Cut.ROLLBACK, "rollback") if info.committed else (Cut.SETUP, "setup")
+    cut, was = (UnfinishedRun.ROLLBACK, "rollback") if info.committed else (UnfinishedRun.SETUP, "setup")
     return Recovered(id=info.id, at=info.at, was=was, undone=undone, cut=cut, verb=verb)
 
 
 def rollback(
-    store: Store,
+    store: JournalStore,
     *,
     to: str | None = None,
     force: bool = False,
     intruders: tuple[str, ...] = (),
-    conclude: Conclude = nothing_outside,
+    conclude: FinishTransaction = nothing_outside,
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
@@ -140,9 +144,9 @@ def rollback(
     foreign = tuple(dict.fromkeys(path for step in steps for path in step.foreign))
     if foreign and not force:
         raise refusal(store, foreign, to)
-    results: list[Undone] = []
+    results: list[UndoResult] = []
     for step in steps:
-        terms = Terms(
+        terms = UndoTerms(
             reason="rollback", force=force, returned=step.returning, intruders=step.intruders, conclude=conclude
         )
         try:
@@ -159,7 +163,7 @@ def rollback(
     )
 
 
-def receipt_if_readable(store: Store) -> Receipt | None:
+def receipt_if_readable(store: JournalStore) -> Receipt | None:
     """Return the receipt of the current setup, or None if it is missing or unreadable."""
     try:
         return store.read_receipt()
@@ -167,14 +171,14 @@ def receipt_if_readable(store: Store) -> Receipt | None:
         return None
 
 
-def undoable(store: Store) -> Sequence[TransactionInfo]:
+def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]:
     """The transactions that can be undone, newest first.
 
     Raises:
         RefusedError: one is unfinished.
     """
     infos = store.readable()
-    unfinished = next((info for info in infos if info.state is not State.COMMITTED), None)
+    unfinished = next((info for info in infos if info.state is not TransactionState.COMMITTED), None)
     if unfinished is not None:
         hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
@@ -202,38 +206,38 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
 
 
-def _halfway(store: Store, undone: Sequence[str], error: FastinstallError) -> DamagedError:
+def _halfway(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
     """Something has come about between two steps, since all of them were looked at."""
-    return DamagedError(
+    return EnvironmentDamagedError(
         error.message,
         hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
         details=(*(f"undone before that: {identifier}" for identifier in undone), *error.details),
     )
 
 
-def _sweep(store: Store) -> Recovered | None:
+def _clean_up(store: JournalStore) -> Recovered | None:
     """What is left of making or removing directories goes; the newest of that, where there was any."""
-    found = sorted(loose_interruptions(store.prefix), key=lambda each: each.id)
+    found = sorted(find_loose_interruptions(store.prefix), key=lambda each: each.id)
     try:
-        footing.sweep(store)
+        footing.clean_up_transaction_directories(store)
     except OSError as error:
         message = f"{reason(error, store.prefix)}: left over from an interrupted run, and cannot be removed"
-        raise DamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
+        raise EnvironmentDamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
     if not found:
         return None
     last = found[-1]
-    was = "rollback" if last.cut is Cut.END else "setup"
-    return Recovered(id=last.id, at=last.at, was=was, undone=Undone(), cut=last.cut, verb=last.verb)
+    was = "rollback" if last.cut is UnfinishedRun.END else "setup"
+    return Recovered(id=last.id, at=last.at, was=was, undone=UndoResult(), cut=last.cut, verb=last.verb)
 
 
-def _chosen(store: Store, to: str | None) -> Sequence[TransactionInfo]:
-    newest_first = undoable(store)
+def _chosen(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
+    newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
     _refuse_unreadable(store, chosen[-1] if chosen else None)
     return chosen
 
 
-def _refuse_unreadable(store: Store, oldest: TransactionInfo | None) -> None:
+def _refuse_unreadable(store: JournalStore, oldest: TransactionInfo | None) -> None:
     """What came later lies on top of what is to be undone."""
     for each in store.unreadable():
         if oldest is None or not store.is_before(each.transaction, oldest):
@@ -243,7 +247,7 @@ def _refuse_unreadable(store: Store, oldest: TransactionInfo | None) -> None:
 _ALL = "transaction"
 
 
-def forgettable(store: Store, identifier: str | None) -> Sequence[TransactionInfo]:
+def forgettable(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
     """What `forget` would give up, newest first.
 
     Args:
@@ -256,7 +260,7 @@ def forgettable(store: Store, identifier: str | None) -> Sequence[TransactionInf
         UsageError: there is no such setup.
         DocumentError: nothing was named, and the receipt cannot be read.
     """
-    newest_first = undoable(store)
+    newest_first = list_undoable_transactions(store)
     if identifier is not None:
         return newest_first[position(newest_first, identifier, flag="--forget") :]
     receipt = read_receipt(store.prefix)
@@ -265,7 +269,7 @@ def forgettable(store: Store, identifier: str | None) -> Sequence[TransactionInf
     return newest_first[kept:]
 
 
-def forget(store: Store, identifier: str | None) -> tuple[str, ...]:
+def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     """Give up the way back behind a setup: it and all older ones can no longer be rolled back.
 
     The caller holds the environment's lock. What they moved aside is deleted; the environment and its receipt stay as
@@ -289,18 +293,18 @@ def forget(store: Store, identifier: str | None) -> tuple[str, ...]:
         refuse_ways_out(store.prefix, log)
     for begun in (log.begun for log in logs if log.begun is not None):
         try:
-            footing.lift(store, begun)
+            footing.remove_transaction_directories(store, begun)
         except OSError as error:
             raise _stuck(store, error) from error
     return tuple(info.id for info in older)
 
 
-def unreadable_named(store: Store, identifier: str) -> Unreadable | None:
+def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
     """Find the transaction of that name whose journal cannot be read, or return None."""
     return next((each for each in store.unreadable() if each.transaction == identifier), None)
 
 
-def put_away(store: Store, damaged: Unreadable) -> Path:
+def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> Path:
     """Move a transaction that cannot be read out of the way, so that it stops the others no longer; delete nothing.
 
     Returns:
@@ -331,8 +335,8 @@ def _there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def _stuck(store: Store, error: OSError) -> DamagedError:
-    return DamagedError(
+def _stuck(store: JournalStore, error: OSError) -> EnvironmentDamagedError:
+    return EnvironmentDamagedError(
         f"{reason(error, store.prefix)}: what was given up could not be removed whole; the environment itself is whole",
         hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
     )

@@ -27,12 +27,12 @@ from fastinstall.journal.layout import (
     ROOT,
     SHARE,
     TRANSACTIONS,
-    freed_by,
+    measure_freed_bytes,
     read_receipt,
+    split_whole_lines,
     title_of,
-    whole_lines,
 )
-from fastinstall.model.history import Cut, Interruption, Past, Unreadable
+from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.model.stored_documents import refuse_other_schema
 
@@ -48,28 +48,30 @@ _BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
 _SCHEMA = "fastinstall.journal/1"
 
 
-def past_of(prefix: Path, *, sized: bool) -> Past:
+def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory:
     """What is on record of an environment's transactions. Raises nothing: what cannot be read is named.
 
     Args:
         prefix: of the environment.
         sized: also count what they hold on the disk.
     """
-    glances = sorted(_glances(prefix), key=lambda each: each.sequence, reverse=True)
+    glances = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
     holding = tuple(each for each in glances if each.is_readable and each.holds)
     making = creation_interruption(prefix)
-    cut = (*_unfinished(glances), *loose_interruptions(prefix), *((making,) if making is not None else ()))
-    return Past(
+    cut = (*_unfinished(glances), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
+    return EnvironmentHistory(
         interruptions=cut if cut and not is_at_work(prefix) else (),
-        unreadable=(*_damaged(glances), *_unreadable_receipt(prefix)),
+        unreadable=(*_describe_damaged_journals(glances), *_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
-        held_bytes=freed_by(path for each in holding for path in {each.file.parent, each.work}) if sized else None,
+        held_bytes=measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
+        if sized
+        else None,
     )
 
 
-def unfinished_transaction(past: Past) -> str | None:
+def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
     """The newest transaction that neither committed nor was undone to its end, by its identifier."""
-    cuts = (each.id for each in past.interruptions if each.cut in (Cut.SETUP, Cut.ROLLBACK))
+    cuts = (each.id for each in past.interruptions if each.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK))
     return next(cuts, None)
 
 
@@ -98,7 +100,7 @@ def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unrea
 
 
 @immutable
-class _Glance:
+class _JournalSummary:
     """A journal, looked at; `error` says why it cannot be read."""
 
     file: Path
@@ -118,13 +120,13 @@ class _Glance:
         return _COMMITTED in self.events and _UNDOING not in self.events
 
 
-def _glances(prefix: Path) -> Iterator[_Glance]:
+def _summarize_journals(prefix: Path) -> Iterator[_JournalSummary]:
     directory = prefix / TRANSACTIONS
     if directory.is_dir():
-        yield from (_glance(each / JOURNAL) for each in directory.iterdir() if each.is_dir())
+        yield from (_summarize_journal(each / JOURNAL) for each in directory.iterdir() if each.is_dir())
 
 
-def _glance(file: Path) -> _Glance:
+def _summarize_journal(file: Path) -> _JournalSummary:
     name = file.parent.name
     try:
         events = _events(file)
@@ -132,8 +134,8 @@ def _glance(file: Path) -> _Glance:
         if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
             raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
     except DocumentError as error:
-        return _Glance(file=file, id=name, work=file.parent, error=error)
-    return _Glance(
+        return _JournalSummary(file=file, id=name, work=file.parent, error=error)
+    return _JournalSummary(
         file=file,
         id=str(begun.get("id", name)),
         work=_work(file, str(begun.get("work", ""))),
@@ -152,7 +154,7 @@ def _work(file: Path, work: str) -> Path:
 def _events(file: Path) -> list[dict[str, Any]]:
     """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
     try:
-        lines = whole_lines(foreign.read_text(file, errors="surrogateescape"))
+        lines = split_whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
         raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
     events = [_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
@@ -200,24 +202,24 @@ def _event(line: str, where: str) -> dict[str, Any]:
     return data
 
 
-def _unfinished(glances: Iterable[_Glance]) -> Iterator[Interruption]:
+def _unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruption]:
     for each in glances:
         if each.is_readable and not each.holds:
-            cut = Cut.ROLLBACK if _COMMITTED in each.events else Cut.SETUP
+            cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
             verb = title_of(each.file.parent).verb
             yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
 
 
-def loose_interruptions(prefix: Path) -> Iterator[Interruption]:
+def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
     """What is left of transactions whose directories were being made or removed."""
-    for file in loose_journals(prefix):
-        glance = _glance(file)
-        cut = Cut.END if {_COMMITTED, _UNDOING} & glance.events else Cut.BEGINNING
+    for file in find_loose_journals(prefix):
+        glance = _summarize_journal(file)
+        cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & glance.events else UnfinishedRun.BEGINNING
         found = re.fullmatch(LOOSE, file.name)
         yield Interruption(cut=cut, verb="", at=glance.at, file=file, id=found[1] if found else glance.id)
 
 
-def loose_journals(prefix: Path) -> Iterator[Path]:
+def find_loose_journals(prefix: Path) -> Iterator[Path]:
     """Journals whose directories are not all there; see `footing`."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
@@ -225,7 +227,7 @@ def loose_journals(prefix: Path) -> Iterator[Path]:
             yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))
 
 
-def _damaged(glances: Iterable[_Glance]) -> Iterator[Unreadable]:
+def _describe_damaged_journals(glances: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
     """An empty directory holds nothing, and is nobody's way back."""
     for each in glances:
         if each.error is not None and any(each.file.parent.iterdir()):
@@ -281,11 +283,11 @@ def creation_interruption(prefix: Path) -> Interruption | None:
     file = prefix / CREATION
     if not file.is_file():
         return None
-    cut = Cut.END if (prefix / RECEIPT).is_file() else Cut.CREATION
+    cut = UnfinishedRun.END if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
     return Interruption(cut=cut, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
 
 
-def strangers(prefix: Path) -> tuple[str, ...]:
+def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
     """What is there, and comes from no such making: somebody works in the environment by now."""
     return tuple(sorted({*_other_entries(prefix), *_other_packages(prefix)}))
 

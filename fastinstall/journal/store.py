@@ -6,7 +6,7 @@ The directories that a transaction stands on: made, and taken away without a tra
 
 One file carries both through a kill at any moment: the journal itself. Before the first directory is made, and before
 the first one goes, it lies as `.fastinstall-<id>.jsonl` in a directory that outlives them. While it lies there, the
-transaction does not exist, and `sweep` removes what its first line names.
+transaction does not exist, and `clean_up_transaction_directories` removes what its first line names.
 
 What names a transaction: its moment and a few random digits.
 """
@@ -21,12 +21,12 @@ from pathlib import Path, PurePath
 
 from fastinstall import __version__
 from fastinstall.core import files, foreign, signals, values
-from fastinstall.core.errors import DamagedError, DocumentError, LaterDocumentError, RefusedError
+from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, LaterDocumentError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.journal import fingerprints
-from fastinstall.journal.entries import Adding, Begun, Engaging
+from fastinstall.journal.entries import Adding, ExternalChangeBegun, TransactionBegun
 from fastinstall.journal.layout import (
     EVENTS,
     EVENTS_BEFORE,
@@ -36,11 +36,11 @@ from fastinstall.journal.layout import (
     SHARE,
     TRANSACTIONS,
     Title,
-    freed_by,
+    measure_freed_bytes,
     read_receipt,
     title_of,
 )
-from fastinstall.journal.log import Act, Journal, Log, State, refuse_ways_out
+from fastinstall.journal.log import Act, Journal, Log, TransactionState, refuse_ways_out
 from fastinstall.journal.snapshot import sequence_in, unreadable
 from fastinstall.model.history import Unreadable
 from fastinstall.model.receipt import Receipt
@@ -64,7 +64,7 @@ class TransactionInfo:
     id: str
     at: str
     sequence: int
-    state: State
+    state: TransactionState
     committed: bool
     entries: tuple[str, ...]
     directory: Path
@@ -73,7 +73,7 @@ class TransactionInfo:
     @property
     def held_bytes(self) -> int:
         """The disk space that giving it up would free; walks its trees."""
-        return freed_by({self.directory, self.work})
+        return measure_freed_bytes({self.directory, self.work})
 
     @property
     def title(self) -> Title:
@@ -81,7 +81,7 @@ class TransactionInfo:
         return title_of(self.directory)
 
 
-class Store:
+class JournalStore:
     """What we keep in one environment.
 
     Args:
@@ -127,7 +127,7 @@ class Store:
         Raises:
             DocumentError: a journal is malformed; names the file, the line and the key.
         """
-        return next((info for info in self.transactions() if info.state is not State.COMMITTED), None)
+        return next((info for info in self.transactions() if info.state is not TransactionState.COMMITTED), None)
 
     def is_before(self, identifier: str, other: TransactionInfo) -> bool:
         """Whether a transaction that cannot be read came before another: by its first line, else by its name."""
@@ -138,7 +138,7 @@ class Store:
 
     def held_by(self, identifier: str) -> int:
         """The disk space of the directory of a transaction, in bytes, whatever lies in it."""
-        return freed_by((self.directory(identifier),))
+        return measure_freed_bytes((self.directory(identifier),))
 
     def directory(self, identifier: str) -> Path:
         """Where a transaction keeps its journal."""
@@ -180,7 +180,7 @@ class Store:
 
     def _info(self, log: Log, file: Path) -> TransactionInfo:
         begun = log.begun
-        if not isinstance(begun, Begun):
+        if not isinstance(begun, TransactionBegun):
             raise DocumentError(f"{file}:1", "event", "expected 'begun'")
         return TransactionInfo(
             id=begun.id,
@@ -199,7 +199,7 @@ def _newest_first(found: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ..
 
 
 def _paths(act: Act) -> Iterable[str]:
-    if isinstance(act, Engaging):
+    if isinstance(act, ExternalChangeBegun):
         return (*(copied.path for copied in act.copies), *act.appearing)
     if isinstance(act, Adding):
         return (act.path,)
@@ -230,7 +230,7 @@ def moment_in(identifier: str) -> str:
     return identifier.partition("-")[0]
 
 
-def fresh_stamp() -> Stamp:
+def make_stamp() -> Stamp:
     """The stamp of now: the one place where the journal asks for the time and for randomness."""
     return stamp(datetime.now(UTC), secrets.token_hex(3))
 
@@ -238,7 +238,9 @@ def fresh_stamp() -> Stamp:
 _LOOSE = re.compile(r"\.fastinstall-[0-9]{8}T[0-9]{6}Z-[0-9a-f]+\.jsonl")
 
 
-def lay(store: Store, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[str, object]) -> Begun:
+def create_transaction_directories(
+    store: JournalStore, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[str, object]
+) -> TransactionBegun:
     """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
 
     Raises:
@@ -254,31 +256,31 @@ def lay(store: Store, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[st
     loose = Journal(_loose_file(store, begun))
     try:
         loose.append(begun)
-        _build(store, begun, redacted(values.dump(plan)))
+        _build(store, begun, redact_text(values.dump(plan)))
         files.rename(loose.file, store.journal(begun.id).file)
-        _settle(loose.file.parent, store.directory(begun.id))
+        _finalize_directories(loose.file.parent, store.directory(begun.id))
     except BaseException:
         _abandon(store, loose, begun)
         raise
     return begun
 
 
-def lift(store: Store, begun: Begun) -> None:
+def remove_transaction_directories(store: JournalStore, begun: TransactionBegun) -> None:
     """Take a transaction's directories away, once nothing in them is needed any more."""
     loose = _loose_file(store, begun)
     log = store.journal(begun.id).read()
     files.rename(store.journal(begun.id).file, loose)
-    _settle(loose.parent)
+    _finalize_directories(loose.parent)
     _dismantle(store, Journal(loose), log)
 
 
-def sweep(store: Store) -> None:
-    """Bring every interrupted `lay` and `lift` to its end: what they left behind goes away."""
+def clean_up_transaction_directories(store: JournalStore) -> None:
+    """Clear away what an interrupted creation or removal of transaction directories has left behind."""
     for file in tuple(_loose_files(store)):
         _dismantle(store, Journal(file), _readable(file))
 
 
-def _inside(store: Store, directory: PurePath) -> str:
+def _inside(store: JournalStore, directory: PurePath) -> str:
     prefix = os.path.realpath(store.prefix)
     relative = os.path.relpath(os.path.realpath(directory), prefix)
     if PurePath(relative).parts[:1] == ("..",):
@@ -287,13 +289,13 @@ def _inside(store: Store, directory: PurePath) -> str:
     return relative
 
 
-def _foresee(store: Store, stamp: Stamp, site_packages: str) -> Begun:
+def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> TransactionBegun:
     own = f"{TRANSACTIONS}/{stamp.id}"
     chain = (SHARE, ROOT, TRANSACTIONS, own)
     created = tuple(path for path in chain if not (store.prefix / path).is_dir())
     ground = store.prefix / next((path for path in reversed(chain) if path not in created), ".")
     beside = f"{site_packages}/.fastinstall-{stamp.id}"
-    return Begun(
+    return TransactionBegun(
         id=stamp.id,
         at=stamp.at,
         sequence=1 + max((info.sequence for info in store.transactions()), default=0),
@@ -320,26 +322,26 @@ def _mount(directory: Path) -> tuple[int, str]:
         os.close(descriptor)
 
 
-def _build(store: Store, begun: Begun, plan: str) -> None:
-    _settle(_loose_file(store, begun).parent)
+def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
+    _finalize_directories(_loose_file(store, begun).parent)
     made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
     for path in made:
         (store.prefix / path).mkdir()
     files.write_text(store.directory(begun.id) / "plan.json", plan)
-    _settle(*((store.prefix / path).parent for path in made))
+    _finalize_directories(*((store.prefix / path).parent for path in made))
 
 
-def _settle(*paths: Path) -> None:
+def _finalize_directories(*paths: Path) -> None:
     for directory in dict.fromkeys(paths):
         files.sync_directory(directory)
 
 
-@signals.deferred()
-def _abandon(store: Store, loose: Journal, begun: Begun) -> None:
+@signals.defer_signals()
+def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> None:
     try:
         _dismantle(store, loose, Log(entries=(begun,)))
     except OSError as error:
-        raise DamagedError(
+        raise EnvironmentDamagedError(
             f"{files.reason(error, store.prefix)}: a transaction could not be begun, nor its traces be removed",
             hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
         ) from error
@@ -368,22 +370,26 @@ def _has_line(file: Path) -> bool:
         return True
 
 
-def _dismantle(store: Store, loose: Journal, log: Log) -> None:
+def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
     begun = log.begun
-    remembered = log.directories if log.state is not State.COMMITTED else ()
+    remembered = log.directories if log.state is not TransactionState.COMMITTED else ()
     if begun is not None:
         refuse_ways_out(store.prefix, log)
         _remove(store, begun)
-        _settle(*fingerprints.above(store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")))
+        _finalize_directories(
+            *fingerprints.list_changed_directories(
+                store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
+            )
+        )
     fingerprints.restore(store.prefix, remembered)  # all but the one that holds the journal itself
     files.discard(loose.file)
     if _is_the_last(store):
         fingerprints.remove_empty(store.prefix, (ROOT,))  # it held the journal itself
     fingerprints.restore(store.prefix, remembered)
-    _settle(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
+    _finalize_directories(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
 
 
-def _remove(store: Store, begun: Begun) -> None:
+def _remove(store: JournalStore, begun: TransactionBegun) -> None:
     files.discard(store.prefix / begun.work)
     files.discard(store.directory(begun.id))
     fingerprints.remove_empty(store.prefix, begun.created)
@@ -393,19 +399,19 @@ def _remove(store: Store, begun: Begun) -> None:
         fingerprints.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
 
 
-def _is_the_last(store: Store) -> bool:
+def _is_the_last(store: JournalStore) -> bool:
     """Whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
     there = store.transactions_directory
     return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 
 
-def _loose_file(store: Store, begun: Begun) -> Path:
+def _loose_file(store: JournalStore, begun: TransactionBegun) -> Path:
     """Beside the outermost directory that is ours to remove, but never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"
 
 
-def _loose_files(store: Store) -> Iterator[Path]:
+def _loose_files(store: JournalStore) -> Iterator[Path]:
     for path in (".", SHARE, ROOT):
         directory = store.prefix / path
         if directory.is_dir():

@@ -21,31 +21,33 @@ from types import TracebackType
 from typing import Self
 
 from fastinstall.core import files, values
-from fastinstall.core.errors import DamagedError, DocumentError, FailedError, FastinstallError, RefusedError
+from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.journal import acts, external_changes, fingerprints, moves
 from fastinstall.journal import store as footing
-from fastinstall.journal.acts import Batch, Placed, placed
-from fastinstall.journal.entries import Begun, Committed, Committing, Moved, Moving, Stretch
-from fastinstall.journal.fingerprints import Known, fingerprint
+from fastinstall.journal.acts import Batch, Placed, locate_act
+from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
+from fastinstall.journal.fingerprints import KnownFiles, fingerprint
 from fastinstall.journal.layout import receipt_data
-from fastinstall.journal.log import intruders, refuse_outside
+from fastinstall.journal.log import find_intruding_records, refuse_outside
 from fastinstall.journal.moves import Mover
-from fastinstall.journal.store import Stamp, Store
-from fastinstall.journal.undo import ForeignError, Terms, Undone, is_absent, is_metadata, undo
+from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_absent, is_metadata, undo
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.stored_documents import keeping_unknown, migrated
+from fastinstall.model.stored_documents import keeping_unknown, migrate_fields
 
 
-def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp) -> "Transaction":
+def begin(
+    store: JournalStore, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp
+) -> "Transaction":
     """Open a transaction; nothing that Python looks at has changed yet.
 
     Args:
         store: of the environment.
         plan_document: what will be done, as JSON-ready data; kept for people and for doctor.
         site_packages: where the moves will happen; stage and aside lie on its filesystem.
-        stamp: the transaction's identity (`fresh_stamp()`).
+        stamp: the transaction's identity (`make_stamp()`).
 
     Raises:
         RefusedError: another one is unfinished, or site-packages lies outside of the environment.
@@ -57,7 +59,7 @@ def begin(store: Store, plan_document: Mapping[str, object], *, site_packages: P
         hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
-        begun = footing.lay(store, stamp, site_packages=site_packages, plan=plan_document)
+        begun = footing.create_transaction_directories(store, stamp, site_packages=site_packages, plan=plan_document)
     except OSError as error:
         message = f"{files.reason(error, store.prefix)}: no transaction could be begun"
         raise FailedError(message, hint=files.advice(error, store.prefix)) from error
@@ -81,7 +83,7 @@ class Transaction:
         window_ns: how long the moves have taken in all, nanoseconds.
     """
 
-    def __init__(self, store: Store, begun: Begun) -> None:
+    def __init__(self, store: JournalStore, begun: TransactionBegun) -> None:
         self.id = begun.id
         self.work = store.prefix / begun.work
         self.stage = self.work / "stage"
@@ -105,7 +107,7 @@ class Transaction:
         self._journal.append(moving)
         for place in (*(self._store.prefix / path for path in moving.created), *self._kept_in(planned)):
             files.make_directories(place)
-        items = moves.placed(moving, self._store.prefix, self.work)
+        items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
         for directory in moves.parents(items):
             files.sync_directory(directory)
@@ -129,7 +131,7 @@ class Transaction:
         self._journal.append(adding)
         acts.add(self._store, adding)
 
-    def engage(self, stretch: Stretch, act: Callable[[], None]) -> None:
+    def engage(self, stretch: ExternalChange, act: Callable[[], None]) -> None:
         """Copy and announce what another program is going to change, have it do so, and note what it did.
 
         Args:
@@ -159,7 +161,7 @@ class Transaction:
         """
         own = self._store.directory(self.id)
         current = self._store.receipt_file
-        files.write_text(own / "next-receipt.json", redacted(values.dump(self._document(receipt))))
+        files.write_text(own / "next-receipt.json", redact_text(values.dump(self._document(receipt))))
         self._journal.append(Committing(replaces=current.exists()))
         if current.exists():
             files.rename(current, own / "previous-receipt.json")
@@ -201,7 +203,7 @@ class Transaction:
         try:
             told = self._undo(reason)
         except (RefusedError, FailedError) as error:
-            raise DamagedError(error.message, hint=error.hint, details=error.details) from error
+            raise EnvironmentDamagedError(error.message, hint=error.hint, details=error.details) from error
         if told is not None:
             raise told
 
@@ -242,19 +244,23 @@ class Transaction:
         except DocumentError:
             return document
         same = before is not None and before.get("id") == receipt.id
-        return dict(keeping_unknown(migrated("receipt", before), document)) if before is not None and same else document
+        return (
+            dict(keeping_unknown(migrate_fields("receipt", before), document))
+            if before is not None and same
+            else document
+        )
 
     def _undo(self, reason: str) -> FastinstallError | None:
         """What has to be told, where another program was at work."""
         if is_taken_over(self._store, self.id):
             return give_way(self._store, self.id, reason)
         try:
-            undo(self._store, self.id, Terms(reason=reason))
+            undo(self._store, self.id, UndoTerms(reason=reason))
         except ForeignError:
-            return put_aside(self._store, self.id, reason)
+            return undo_taken_over_transaction(self._store, self.id, reason)
         return None
 
-    def _move(self, items: tuple[moves.Placed, ...]) -> int:
+    def _move(self, items: tuple[moves.LocatedMove, ...]) -> int:
         mover = Mover(self._store, self._journal)
         start = time.perf_counter_ns()
         for item in items:
@@ -268,7 +274,7 @@ class Transaction:
         return time.perf_counter_ns() - start
 
 
-def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Begun) -> Moving:
+def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
     """Check the moves, make what comes in durable, and describe all of it for the journal.
 
     Raises:
@@ -339,24 +345,24 @@ def _inode(path: Path) -> int:
     return path.lstat().st_ino if os.path.lexists(path) else 0
 
 
-def is_taken_over(store: Store, identifier: str) -> bool:
+def is_taken_over(store: JournalStore, identifier: str) -> bool:
     """Whether an installer has replaced or removed what a transaction brought in, after all of its moves were done."""
     log = store.journal(identifier).read()
     if log.begun is None or log.undoing is not None:
         return False
-    acts = tuple(placed(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
+    acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
     certain = _certain(acts)
     replaced = any(_is_replaced(item, log.known) for item in certain)
-    return replaced or any(_beside(certain)) or bool(intruders(store.prefix, log))
+    return replaced or any(_beside(certain)) or bool(find_intruding_records(store.prefix, log))
 
 
-def give_way(store: Store, identifier: str, reason: str) -> FastinstallError:
+def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
     """Undo what is still ours, and leave the place to the installer that has taken it; says so.
 
     Raises:
         FastinstallError: as `undo` says.
     """
-    undone = undo(store, identifier, Terms(reason=reason, yielding=True))
+    undone = undo(store, identifier, UndoTerms(reason=reason, yielding=True))
     return RefusedError(
         f"{store.prefix}: another program has replaced what this one was about to set up: what it left stays, and "
         "nothing of this setup does",
@@ -365,13 +371,13 @@ def give_way(store: Store, identifier: str, reason: str) -> FastinstallError:
     )
 
 
-def put_aside(store: Store, identifier: str, reason: str) -> FastinstallError:
+def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
     """Undo all of it, and keep what somebody has altered meanwhile; says so.
 
     Raises:
         FastinstallError: as `undo` says.
     """
-    undone = undo(store, identifier, Terms(reason=reason, force=True))
+    undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
     return FailedError(
         f"{store.prefix}: another program has altered what this one had put there: the environment is as it was before",
         hint=f"see what changes files there, then again: fastinstall setup --prefix {quote(store.prefix)}",
@@ -379,17 +385,17 @@ def put_aside(store: Store, identifier: str, reason: str) -> FastinstallError:
     )
 
 
-def _certain(acts: Sequence[Placed]) -> list[moves.Placed]:
+def _certain(acts: Sequence[Placed]) -> list[moves.LocatedMove]:
     return [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
 
 
-def _is_replaced(item: moves.Placed, known: Known) -> bool:
+def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
     if not is_metadata(item.move.live):
         return False
     return moves.blocks(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
 
 
-def _beside(certain: Sequence[moves.Placed]) -> Iterator[str]:
+def _beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
     """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
     own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
     names = {_distribution(path) for path in own}
@@ -403,5 +409,5 @@ def _distribution(path: Path) -> str:
     return path.name.partition("-")[0].lower()
 
 
-def _kept(what: str, undone: Undone) -> tuple[str, ...]:
+def _kept(what: str, undone: UndoResult) -> tuple[str, ...]:
     return tuple(f"{what}: {path}" for path in undone.kept)

@@ -12,21 +12,30 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, signals
-from fastinstall.core.errors import DamagedError, DocumentError, FailedError, RefusedError
+from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.package_managers import CONDA, RATTLER, Program, change_of
+from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process import PROCESSES, commands
 from fastinstall.core.values import immutable
 from fastinstall.journal import external_changes, external_undo, moves
 from fastinstall.journal import store as footing
-from fastinstall.journal.acts import Batch, Placed, in_the_way, lost_by, parents_of, placed, probe_renames, take_back
-from fastinstall.journal.entries import Begun, Undoing, Yielding
-from fastinstall.journal.external_undo import Engagement
-from fastinstall.journal.fingerprints import Known
+from fastinstall.journal.acts import (
+    Batch,
+    Placed,
+    find_files_in_the_way,
+    find_lost_by_acts,
+    locate_act,
+    parents_of,
+    probe_renames,
+    take_back,
+)
+from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
+from fastinstall.journal.external_undo import LocatedExternalChange
+from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.layout import ROOT
-from fastinstall.journal.log import Journal, Log, State, intruders, refuse_ways_out
+from fastinstall.journal.log import Journal, Log, TransactionState, find_intruding_records, refuse_ways_out
 from fastinstall.journal.moves import Mover
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import MoveKind
 from fastinstall.model.request import Risk
 
@@ -39,7 +48,7 @@ def nothing_outside(_log: Log) -> None:
 
 
 @immutable
-class Terms:
+class UndoTerms:
     """On what terms to undo.
 
     Attributes:
@@ -63,7 +72,7 @@ class Terms:
 
 
 @immutable
-class Undone:
+class UndoResult:
     """What undoing could not simply put back.
 
     Attributes:
@@ -81,7 +90,7 @@ class ForeignError(RefusedError):
     tag = "Foreign"
 
 
-def undo(store: Store, identifier: str, terms: Terms) -> Undone:
+def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
     """Bring an environment back to what it was before a transaction, and take its directories away.
 
     Raises:
@@ -91,7 +100,7 @@ def undo(store: Store, identifier: str, terms: Terms) -> Undone:
         DamagedError: a step failed; the next call goes on where this one stopped.
         DocumentError: the journal is malformed.
     """
-    with signals.deferred():
+    with signals.defer_signals():
         journal = store.journal(identifier)
         try:
             return _undo(store, journal, terms)
@@ -99,16 +108,16 @@ def undo(store: Store, identifier: str, terms: Terms) -> Undone:
             raise _stuck(store, identifier, error) from error
 
 
-def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
+def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
     log = journal.read()
     begun = _begun(log, journal)
     refuse_ways_out(store.prefix, log)
     if any(log.outcome(stretch) is None for stretch in log.stretches):
-        refuse_while_engaged(store.prefix)
+        refuse_during_external_change(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
-    acts = tuple(placed(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
-    left = log.yielding or (yielding(acts, log.known) if terms.yielding else None)
+    acts = tuple(locate_act(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
+    left = log.yielding or (find_conceded_entries(acts, log.known) if terms.yielding else None)
     foreign = _foreign(store, acts, log, terms) if left is None else ()
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
@@ -120,22 +129,22 @@ def _undo(store: Store, journal: Journal, terms: Terms) -> Undone:
     _announce(journal, log, terms.reason)
     terms.conclude(log)
     kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
-    lost = tuple(lost_by(acts))
+    lost = tuple(find_lost_by_acts(acts))
     if left is not None:
         kept = keep(acts, left, lambda path: _place_for(store, begun, path), mover)
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
         take_back(act, store, mover, left)
-    footing.lift(store, begun)
-    return Undone(kept=kept, lost=lost)
+    footing.remove_transaction_directories(store, begun)
+    return UndoResult(kept=kept, lost=lost)
 
 
-def _refuse_impossible(acts: Sequence[Placed], left: Yielding | None, log: Log, journal: Journal) -> None:
+def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
     """Behind a setup that did not finish, what is impossible leaves it half done; behind one that did, all as it is."""
     try:
         probe_renames(acts, left)
     except OSError as error:
-        if log.state is not State.COMMITTED:
+        if log.state is not TransactionState.COMMITTED:
             raise
         raise _not_begun(error, journal) from error
 
@@ -145,38 +154,38 @@ def _not_begun(error: OSError, journal: Journal) -> FailedError:
     return FailedError(message, hint=files.advice(error, journal.file))
 
 
-def _begun(log: Log, journal: Journal) -> Begun:
+def _begun(log: Log, journal: Journal) -> TransactionBegun:
     if log.begun is None:
         raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
     return log.begun
 
 
-def _foreign(store: Store, acts: Sequence[Placed], log: Log, terms: Terms) -> tuple[str, ...]:
+def _foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
     """What would have to be put away; nothing that lies in a directory which is named itself."""
     known = log.known
-    standing = [path for act in acts for path in in_the_way(act, known)]
+    standing = [path for act in acts for path in find_files_in_the_way(act, known)]
     items = [item for act in acts if isinstance(act, Batch) for item in act.items]
     judged = {item.move.live for item in items}  # what the journal knows of is judged by its content alone
-    intruding = [path for path in (*terms.intruders, *intruders(store.prefix, log)) if path not in judged]
+    intruding = [path for path in (*terms.intruders, *find_intruding_records(store.prefix, log)) if path not in judged]
     found = dict.fromkeys((*standing, *intruding))
     return tuple(path for path in found if os.path.lexists(store.prefix / path) and not parents_of(path) & found.keys())
 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
     """Needed where the transaction had committed; else a full disk must not keep us from undoing."""
-    if log.state is State.UNDOING:
+    if log.state is TransactionState.UNDOING:
         return
     try:
         journal.append(Undoing(reason=reason))
     except OSError as error:
-        if log.state is State.OPEN:
+        if log.state is TransactionState.OPEN:
             return
-        if journal.read().state is State.UNDOING:
+        if journal.read().state is TransactionState.UNDOING:
             raise  # it may be read as if undoing had begun, or not
         raise _not_begun(error, journal) from error
 
 
-def _put_away(store: Store, begun: Begun, path: str, mover: Mover) -> Path:
+def _put_away(store: JournalStore, begun: TransactionBegun, path: str, mover: Mover) -> Path:
     target = _place_for(store, begun, path)
     files.make_directories(target.parent)
     mover.move(store.prefix / path, target)
@@ -184,7 +193,7 @@ def _put_away(store: Store, begun: Begun, path: str, mover: Mover) -> Path:
     return target
 
 
-def _place_for(store: Store, begun: Begun, path: str) -> Path:
+def _place_for(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
     """Where people find what stood at a path, or was to return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
@@ -202,7 +211,7 @@ def _vacant(path: Path) -> Path:
     return candidate
 
 
-def _return_receipt(store: Store, identifier: str, log: Log) -> None:
+def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
     """The two renames of a commit, backwards; each of them only if it had happened."""
     if log.committing is None:
         return
@@ -215,7 +224,7 @@ def _return_receipt(store: Store, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def refusal(store: Store, foreign: Sequence[str], to: str | None = None) -> ForeignError:
+def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
     """What is said where foreign content stands in the way of undoing.
 
     Args:
@@ -233,8 +242,8 @@ def refusal(store: Store, foreign: Sequence[str], to: str | None = None) -> Fore
     )
 
 
-def _stuck(store: Store, identifier: str, error: OSError) -> DamagedError:
-    return DamagedError(
+def _stuck(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
+    return EnvironmentDamagedError(
         f"{files.reason(error, store.prefix)}: the environment is not back to what it was",
         hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
         details=(f"what was moved, and where to, stands in the journal of transaction {identifier}",),
@@ -246,14 +255,14 @@ _LIBRARIES = ".libs"
 _METADATA = (".dist-info", ".egg-info")
 
 
-def yielding(acts: Sequence[Placed], known: Known) -> Yielding:
+def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
     """What is left: entries that are not ours any more, and of a batch with such, those that are gone or may be theirs.
 
     A stretch that another program has overrun is left whole: what it changed is consistent in itself.
     """
     batches = [act for act in acts if isinstance(act, Batch)]
     paths = tuple(dict.fromkeys(path for batch in batches for path in _left(batch, known)))
-    return Yielding(
+    return Conceding(
         paths=paths,
         dropped=tuple(
             item.move.live
@@ -261,11 +270,13 @@ def yielding(acts: Sequence[Placed], known: Known) -> Yielding:
             for item in batch.items
             if paths and item.move.live not in paths and is_metadata(item.move.live)
         ),
-        areas=tuple(act.engaging.area for act in acts if isinstance(act, Engagement) and _is_overrun(act, known)),
+        areas=tuple(
+            act.engaging.area for act in acts if isinstance(act, LocatedExternalChange) and _is_taken_over(act, known)
+        ),
     )
 
 
-def keep(acts: Sequence[Placed], left: Yielding, target: Callable[[str], Path], mover: Mover) -> tuple[Path, ...]:
+def keep(acts: Sequence[Placed], left: Conceding, target: Callable[[str], Path], mover: Mover) -> tuple[Path, ...]:
     """Move what was there before, of what is left, to where people find it; nothing to do where that has happened.
 
     Args:
@@ -300,7 +311,7 @@ def is_absent(path: Path) -> bool:
     return not os.path.lexists(path)
 
 
-def _left(batch: Batch, known: Known) -> Iterator[str]:
+def _left(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
     strange = {item.move.live for item in batch.items if moves.blocks(item, known)}
     absent = {item.move.live for item in batch.items if is_absent(item.live)}
@@ -310,18 +321,18 @@ def _left(batch: Batch, known: Known) -> Iterator[str]:
         yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
 
 
-def _is_overrun(act: Engagement, known: Known) -> bool:
+def _is_taken_over(act: LocatedExternalChange, known: KnownFiles) -> bool:
     return any(True for _ in external_undo.foreign(act, known))
 
 
-def _before(acts: Sequence[Placed], left: Yielding) -> Iterator[tuple[str, Path]]:
+def _before(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
     for act in acts:
         if isinstance(act, Batch):
             for item in act.items:
-                source = moves.before(item) if item.move.live in (*left.paths, *left.dropped) else None
+                source = moves.find_previous_entry(item) if item.move.live in (*left.paths, *left.dropped) else None
                 if source is not None:
                     yield item.move.live, source
-        elif isinstance(act, Engagement) and act.engaging.area in left.areas and not act.is_over:
+        elif isinstance(act, LocatedExternalChange) and act.engaging.area in left.areas and not act.is_over:
             yield act.area.name, act.area
 
 
@@ -329,7 +340,7 @@ _ENGINES = (*CONDA, RATTLER)
 """What a setup calls; each gets the environment as a path."""
 
 
-def refuse_while_engaged(prefix: Path, processes: Path = PROCESSES) -> None:
+def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
     """Refuse where a process still changes an environment.
 
     Args:
@@ -348,6 +359,6 @@ def refuse_while_engaged(prefix: Path, processes: Path = PROCESSES) -> None:
 
 def _engines(prefix: Path, processes: Path) -> Iterator[int]:
     for number, words in commands(processes):
-        change = change_of(Program(number=number, words=words))
+        change = change_of(RunningProgram(number=number, words=words))
         if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
             yield number

@@ -15,7 +15,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.values import immutable
 from fastinstall.lockcheck.lock_files import read_lock
-from fastinstall.lockcheck.requirement_files import Include, Refused, Requirements
+from fastinstall.lockcheck.requirement_files import Include, Refused, RequirementsFile
 from fastinstall.lockcheck.verdict import (
     KNOWN,
     LockedFile,
@@ -24,12 +24,12 @@ from fastinstall.lockcheck.verdict import (
     LockKind,
     LockReport,
     OurWheel,
-    Surroundings,
+    VerdictContext,
     archive,
     findings_of,
-    held_versions,
     is_ours,
     kind_of,
+    list_held_versions,
 )
 from fastinstall.model.finding import Remedy, Status
 
@@ -42,7 +42,7 @@ class _Read:
 
     file: Path
     text: str
-    said: Requirements
+    said: RequirementsFile
 
 
 def check_locks(files: Sequence[Path]) -> LockReport:
@@ -76,14 +76,14 @@ def check_locks(files: Sequence[Path]) -> LockReport:
 def _findings(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
     read = list(_tree(kind, file, text))
     links = [(each.file, link) for each in read for link in each.said.links]
-    around = Surroundings(
+    around = VerdictContext(
         kind=kind,
         wheels=tuple(_wheels(links, hashing=any(entry.hashes for each in read for entry in each.said.entries))),
         looks=bool(links),
-        held=held_versions(entry for each in read for entry in each.said.entries),
+        held=list_held_versions(entry for each in read for entry in each.said.entries),
     )
     for each in read:
-        yield from findings_of(each.file, each.said.entries, accepted_by(each.text), around)
+        yield from findings_of(each.file, each.said.entries, make_acceptance_test(each.text), around)
         yield from (_unreadable(each.file, refused) for refused in each.said.refused)
         yield from (_unseen(each.file, include) for include in each.said.includes if _is_afar(include.place))
 
@@ -99,10 +99,10 @@ def _tree(kind: LockKind, file: Path, text: str) -> Iterator[_Read]:
             other = its_file.parent / include.place
             if not _is_afar(include.place) and other.absolute() not in seen:
                 seen.add(other.absolute())
-                pending.append((LockKind.REQUIREMENTS, other, _included(its_file, include, other)))
+                pending.append((LockKind.REQUIREMENTS, other, _resolve_include(its_file, include, other)))
 
 
-def _included(file: Path, include: Include, other: Path) -> str:
+def _resolve_include(file: Path, include: Include, other: Path) -> str:
     try:
         return _text(other)
     except UsageError as error:
@@ -171,7 +171,7 @@ def _hash(wheel: Path) -> str:
 _COMMENT = re.compile(r"(?P<before>.*?)(?:^|\s)#\s*fastinstall:\s*stock\b")
 
 
-def accepted_by(text: str) -> Callable[[LockEntry], bool]:
+def make_acceptance_test(text: str) -> Callable[[LockEntry], bool]:
     """Whether a comment accepts an entry: on one of its lines, or alone on the line before.
 
     Args:

@@ -31,8 +31,8 @@ from typing import Any
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.values import immutable
-from fastinstall.core.yaml_document import Kind, Node, read_yaml
-from fastinstall.lockcheck.requirement_files import Include, Requirements, exact_version, read_requirements
+from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
+from fastinstall.lockcheck.requirement_files import Include, RequirementsFile, find_exact_version, read_requirements
 from fastinstall.lockcheck.verdict import (
     LockEntry,
     LockKind,
@@ -40,7 +40,7 @@ from fastinstall.lockcheck.verdict import (
     conda_archive,
     file_name,
     is_explicit,
-    normalised,
+    normalise_locked_name,
 )
 from fastinstall.model.conda_packages import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
@@ -77,7 +77,7 @@ def read_tables(kind: LockKind, text: str, file: PurePath) -> tuple[LockEntry, .
     return tuple(
         _entry(package, block)
         for package, block in zip(packages, blocks, strict=True)
-        if normalised(package["name"]) in PROVIDERS
+        if normalise_locked_name(package["name"]) in PROVIDERS
     )
 
 
@@ -119,7 +119,7 @@ def _entry(package: dict[str, Any], block: _Block) -> LockEntry:
     version, source = str(package.get("version", "")), _source(package)
     told = f"{package['name']} {version}".strip()
     return LockEntry(
-        name=normalised(package["name"]),
+        name=normalise_locked_name(package["name"]),
         says=f"{told} @ {file_name(source)}" if source else told,
         line=block.last,
         first=block.first,
@@ -159,7 +159,7 @@ def read_pipfile(text: str, file: PurePath) -> tuple[LockEntry, ...]:
     found = []
     for section, packages in _sections(text, file).items():
         for name, package in packages.items():
-            if normalised(name) in PROVIDERS:
+            if normalise_locked_name(name) in PROVIDERS:
                 found.append(_read_pipfile_entry(name, package, _line(text, section, name)))
     return tuple(found)
 
@@ -181,11 +181,11 @@ def _sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
 
 
 def _read_pipfile_entry(name: str, package: dict[str, Any], line: int) -> LockEntry:
-    version = exact_version(str(package.get("version", "")))
+    version = find_exact_version(str(package.get("version", "")))
     source = next((str(package[key]) for key in ("path", "file", "git") if key in package), "")
     told = f"{name}{package.get('version', '')}"
     return LockEntry(
-        name=normalised(name),
+        name=normalise_locked_name(name),
         says=f"{told} @ {file_name(source)}" if source else told,
         line=line,
         first=line,
@@ -210,7 +210,7 @@ def _opens(line: str, key: str) -> bool:
 _Reader = Callable[[str, PurePath], tuple[LockEntry, ...]]
 
 
-def read_lock(kind: LockKind, text: str, file: PurePath) -> Requirements:
+def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     """Read a file of a kind; what it includes is for the caller to read.
 
     Raises:
@@ -220,7 +220,7 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> Requirements:
         return read_requirements(text)
     if kind is LockKind.ENVIRONMENT:
         return read_environment(text, file)
-    return Requirements(entries=_reader(kind)(text, file))
+    return RequirementsFile(entries=_reader(kind)(text, file))
 
 
 def _reader(kind: LockKind) -> _Reader:
@@ -245,19 +245,19 @@ _ATTACHED = re.compile(r"={0,2}(?P<version>[^=<>!~]+)=(?P<build>[^=]+)")
 _GAP = re.compile(r"\s*([,|]|[<>=!~]+)\s*")
 
 
-def read_environment(text: str, file: PurePath) -> Requirements:
+def read_environment(text: str, file: PurePath) -> RequirementsFile:
     """Read a file: what it asks of conda and, in its lists for pip, of pip.
 
     Raises:
         DocumentError: it is no YAML, though it speaks of dependencies.
     """
     if _KEY not in text:  # of another program, which writes YAML or something like it under the same name
-        return Requirements()
+        return RequirementsFile()
     document = read_yaml(text, file)
     listed = document.value(_KEY) if document is not None else None
     items = listed.items if listed is not None else ()
     of_pip = [_of_pip(each) for item in items if (lines := item.value("pip")) is not None for each in lines.items]
-    return Requirements(
+    return RequirementsFile(
         entries=(
             *(entry for item in items for entry in _of_conda(item)),
             *(entry for each in of_pip for entry in each.entries),
@@ -268,10 +268,10 @@ def read_environment(text: str, file: PurePath) -> Requirements:
     )
 
 
-def _of_pip(item: Node) -> Requirements:
+def _of_pip(item: YamlNode) -> RequirementsFile:
     """What an item of the list for pip says: conda writes each on a line of a requirement file."""
     said = read_requirements(item.text)
-    return Requirements(
+    return RequirementsFile(
         entries=tuple(replace(each, line=item.line, first=item.line, last=item.last) for each in said.entries),
         includes=tuple(Include(place=each.place, line=item.line) for each in said.includes),
         links=said.links,
@@ -279,9 +279,9 @@ def _of_pip(item: Node) -> Requirements:
     )
 
 
-def _of_conda(item: Node) -> Iterator[LockEntry]:
+def _of_conda(item: YamlNode) -> Iterator[LockEntry]:
     spec = item.text.strip()
-    name = name_of(spec) if item.kind is Kind.SCALAR else ""
+    name = name_of(spec) if item.kind is YamlKind.SCALAR else ""
     if name in PROVIDERS:
         version, build = _parts(bounds_of(spec))
         yield LockEntry(
@@ -369,7 +369,7 @@ def read_explicit(text: str, file: PurePath) -> tuple[LockEntry, ...]:
 
 
 @immutable
-class _Package:
+class _ListedPackage:
     """A package of a list: what its keys say, where those are words, and their lines."""
 
     line: int
@@ -377,21 +377,21 @@ class _Package:
     lines: dict[str, int]
 
 
-def _read_conda_packages(text: str, key: str, file: PurePath) -> Iterator[_Package]:
+def _read_conda_packages(text: str, key: str, file: PurePath) -> Iterator[_ListedPackage]:
     document = read_yaml(text, file)
     listed = document.value(key) if document is not None else None
     if listed is None:
         raise DocumentError(file, key, "missing: expected it at the top of the file")
     for item in listed.items:
-        words = {name: pair for name, pair in item.pairs().items() if pair[1].kind is Kind.SCALAR}
-        yield _Package(
+        words = {name: pair for name, pair in item.pairs().items() if pair[1].kind is YamlKind.SCALAR}
+        yield _ListedPackage(
             line=item.line,
             words={name: value.text for name, (_, value) in words.items()},
             lines={name: _find_conda_line(*pair) for name, pair in words.items()},
         )
 
 
-def _find_conda_line(key: Node, value: Node) -> int:
+def _find_conda_line(key: YamlNode, value: YamlNode) -> int:
     """Where a key and its value stand; those of an alias elsewhere."""
     return max(key.line, value.line) if value.line <= key.last + 1 else key.line
 
@@ -413,9 +413,9 @@ def _read_conda_package(source: str, first: int, line: int) -> Iterator[LockEntr
         )
 
 
-def _of_pypi(package: _Package, source: str, line: int) -> Iterator[LockEntry]:
+def _of_pypi(package: _ListedPackage, source: str, line: int) -> Iterator[LockEntry]:
     named, version = archive(source)
-    name = normalised(package.words.get("name", named))
+    name = normalise_locked_name(package.words.get("name", named))
     if name in PROVIDERS and _fits(file_name(source)):
         told = file_name(source) or f"{name} {package.words.get('version', '')}"
         version = package.words.get("version", version)

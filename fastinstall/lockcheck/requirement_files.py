@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.verdict import LockEntry, archive, file_name, normalised
+from fastinstall.lockcheck.verdict import LockEntry, archive, file_name, normalise_locked_name
 from fastinstall.model.recipe import PROVIDERS
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
@@ -59,7 +59,7 @@ class Refused:
 
 
 @immutable
-class Requirements:
+class RequirementsFile:
     """What a file says.
 
     Attributes:
@@ -86,14 +86,14 @@ class _Line:
     hashes: tuple[str, ...] = ()
 
 
-def read_requirements(text: str) -> Requirements:
+def read_requirements(text: str) -> RequirementsFile:
     """Read a file's content."""
     lines = [line for line in _logical(text) if line.text]
     options = [(line, _option(line)) for line in lines if line.text.startswith("-")]
     subjects = [subject for line in lines if (subject := _subject(line)) is not None]
-    refused = {subject.first: each for subject in subjects if (each := _refused(subject)) is not None}
+    refused = {subject.first: each for subject in subjects if (each := _find_refusal(subject)) is not None}
     entries = (_entry(subject) for subject in subjects if subject.first not in refused)
-    return Requirements(
+    return RequirementsFile(
         entries=tuple(entry for entry in entries if entry is not None),
         includes=tuple(Include(place=value, line=line.first) for line, (flag, value) in options if flag in _INCLUDES),
         links=tuple(value for _, (flag, value) in options if flag in _LINKS),
@@ -101,7 +101,7 @@ def read_requirements(text: str) -> Requirements:
     )
 
 
-def exact_version(clauses: str) -> str:
+def find_exact_version(clauses: str) -> str:
     """The one version that specifiers allow: "13.0.0" of "==13.0.0"; empty where they allow several."""
     found = _EXACT.fullmatch(clauses.strip())
     return found[1] if found is not None and not found[1].endswith(".*") else ""
@@ -141,7 +141,7 @@ def _subject(line: _Line) -> _Line | None:
     return replace(line, text=subject.strip(), marker=marker.strip(), hashes=tuple(_HASH.findall(line.text)))
 
 
-def _refused(line: _Line) -> Refused | None:
+def _find_refusal(line: _Line) -> Refused | None:
     """What pip's own parser finds wrong with a requirement; places, and what variables stand in, are left to pip."""
     if _is_place(line) or "${" in f"{line.text}{line.marker}" or _EXPORTED.fullmatch(line.text):
         return None
@@ -166,13 +166,13 @@ def _entry(line: _Line) -> LockEntry | None:
 def _from_place(line: _Line) -> LockEntry | None:
     place = line.text.partition("[")[0]
     egg = _EGG.search(line.text)
-    name = normalised(egg[1]) if egg is not None else archive(place)[0] or _of_repository(place)
-    return _made(line, name, file_name(place) or place, source=place)
+    name = normalise_locked_name(egg[1]) if egg is not None else archive(place)[0] or _of_repository(place)
+    return _make_entry(line, name, file_name(place) or place, source=place)
 
 
 def _of_repository(place: str) -> str:
     """Of a checkout nothing tells the name but the last part of its address."""
-    return normalised(file_name(place).partition("@")[0].removesuffix(".git")) if "git" in place else ""
+    return normalise_locked_name(file_name(place).partition("@")[0].removesuffix(".git")) if "git" in place else ""
 
 
 def _from_name(line: _Line) -> LockEntry | None:
@@ -182,20 +182,20 @@ def _from_name(line: _Line) -> LockEntry | None:
     found = _REQUIREMENT.fullmatch(line.text)
     if found is None:
         return None
-    name, rest = normalised(found[1]), found[3].strip()
+    name, rest = normalise_locked_name(found[1]), found[3].strip()
     if rest.startswith("@"):
         source = rest.removeprefix("@").strip()
-        return _made(line, name, f"{found[1]} @ {file_name(source) or source}", source=source)
-    return _made(line, name, f"{found[1]}{found[2] or ''}{rest}", version=exact_version(rest))
+        return _make_entry(line, name, f"{found[1]} @ {file_name(source) or source}", source=source)
+    return _make_entry(line, name, f"{found[1]}{found[2] or ''}{rest}", version=find_exact_version(rest))
 
 
 def _from_export(line: _Line, found: re.Match[str]) -> LockEntry | None:
     """A line of conda's; what it says to be pip's is a requirement all the same."""
-    made = _made(line, normalised(found["name"]), line.text, version=found["version"])
+    made = _make_entry(line, normalise_locked_name(found["name"]), line.text, version=found["version"])
     return made if made is None or found["build"] == _OF_PIP else replace(made, build=found["build"], is_conda=True)
 
 
-def _made(line: _Line, name: str, says: str, *, version: str = "", source: str = "") -> LockEntry | None:
+def _make_entry(line: _Line, name: str, says: str, *, version: str = "", source: str = "") -> LockEntry | None:
     """The entry, where it has to do with PIL."""
     if name not in PROVIDERS:
         return None

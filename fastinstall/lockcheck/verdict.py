@@ -143,7 +143,7 @@ class OurWheel:
 
 
 @immutable
-class Surroundings:
+class VerdictContext:
     """What an entry is judged by, besides itself.
 
     Attributes:
@@ -160,7 +160,7 @@ class Surroundings:
 
 
 def findings_of(
-    file: PurePath, entries: Sequence[LockEntry], accepted: Callable[[LockEntry], bool], around: Surroundings
+    file: PurePath, entries: Sequence[LockEntry], accepted: Callable[[LockEntry], bool], around: VerdictContext
 ) -> tuple[LockFinding, ...]:
     """What is wrong with the entries of a file.
 
@@ -185,12 +185,12 @@ def findings_of(
     )
 
 
-def held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
+def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
     """The versions of ours that entries hold to, each for everything that is read together with it."""
     return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _version(entry))))
 
 
-def _verdicts(entry: LockEntry, around: Surroundings) -> tuple[tuple[Status, str], ...]:
+def _verdicts(entry: LockEntry, around: VerdictContext) -> tuple[tuple[Status, str], ...]:
     problem = _problem_in_conda(entry) if entry.is_conda else _problem_in_python(entry, around)
     if problem:
         return ((Status.ERROR, problem),)
@@ -208,7 +208,7 @@ def _problem_in_conda(entry: LockEntry) -> str:
     return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
 
 
-def _problem_in_python(entry: LockEntry, around: Surroundings) -> str:
+def _problem_in_python(entry: LockEntry, around: VerdictContext) -> str:
     version = _version(entry)
     wheels = [each for each in around.wheels if each.name == entry.name]
     if is_ours(version):
@@ -219,7 +219,7 @@ def _problem_in_python(entry: LockEntry, around: Surroundings) -> str:
     return _wrong_hash(entry, fitting) if fitting else _problem_of_an_index(entry, version, around)
 
 
-def _problem_of_an_index(entry: LockEntry, version: str, around: Surroundings) -> str:
+def _problem_of_an_index(entry: LockEntry, version: str, around: VerdictContext) -> str:
     """Where no wheel of ours is at hand, so that an index is asked."""
     if entry.name != _PILLOW:
         return _another(entry)
@@ -248,7 +248,7 @@ def _wrong_hash(entry: LockEntry, wheels: Sequence[OurWheel]) -> str:
     return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
 
 
-def _doubt(entry: LockEntry, around: Surroundings) -> str:
+def _doubt(entry: LockEntry, around: VerdictContext) -> str:
     if entry.is_conda:
         exact = entry.version and not entry.build
         return f"a solver may take any build of {entry.version}, stock Pillow too" if exact else ""
@@ -343,7 +343,7 @@ _ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
 _PARTS_OF_A_CONDA_NAME = 3
 
 
-def normalised(name: str) -> str:
+def normalise_locked_name(name: str) -> str:
     """A distribution's name as it is compared. Source: PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -380,8 +380,8 @@ def archive(source: str) -> tuple[str, str]:
         return "", ""
     parts = name.removesuffix(end).split("-")
     if end == ".whl":
-        return normalised(parts[0]), parts[1] if len(parts) > 1 else ""
-    return normalised("-".join(parts[:-1])), parts[-1]
+        return normalise_locked_name(parts[0]), parts[1] if len(parts) > 1 else ""
+    return normalise_locked_name("-".join(parts[:-1])), parts[-1]
 
 
 def conda_archive(source: str) -> tuple[str, str, str]:

@@ -143,7 +143,7 @@ class BuildReport:
 _PREFIX = "x86-64-"
 
 
-def labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
+def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
     """The version of the wheel that is made, with its local label (PEP 440).
 
     Args:
@@ -160,7 +160,7 @@ def labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_n
     return ".".join((f"{public}+{recipe.source.label}", *(name.removeprefix(_PREFIX) for name in levels)))
 
 
-def labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
+def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
     """The levels that a label tells, the baseline first; none where it is not one of this recipe's."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []

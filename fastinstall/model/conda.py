@@ -6,7 +6,7 @@ from pathlib import PurePath
 from fastinstall.core.values import immutable
 
 
-class Engine(StrEnum):
+class CondaInstaller(StrEnum):
     """Who installs into a conda environment."""
 
     AUTO = "auto"

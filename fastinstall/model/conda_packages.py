@@ -32,7 +32,7 @@ from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Dependant, Facts, Interpreter
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
-from fastinstall.model.request import LinkMode, Wish
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.model.steps import Build
 
 GUARD = "fastinstall-guard"
@@ -54,7 +54,7 @@ _GLIBC_OF = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2
 _NATIVE_RANK = 5
 
 
-def planned_stack(
+def plan_stack_package(
     build: Build,
     facts: Facts,
     microarchitectures: Mapping[str, tuple[str, ...]],
@@ -92,7 +92,7 @@ def planned_stack(
     )
 
 
-def planned_guard(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
+def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
     """The package that keeps solvers from replacing the stack by another build; the final one bears a digest.
 
     Args:
@@ -126,7 +126,7 @@ def preference(levels: tuple[str, ...]) -> int:
     return 1000 * max(ranks) + 100 * min(ranks)
 
 
-def bounded(package: CondaPackage, conda: Conda) -> str:
+def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """A match spec for a library that is linked: what is installed or later, while its ABI stays.
 
     How long that is, channels know for their packages: the upper bound is the one that most packages of the
@@ -138,7 +138,7 @@ def bounded(package: CondaPackage, conda: Conda) -> str:
     return f"{package.name} >={package.version},<{bound}" if bound else f"{package.name} {package.version}"
 
 
-def required_glibc(tags: str) -> tuple[int, int] | None:
+def find_required_glibc(tags: str) -> tuple[int, int] | None:
     """Return the oldest glibc that platform tags promise, or None if they promise none.
 
     Args:
@@ -171,7 +171,7 @@ def _of_glibc(build: Build, interpreter: Interpreter) -> Iterator[str]:
     if interpreter.libc != "glibc":
         return
     given = build.prebuilt or build.chassis
-    version = required_glibc(given.filename) if given is not None else None
+    version = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
     if version is None and own is not None:
         version = (int(own[1]), int(own[2]))
@@ -196,7 +196,7 @@ def _of_libraries(build: Build, conda: Conda | None, libraries: Mapping[str, Nat
         return
     linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]
     installed = (conda.named(name) for library in linked for name in library.conda)
-    yield from sorted({bounded(package, conda) for package in installed if package is not None})
+    yield from sorted({make_bounded_spec(package, conda) for package in installed if package is not None})
 
 
 def _next_major(version: str) -> str:
@@ -217,7 +217,7 @@ def providers(recipe: Recipe) -> frozenset[str]:
     return frozenset(name.lower().replace("_", "-") for name in names)
 
 
-def replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
+def find_replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
     """The installed packages that make room for ours: those that provide PIL, and a guard package."""
     names = {*providers(recipe), GUARD}
     return tuple(package for package in conda.packages if package.name in names)
@@ -314,7 +314,7 @@ def version_asked(spec: str) -> tuple[str, str]:
     version, _ = _version_and_build(matched["rest"])
     if not version or "|" in version:
         return matched["name"].lower(), ""
-    clauses = (_translated(clause) for clause in version.split(","))
+    clauses = (_translate_clause(clause) for clause in version.split(","))
     return matched["name"].lower(), ",".join(clause for clause in clauses if clause)
 
 
@@ -327,7 +327,7 @@ def _version_and_build(rest: str) -> tuple[str, str]:
     return (words[0] if words else "", words[1] if len(words) > 1 else "*")
 
 
-def _translated(clause: str) -> str:
+def _translate_clause(clause: str) -> str:
     """One bound in Python's terms; empty where it bounds nothing or cannot be said."""
     matched = _CLAUSE.fullmatch(clause)
     if matched is None:
@@ -350,7 +350,7 @@ def is_pinned(conda: Conda, package: CondaPackage) -> bool:
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
-def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Wish) -> None:
+def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Request) -> None:
     """Raise where a pin asks for another build than the package's, or where ours would be the second one.
 
     Raises:

@@ -11,10 +11,10 @@ Which PIL a process runs, told by the files that it has mapped.
 from collections.abc import Collection
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
-from fastinstall.elf.description import Binding, Core, Cpu, IsaScan, Library, Linkage
+from fastinstall.core.values import immutable, published_as
+from fastinstall.elf.description import Binding, Cpu, ImagingCore, IsaScan, Linkage, LoadedLibrary
 from fastinstall.model.conda import Conda
-from fastinstall.model.history import Past
+from fastinstall.model.history import EnvironmentHistory
 from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.pins import PinState
 from fastinstall.model.request import Environment
@@ -73,7 +73,7 @@ class LiveProcess:
     preload: str = ""
     tunables: str = ""
     bindings: tuple[Binding, ...] = ()
-    libjpegs: tuple[Library, ...] = ()
+    libjpegs: tuple[LoadedLibrary, ...] = ()
     unread: str = ""
     root: PurePath = _ROOT
 
@@ -194,8 +194,9 @@ class Dependant:
         return f"{f'{self.name} {self.version}'.strip()} requires {self.requirement}"
 
 
+@published_as("Stack")
 @immutable
-class Stack:
+class InstalledStack:
     """PIL as it lies in site-packages, from files alone.
 
     Attributes:
@@ -213,7 +214,7 @@ class Stack:
     directory: PurePath | None
     has_init: bool = False
     version: str | None = None
-    core: Core | None = None
+    core: ImagingCore | None = None
     foreign_cores: tuple[str, ...] = ()
     owners: tuple[Owner, ...] = ()
     unclaimed: tuple[str, ...] = ()
@@ -334,11 +335,11 @@ class Facts:
     cpu: Cpu
     interpreter: Interpreter
     distributions: tuple[Distribution, ...]
-    stack: Stack
+    stack: InstalledStack
     guard: GuardState
     pins: tuple[PinState, ...] = ()
     interrupted: str | None = None
-    past: Past = Past()
+    past: EnvironmentHistory = EnvironmentHistory()
     linkage: Linkage | None = None
     isa: tuple[IsaScan, ...] = ()
     runtime: Runtime | None = None

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 from fastinstall.model.request import Environment, Risk
 
 
@@ -66,8 +66,9 @@ class Finding:
     verify: str = ""
 
 
+@published_as("Report")
 @immutable
-class Report:
+class EnvironmentReport:
     """All findings on one environment.
 
     Attributes:
@@ -106,6 +107,6 @@ class Survey:
     """
 
     status: Status
-    reports: tuple[Report, ...]
+    reports: tuple[EnvironmentReport, ...]
     unobservable: tuple[Unobservable, ...] = ()
     without: int = 0

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.messages import fix_command, quote
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 
 
 class Phase(StrEnum):
@@ -67,7 +67,7 @@ class Transactions:
     held_bytes: int
 
 
-class Cut(StrEnum):
+class UnfinishedRun(StrEnum):
     """What a dead run left unfinished."""
 
     SETUP = "setup"
@@ -98,7 +98,7 @@ class Interruption:
         id: of the transaction; empty for a pin.
     """
 
-    cut: Cut
+    cut: UnfinishedRun
     verb: str
     at: str
     file: PurePath
@@ -124,8 +124,9 @@ class Unreadable:
     is_later: bool = False
 
 
+@published_as("Past")
 @immutable
-class Past:
+class EnvironmentHistory:
     """What doctor looks at of all this.
 
     Attributes:
@@ -141,50 +142,50 @@ class Past:
     held_bytes: int | None = None
 
 
-def told(interruption: Interruption, prefix: PurePath) -> str:
+def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     """Describe what was interrupted and name the command that recovers it.
 
     Args:
         interruption: of the environment, or of its project.
         prefix: of the environment.
     """
-    command = mending_command(interruption, prefix)
-    if interruption.cut is Cut.FOREIGN_PIN:
-        what = f"{what_was(interruption)}, and is left as it is"
+    command = recovery_command(interruption, prefix)
+    if interruption.cut is UnfinishedRun.FOREIGN_PIN:
+        what = f"{describe_what_was_interrupted(interruption)}, and is left as it is"
         return f"{what}; if you know where it comes from, take it out: {command}"
-    return f"{what_was(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
+    return f"{describe_what_was_interrupted(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
 
 
-def ended(interruption: Interruption) -> str:
+def describe_finished_interruption(interruption: Interruption) -> str:
     """Describe what had been interrupted and how recovery left it."""
-    return f"{what_was(interruption)} had been interrupted; {_END[interruption.cut]}"
+    return f"{describe_what_was_interrupted(interruption)} had been interrupted; {_END[interruption.cut]}"
 
 
-def what_was(interruption: Interruption) -> str:
+def describe_what_was_interrupted(interruption: Interruption) -> str:
     """What was interrupted, and when it had begun."""
     run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
     match interruption.cut:
-        case Cut.SETUP | Cut.BEGINNING:
+        case UnfinishedRun.SETUP | UnfinishedRun.BEGINNING:
             return f"the {run}"
-        case Cut.ROLLBACK:
+        case UnfinishedRun.ROLLBACK:
             return f"undoing the {run}"
-        case Cut.END:
+        case UnfinishedRun.END:
             return f"clearing up after the {run}"
-        case Cut.CREATION:
+        case UnfinishedRun.CREATION:
             return f"making the environment{f' at {interruption.at}' if interruption.at else ''}"
-        case Cut.PIN:
+        case UnfinishedRun.PIN:
             return f"a change of the pin in {interruption.file.parent.parent}"
-        case Cut.FOREIGN_PIN:
+        case UnfinishedRun.FOREIGN_PIN:
             return f"a change of the pin in {interruption.file.parent.parent} that you did not begin here is unfinished"
 
 
-def mending_command(interruption: Interruption, prefix: PurePath) -> str:
+def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
     """The command that brings it to its end, and does nothing else where that can be had."""
-    if interruption.cut in (Cut.SETUP, Cut.ROLLBACK):
+    if interruption.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK):
         return f"fastinstall rollback --yes --prefix {quote(prefix)}"
-    if interruption.cut is Cut.CREATION:
+    if interruption.cut is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
-    if interruption.cut is Cut.FOREIGN_PIN:
+    if interruption.cut is UnfinishedRun.FOREIGN_PIN:
         return unpinning_command(interruption.file.parent.parent, prefix)
     return f"{fix_command(prefix)} --yes"
 
@@ -201,29 +202,29 @@ def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
     return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
 
 
-def cleared(interruption: Interruption) -> str:
+def describe_cleared_interruption(interruption: Interruption) -> str:
     """Describe an interruption that left nothing behind."""
-    return f"{what_was(interruption)} had been interrupted; what was there of it is cleared away"
+    return f"{describe_what_was_interrupted(interruption)} had been interrupted; what was there of it is cleared away"
 
 
-def _aim(cut: Cut) -> str:
+def _aim(cut: UnfinishedRun) -> str:
     match cut:
-        case Cut.SETUP:
+        case UnfinishedRun.SETUP:
             return "to have the environment as it was before it"
-        case Cut.CREATION:
+        case UnfinishedRun.CREATION:
             return "to begin again"
         case _:
             return "to finish it"
 
 
 _END = {
-    Cut.SETUP: "the environment is as it was before it",
-    Cut.ROLLBACK: "it is finished: the environment is as it was before that",
-    Cut.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
-    Cut.END: "it is finished",
-    Cut.PIN: "it is brought to its end",
-    Cut.FOREIGN_PIN: "it is left as it is",
-    Cut.CREATION: "it is taken as it is",
+    UnfinishedRun.SETUP: "the environment is as it was before it",
+    UnfinishedRun.ROLLBACK: "it is finished: the environment is as it was before that",
+    UnfinishedRun.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
+    UnfinishedRun.END: "it is finished",
+    UnfinishedRun.PIN: "it is brought to its end",
+    UnfinishedRun.FOREIGN_PIN: "it is left as it is",
+    UnfinishedRun.CREATION: "it is taken as it is",
 }
 
 
@@ -234,7 +235,7 @@ MUCH = 500_000_000
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
-def much_held(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
+def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
     """Name the command that frees the space, or return None if little or nothing can be freed.
 
     Args:
@@ -245,10 +246,13 @@ def much_held(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str |
     if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):
         return None
     freed = f"fastinstall rollback --forget --prefix {quote(prefix)}"
-    return f"the way back through {len(setups)} changes holds {in_words(held_bytes)}; all but the last setup's: {freed}"
+    return (
+        f"the way back through {len(setups)} changes holds {format_bytes(held_bytes)}; all but the "
+        f"last setup's: {freed}"
+    )
 
 
-def in_words(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Bytes for people: "22.5 MB", in powers of 1000."""
     if count < 1000:  # noqa: PLR2004 (the next unit)
         return f"{count} B"

@@ -11,7 +11,7 @@ import shlex
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 
 
 @immutable
@@ -97,8 +97,9 @@ class Filesystem:
     free_bytes: int = 0
 
 
+@published_as("Machine")
 @immutable
-class Machine:
+class LoaderLimits:
     """What bounds a loader on this machine.
 
     Attributes:

@@ -7,15 +7,15 @@ A digest of the facts that a plan depends on, so that a plan made from other fac
 
 from dataclasses import field, replace
 
-from fastinstall.core.values import digest, immutable
-from fastinstall.elf.description import Core, Cpu
+from fastinstall.core.values import digest, immutable, published_as
+from fastinstall.elf.description import Cpu, ImagingCore
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import Conda, CondaChange
-from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.pins import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Risk, Wish
+from fastinstall.model.request import Environment, Request, Risk
 from fastinstall.model.steps import CreateEnvironment, Step
 
 
@@ -27,8 +27,9 @@ class Skipped:
     reason: str
 
 
+@published_as("Hazard")
 @immutable
-class Hazard:
+class PlanRisk:
     """A named risk that this plan takes.
 
     Attributes:
@@ -64,10 +65,10 @@ class Plan:
 
     environment: Environment
     facts_digest: str
-    wish: Wish
+    wish: Request
     steps: tuple[Step, ...]
     skipped: tuple[Skipped, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
+    hazards: tuple[PlanRisk, ...] = ()
     warnings: tuple[str, ...] = ()
     summary: str
     verb: str = "setup"
@@ -96,7 +97,7 @@ class Situation:
 
     facts: Facts
     recipe: Recipe
-    wish: Wish
+    wish: Request
     releases: Releases
     receipt: Receipt | None = None
     create: CreateEnvironment | None = None
@@ -140,12 +141,12 @@ def _cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:
     return (cpu.architecture, cpu.level, tuple(sorted(cpu.flags)))
 
 
-def _stack(stack: Stack) -> Stack:
+def _stack(stack: InstalledStack) -> InstalledStack:
     core = _core(stack.core) if stack.core is not None else None
     return replace(stack, core=core, owners=tuple(_owner(owner) for owner in stack.owners))
 
 
-def _core(core: Core) -> Core:
+def _core(core: ImagingCore) -> ImagingCore:
     return replace(core, mtime_ns=0)
 
 

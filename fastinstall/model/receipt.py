@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Library
-from fastinstall.model.conda import CondaStack, Engine
-from fastinstall.model.request import Environment, LinkMode, Wish
+from fastinstall.elf.description import LoadedLibrary
+from fastinstall.model.conda import CondaInstaller, CondaStack
+from fastinstall.model.request import Environment, LinkMode, Request
 
 
 @immutable
@@ -118,7 +118,7 @@ class Receipt:
     created_at: str
     tool_version: str
     environment: Environment
-    wish: Wish
+    wish: Request
     recipe: str
     source_version: str
     distribution: str
@@ -134,10 +134,10 @@ class Receipt:
     features: dict[str, str]
     kernels: str = ""
     left_out: tuple[str, ...] = ()
-    jpeg: Library | None = None
+    jpeg: LoadedLibrary | None = None
     speed: SpeedTable | None = None
     previous: str = ""
-    engine: Engine = Engine.PIP
+    engine: CondaInstaller = CondaInstaller.PIP
     conda: CondaStack | None = None
 
 

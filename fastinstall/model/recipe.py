@@ -11,7 +11,7 @@ from datetime import date
 from enum import StrEnum
 
 from fastinstall.cmerge.documents import Kernels, Tuning
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 from fastinstall.core.version_numbers import base_version, contains, is_version
 
 
@@ -77,8 +77,9 @@ LIBRARIES = ("pillow.libs", "pillow_simd.libs")
 """Directories in which auditwheel puts the libraries of their wheels."""
 
 
+@published_as("Source")
 @immutable
-class Source:
+class SourceOrigin:
     """Where the source comes from.
 
     Attributes:
@@ -230,7 +231,7 @@ class Recipe:
     summary: str
     replaces: tuple[str, ...]
     package: str
-    source: Source
+    source: SourceOrigin
     base_cflags: tuple[str, ...]
     levels: tuple[Level, ...]
     libraries: dict[str, NativeRequirement]
@@ -289,7 +290,9 @@ def comparable(versions: Mapping[str, str]) -> dict[str, str]:
     return {name: version for name, version in versions.items() if is_version(version)}
 
 
-def critical(advisories: Iterable[Advisory], version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
+def select_critical_advisories(
+    advisories: Iterable[Advisory], version: str, *, kernels: bool = True
+) -> tuple[Advisory, ...]:
     """The advisories of the gravest severity that concern a version of the distribution itself.
 
     Args:
@@ -310,7 +313,7 @@ def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
     return {severity: counts[severity] for severity in GRAVEST_FIRST if counts[severity]}
 
 
-def coming_back(
+def find_returning_advisories(
     advisories: Iterable[Advisory], installed_version: str, wanted_version: str, *, installed_kernels: bool = False
 ) -> tuple[Advisory, ...]:
     """The advisories that concern the wanted version and not the installed one, the gravest first.

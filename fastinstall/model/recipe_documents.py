@@ -112,7 +112,7 @@ def control_problems(value: object, key: str = "") -> Iterator[Problem]:
             yield from control_problems(getattr(value, field.name), f"{key}.{field.name}".lstrip("."))
 
 
-def twice(names: Sequence[str], key: str) -> Iterator[Problem]:
+def find_duplicate_names(names: Sequence[str], key: str) -> Iterator[Problem]:
     """Where a name stands there a second time.
 
     Args:
@@ -238,7 +238,7 @@ def _name_problems(names: tuple[str, ...], key: str) -> Iterator[Problem]:
 def _level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
     if not any(level.automatic for level in levels):
         yield "levels", "none of them is automatic, so that level auto could choose nothing"
-    yield from twice([level.name for level in levels], "levels[{}].name")
+    yield from find_duplicate_names([level.name for level in levels], "levels[{}].name")
     for index, level in enumerate(levels):
         key = f"levels[{index}]"
         if not _LEVEL.fullmatch(level.name):
@@ -263,7 +263,7 @@ def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Probl
 
 
 def _advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[Problem]:
-    yield from twice([advisory.id for advisory in advisories], "advisories[{}].id")
+    yield from find_duplicate_names([advisory.id for advisory in advisories], "advisories[{}].id")
     for index, advisory in enumerate(advisories):
         yield from specifier_problems(advisory.affects, f"advisories[{index}].affects")
 
@@ -337,7 +337,9 @@ def _kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Pr
         yield from _keep_problems(kept, f"kernels.keep[{index}]")
     for index, guard in enumerate(kernels.guards):
         yield from _guard_problems(guard, f"kernels.guards[{index}]")
-    yield from twice([f"{guard.file}: {guard.function}" for guard in kernels.guards], "kernels.guards[{}].function")
+    yield from find_duplicate_names(
+        [f"{guard.file}: {guard.function}" for guard in kernels.guards], "kernels.guards[{}].function"
+    )
     yield from _parts_problems(kernels.parts)
 
 
@@ -357,7 +359,7 @@ def _guard_problems(guard: GuardedFunction, key: str) -> Iterator[Problem]:
 
 
 def _parts_problems(parts: tuple[Part, ...]) -> Iterator[Problem]:
-    yield from twice([part.name for part in parts], "kernels.parts[{}].name")
+    yield from find_duplicate_names([part.name for part in parts], "kernels.parts[{}].name")
     claimed: dict[str, str] = {}
     for index, part in enumerate(parts):
         key = f"kernels.parts[{index}]"

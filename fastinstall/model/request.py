@@ -6,8 +6,8 @@ The environment that is worked on: where it is and of what kind.
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
-from fastinstall.model.conda import Engine
+from fastinstall.core.values import immutable, published_as
+from fastinstall.model.conda import CondaInstaller
 
 DIST_NAMES = ("pillow", "pillow-simd")
 """What a build may be called, the usual name first."""
@@ -40,8 +40,9 @@ class Risk(StrEnum):
     PROTECTED_PACKAGES = "protected-packages"
 
 
+@published_as("Wish")
 @immutable
-class Wish:
+class Request:
     """Everything that flags, variables and settings can ask of setup, plan and build.
 
     Attributes:
@@ -78,7 +79,7 @@ class Wish:
     wheelhouse: PurePath | None = None
     with_system_deps: bool = False
     toolchain: ToolchainSource = ToolchainSource.AUTO
-    engine: Engine = Engine.AUTO
+    engine: CondaInstaller = CondaInstaller.AUTO
     channels: tuple[str, ...] = ()
     guard: bool = True
     pin: bool = False

@@ -3,9 +3,9 @@
 from dataclasses import field
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, tagged
+from fastinstall.core.values import immutable, published_as, tagged
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.conda import CondaChange, CondaPackage, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.request import LinkMode
 
 
@@ -77,8 +77,9 @@ class CondaToolchain:
     reason: str
 
 
+@published_as("Target")
 @immutable
-class Target:
+class LevelTarget:
     """A CPU level that a core is compiled for.
 
     Attributes:
@@ -127,7 +128,7 @@ class Build:
     cached: str = ""
     distribution: str
     version: str
-    targets: tuple[Target, ...]
+    targets: tuple[LevelTarget, ...]
     link: LinkMode
     libraries: tuple[str, ...]
     jobs: int
@@ -170,7 +171,7 @@ class MakeCondaPackages:
         reason: why.
     """
 
-    engine: Engine
+    engine: CondaInstaller
     package: CondaPackage
     guard: CondaPackage | None
     channel: PurePath
@@ -188,7 +189,7 @@ class ChangeCondaPackages:
         reason: why.
     """
 
-    engine: Engine
+    engine: CondaInstaller
     change: CondaChange
     reason: str
 

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.values import decode, shown
+from fastinstall.core.values import decode, format_value
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
         raise DocumentError(file, "", "expected a table of keys at the top")
     refuse_other_schema(name, data.get("schema"), file=file, version=_text(data.get(_WRITER)))
     fields = {key: item for key, item in data.items() if key != "schema"}
-    return decode(cls, migrated(name, fields), file=file, strict=False)
+    return decode(cls, migrate_fields(name, fields), file=file, strict=False)
 
 
 def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, version: str) -> None:
@@ -62,7 +62,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     if schema == expected:
         return
     number = re.fullmatch(rf"fastinstall\.{re.escape(name)}/([1-9]\d*)", _text(schema))
-    problem = f"expected {expected!r}, found {shown(schema)}"
+    problem = f"expected {expected!r}, found {format_value(schema)}"
     if number and int(number[1]) > _NUMBER:
         raise LaterDocumentError(file, "schema", problem, version=version)
     raise DocumentError(file, "schema", problem)
@@ -100,7 +100,7 @@ def level_to_levels(fields: Fields) -> Fields:
 _STEPS: dict[str, tuple[Step, ...]] = {"receipt": (level_to_levels,)}
 
 
-def migrated(name: str, fields: Fields) -> Fields:
+def migrate_fields(name: str, fields: Fields) -> Fields:
     """The fields of a document in today's form.
 
     Args:

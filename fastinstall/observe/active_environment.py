@@ -128,7 +128,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 @immutable
-class Target:
+class NamedTarget:
     """What the user named.
 
     Attributes:
@@ -142,7 +142,7 @@ class Target:
     new: Path | None = None
 
 
-def find(session: Session, target: Target) -> Environment:
+def find(session: Session, target: NamedTarget) -> Environment:
     """The existing environment that is meant.
 
     Raises:

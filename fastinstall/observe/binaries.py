@@ -16,13 +16,13 @@ from fastinstall.elf.description import Confidence, IsaScan, Linkage
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.linkage import read_linkage
 from fastinstall.elf.loader.simulation import ProcessSettings
-from fastinstall.model.facts import Interpreter, Stack
+from fastinstall.model.facts import InstalledStack, Interpreter
 from fastinstall.observe.stack import Loader
 
 _CORE = "_imaging"
 
 
-def observe_linkage(interpreter: Interpreter, stack: Stack, loader: Loader) -> Linkage:
+def observe_linkage(interpreter: Interpreter, stack: InstalledStack, loader: Loader) -> Linkage:
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 
     Args:
@@ -72,7 +72,7 @@ def _names(directory: PurePath) -> tuple[str, ...]:
 _DOCUMENT = "isa"
 
 
-def observe_isa(stack: Stack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
+def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
     """Scan the core (of one with copies each copy) and PIL's other extension modules, in this order.
 
     Args:
@@ -83,7 +83,7 @@ def observe_isa(stack: Stack, *, cache: Path | None, scan: bool) -> tuple[IsaSca
     return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _scanned_modules(stack))
 
 
-def _scanned_modules(stack: Stack) -> Iterator[tuple[Path, str]]:
+def _scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
     """Files with code of this interpreter's, and their hashes where the stack has them."""
     core = stack.core
     if core is not None and core.readable:

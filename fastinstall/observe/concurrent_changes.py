@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.core.package_managers import Change, Program, Rival, change_of, could_change
+from fastinstall.core.package_managers import Change, ConcurrentInstaller, RunningProgram, change_of, could_change
 from fastinstall.core.process import PROCESSES, commands, has_children, parents, words_of
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.running_process import executable_of
@@ -28,7 +28,7 @@ _MARKS = ("pyvenv.cfg", "conda-meta")
 """What an environment of its own has."""
 
 
-def observe_rivals(prefix: Path, processes: Path = PROCESSES) -> tuple[Rival, ...]:
+def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> tuple[ConcurrentInstaller, ...]:
     """Programs that change packages of an environment: pip, uv, conda and their like.
 
     Never ourselves, what has started us, or what we have started.
@@ -37,11 +37,17 @@ def observe_rivals(prefix: Path, processes: Path = PROCESSES) -> tuple[Rival, ..
         prefix: of the environment.
         processes: where the kernel lists them.
     """
-    found = (_rival(number, words, prefix, processes) for number, words in commands(processes) if could_change(words))
+    found = (
+        _read_concurrent_installer(number, words, prefix, processes)
+        for number, words in commands(processes)
+        if could_change(words)
+    )
     return tuple(sorted((each for each in found if each is not None), key=lambda each: each.process))
 
 
-def _rival(number: int, words: tuple[str, ...], prefix: Path, processes: Path) -> Rival | None:
+def _read_concurrent_installer(
+    number: int, words: tuple[str, ...], prefix: Path, processes: Path
+) -> ConcurrentInstaller | None:
     change = change_of(_program(number, words, processes))
     if change is None or not _concerns(change, prefix):
         return None
@@ -49,7 +55,7 @@ def _rival(number: int, words: tuple[str, ...], prefix: Path, processes: Path) -
         return None
     if _is_kin(number, processes):
         return None
-    return Rival(process=number, tool=change.tool, action=change.action)
+    return ConcurrentInstaller(process=number, tool=change.tool, action=change.action)
 
 
 def _is_kin(number: int, processes: Path) -> bool:
@@ -57,11 +63,11 @@ def _is_kin(number: int, processes: Path) -> bool:
     return number == own or own in parents(number, processes) or number in parents(own, processes)
 
 
-def _program(number: int, words: tuple[str, ...], processes: Path) -> Program:
+def _program(number: int, words: tuple[str, ...], processes: Path) -> RunningProgram:
     place = processes / str(number)
     pairs = (entry.partition("=") for entry in words_of(f"{place}/environ"))
     variables = {name: value for name, found, value in pairs if found}
-    return Program(
+    return RunningProgram(
         number=number,
         words=words,
         variables=variables,
@@ -130,11 +136,11 @@ _BYTECODE = (".pyc", ".pyo")
 _RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 _INSTALLER = "INSTALLER"
 
-Standing = dict[str, str]
+PilSnapshot = dict[str, str]
 """Paths, relative to the prefix, with what tells a file from another one in its place."""
 
 
-def observe_standing(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> Standing:
+def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
     """Everything of PIL in an environment, and of further entries of its site-packages; bytecode aside.
 
     Args:

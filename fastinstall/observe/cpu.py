@@ -23,10 +23,10 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import decode, immutable
-from fastinstall.elf.cpu_levels import LEVELS, level_of, masked_features
+from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of
 from fastinstall.elf.description import Cpu, Host
 from fastinstall.model.facts import Distribution, LoadingFacts
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/ld-linux-x86-64.so.2")
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
@@ -50,7 +50,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         flags=seen.flags,
         level=level,
         level_source=source,
-        masked=masked_features(seen.flags, seen.name, level) if seen.flags else (),
+        masked=find_masked_features(seen.flags, seen.name, level) if seen.flags else (),
         tunables=hiding(tunables) if source == "ld.so" else "",
         hypervisor="hypervisor" in seen.flags,
         cores=allowed_cores,
@@ -60,7 +60,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 def parse_cpuinfo(text: str) -> Cpu:
     """The processor of another machine, by a copy of its /proc/cpuinfo."""
-    seen = _parsed(text)
+    seen = _parse_cpuinfo(text)
     return Cpu(
         architecture=seen.architecture,
         vendor=seen.vendor,
@@ -94,7 +94,7 @@ def control_groups(root: Path, controller: str) -> list[Path]:
 
 
 @immutable
-class _Seen:
+class _CpuInfo:
     architecture: str
     vendor: str = ""
     name: str = ""
@@ -102,21 +102,21 @@ class _Seen:
     source: str = ""
 
 
-def _from_cpuinfo(root: Path) -> _Seen | None:
+def _from_cpuinfo(root: Path) -> _CpuInfo | None:
     text = _text(root / "proc/cpuinfo")
     if not text:
         return None
-    seen = _parsed(text)
+    seen = _parse_cpuinfo(text)
     return replace(seen, architecture=os.uname().machine) if root == Path("/") else seen
 
 
-def _parsed(text: str) -> _Seen:
+def _parse_cpuinfo(text: str) -> _CpuInfo:
     """The first processor of /proc/cpuinfo; the features that all processors share."""
     blocks = [_fields(block) for block in re.split(r"\n\s*\n", text.strip())]
     first = blocks[0]
     listed = [fields.get("flags", fields.get("Features", "")).split() for fields in blocks]
     shared = set.intersection(*(set(flags) for flags in listed if flags)) if any(listed) else set()
-    return _Seen(
+    return _CpuInfo(
         architecture=_architecture(first),
         vendor=first.get("vendor_id", ""),
         name=first.get("model name", ""),
@@ -137,14 +137,14 @@ def _architecture(fields: dict[str, str]) -> str:
     return "aarch64" if fields.get("CPU architecture") == "8" else ""
 
 
-def _from_package(root: Path) -> _Seen:
+def _from_package(root: Path) -> _CpuInfo:
     """py-cpuinfo's answer, which takes a second, for systems without /proc."""
     if root != Path("/"):
-        return _Seen(architecture="")
+        return _CpuInfo(architecture="")
     import cpuinfo  # noqa: PLC0415 (slow, and needed only off Linux)
 
     found = cpuinfo.get_cpu_info()
-    return _Seen(
+    return _CpuInfo(
         architecture=os.uname().machine,
         vendor=found.get("vendor_id_raw", ""),
         name=found.get("brand_raw", ""),
@@ -163,7 +163,7 @@ def hiding(tunables: str) -> str:
     return next((f"{name}={value}" for name, value in found if "-" in value), "")
 
 
-def _level(root: Path, seen: _Seen, tunables: str) -> tuple[str | None, str]:
+def _level(root: Path, seen: _CpuInfo, tunables: str) -> tuple[str | None, str]:
     if seen.architecture != "x86_64":
         return None, ""
     loader = next((root / name for name in _LOADERS if (root / name).is_file()), None)
@@ -324,7 +324,7 @@ _CHOSEN = re.compile(r"\[(\w+)\]")
 _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)
 
 
-def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], root: Path = Path("/")) -> Machine:
+def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], root: Path = Path("/")) -> LoaderLimits:
     """The machine as the measured processes find it.
 
     Args:
@@ -333,7 +333,7 @@ def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], r
         variables: the environment variables that the processes are given.
         root: what stands for "/": another directory holds the files of a captured machine.
     """
-    return Machine(
+    return LoaderLimits(
         cpu=cpu.name or cpu.architecture,
         cores=cpu.cores,
         quota=cpu.quota,

@@ -64,10 +64,10 @@ def observe_gpu(
     from fastinstall.observe.gpu_frameworks import observe_frameworks  # noqa: PLC0415 (two probes, wanted one by one)
 
     hardware = observe_hardware(nvml=nvml, library_path=library_path)
-    return joined(hardware, observe_frameworks(site_packages, distributions, packages))
+    return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
 
 
-def joined(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
+def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
     """Combine both, or return None if there is neither a GPU nor a framework that could use one."""
     return replace(hardware, frameworks=frameworks) if hardware.present or frameworks else None
 
@@ -152,7 +152,7 @@ def _asked(seen: Gpu, *, nvml: bool) -> Gpu:
     if not nvml:
         return seen
 
-    return told_by_nvml(seen)
+    return ask_nvml(seen)
 
 
 def _text(path: Path) -> str:
@@ -241,7 +241,7 @@ _STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
 """NVML_ERROR_LIBRARY_NOT_FOUND and NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h)."""
 
 
-def told_by_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
+def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
     """What was seen in files, with what NVML knows beside it; `problem` says why it told nothing.
 
     Args:
@@ -256,13 +256,13 @@ def told_by_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
         told = json_data(answer.stdout)
     except CommandError as error:
         state = Nvml.HUNG if error.timed_out else Nvml.REFUSED
-        return replace(seen, nvml=state, problem=_explained(error, seconds))
+        return replace(seen, nvml=state, problem=_explain_error(error, seconds))
     except ValueError:
         return replace(seen, nvml=Nvml.REFUSED, problem="NVML's answer could not be read")
-    return _merged(seen, told)
+    return _merge_nvml(seen, told)
 
 
-def _explained(error: CommandError, seconds: float) -> str:
+def _explain_error(error: CommandError, seconds: float) -> str:
     if error.timed_out:
         return f"NVML did not answer within {seconds:g} s"
     if error.completed.signal_name:
@@ -271,7 +271,7 @@ def _explained(error: CommandError, seconds: float) -> str:
     return f"NVML could not be asked: {last or error}"
 
 
-def _merged(seen: Gpu, told: dict[str, Any]) -> Gpu:
+def _merge_nvml(seen: Gpu, told: dict[str, Any]) -> Gpu:
     if told["error"]:
         state = _STATES.get(told["code"], Nvml.REFUSED)
         return replace(seen, nvml=state, problem=f"NVML: {told['error']}")

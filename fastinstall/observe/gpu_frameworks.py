@@ -147,12 +147,12 @@ def _jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
 def _assigned(path: Path) -> dict[str, object]:
     """Names that a module assigns constants to, at its top level; empty where it cannot be read or parsed."""
     try:
-        with foreign.opened(path) as stream:
+        with foreign.open_foreign_file(path) as stream:
             content = stream.read(_LARGEST)
     except OSError:
         return {}
 
-    return assigned_constants(content)
+    return parse_assigned_constants(content)
 
 
 def _word(value: object) -> str | None:
@@ -164,7 +164,7 @@ def _dotted(digits: str) -> str:
     return f"{digits[:-1]}.{digits[-1]}"
 
 
-def assigned_constants(content: bytes) -> dict[str, object]:
+def parse_assigned_constants(content: bytes) -> dict[str, object]:
     """Names that are assigned literals at the top level; empty where it is no Python.
 
     A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.

@@ -17,7 +17,7 @@ from pathlib import Path
 from fastinstall.core import files, foreign, process
 from fastinstall.core.surroundings import hooks_directory
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import GuardState
 from fastinstall.model.receipt import BuiltCore
 
@@ -165,7 +165,7 @@ def _compile(package: Path, python: Path) -> None:
 _HOOK = GUARD_SOURCES[0]
 
 
-def observe_guard(site_packages: Path, core: Core | None) -> GuardState:
+def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
     """Compare the guard in place with the one that this fastinstall would install.
 
     Args:
@@ -201,7 +201,7 @@ def _is_altered(site_packages: Path, name: str) -> bool:
     return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
 
 
-def _state_problems(site_packages: Path, core: Core | None) -> tuple[str, ...]:
+def _state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str, ...]:
     file = site_packages / GUARD_STATE
     if not file.is_file():
         return (f"{GUARD_STATE} is missing",)

@@ -35,12 +35,12 @@ from fastinstall.observe.pip_pins import (
     LINKS,
     WHEELS,
     constraint_in,
-    pinned_settings,
+    read_pinned_settings,
     requirement_of,
     settings,
 )
 from fastinstall.observe.session import Session
-from fastinstall.pins.recognition import holding_directory, noted_project, observe_project_pin
+from fastinstall.pins.recognition import find_project_directory, observe_project_pin, read_noted_project
 
 
 def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
@@ -63,7 +63,7 @@ def _of_conda(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
 
 
 def _of_pip(prefix: Path) -> Iterator[PinState]:
-    said = pinned_settings(_read(prefix / CONFIGURATION))
+    said = read_pinned_settings(_read(prefix / CONFIGURATION))
     if not said and not (prefix / DIRECTORY).is_dir():
         return
     requirement = _requirement(prefix)
@@ -140,7 +140,7 @@ HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
 _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
-def pinned_text(existing: str, line: str = PIN) -> str:
+def add_pin_line(existing: str, line: str = PIN) -> str:
     """What the file `PINNED` says with our pin at its end; unchanged where it is there.
 
     Args:
@@ -153,7 +153,7 @@ def pinned_text(existing: str, line: str = PIN) -> str:
     return f"{kept}{line}\n"
 
 
-def unpinned_text(existing: str) -> str:
+def remove_pin_line(existing: str) -> str:
     """What the file says without our pin; every other byte of it stays."""
     return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
 
@@ -275,7 +275,7 @@ def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
         return
     from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
 
-    for directory in dict.fromkeys((holding_directory(prefix), noted_project(prefix))):
+    for directory in dict.fromkeys((find_project_directory(prefix), read_noted_project(prefix))):
         interruption = interruption_of(directory, session.begun_pins) if directory is not None else None
         if interruption is not None:
             yield interruption

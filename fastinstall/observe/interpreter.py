@@ -14,7 +14,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Completed, Running, run
+from fastinstall.core.process import CommandError, Completed, RunningProbe, run
 from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import decode
 from fastinstall.journal.layout import is_journaled
@@ -174,21 +174,21 @@ def _candidates(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
 def _executable(file: Path) -> Iterator[Path]:
     """A program, and no script that stands for one and may refuse to run: pyenv's shims do."""
     try:
-        with foreign.opened(file) as stream:
+        with foreign.open_foreign_file(file) as stream:
             if stream.read(len(_ELF)) == _ELF and os.access(file, os.X_OK):
                 yield file
     except OSError:
         return
 
 
-def use_pil(session: Session, environment: Environment) -> Running[Runtime]:
+def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
     """Import and use the target's PIL in a subprocess, while this process goes on."""
     from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination uses nothing)
 
     python = Path(environment.python)
-    return Running(lambda: observe_runtime(python, environment=session.variables, quick=True))
+    return RunningProbe(lambda: observe_runtime(python, environment=session.variables, quick=True))
 
 
-def ask(environment: Environment) -> Running[Interpreter]:
+def ask(environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter what it is, while this process goes on."""
-    return Running(lambda: observe_interpreter(Path(environment.python)))
+    return RunningProbe(lambda: observe_interpreter(Path(environment.python)))

@@ -47,7 +47,7 @@ LIST = "environments.txt"
 """Our own list, in the state directory: one absolute prefix a line."""
 
 
-def known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
+def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
     """The prefixes that are known, each once however many paths lead to it, sorted.
 
     Args:
@@ -141,10 +141,10 @@ class Siblings:
         base = os.path.realpath(python)
         if base not in self._answers:
             self._answers[base] = observe_interpreter(python)
-        return derived(self._answers[base], environment)
+        return derive_interpreter(self._answers[base], environment)
 
 
-def derived(sibling: Interpreter, environment: Environment) -> Interpreter:
+def derive_interpreter(sibling: Interpreter, environment: Environment) -> Interpreter:
     """What the interpreter of an environment would say, from the answer of another one of the same base."""
     prefix = environment.prefix
     site_packages = _has_moved_sibling(sibling.site_packages, sibling.prefix, prefix)
@@ -234,7 +234,7 @@ _SITE = ("lib/python*/site-packages", "lib64/python*/site-packages")
 
 
 @immutable
-class Glimpse:
+class EnvironmentSummary:
     """An environment, seen from outside.
 
     Attributes:
@@ -257,9 +257,9 @@ class Glimpse:
         return bool(self.ours) and self.ours not in self.pillow
 
 
-def glimpse(prefix: Path) -> Glimpse:
+def scan_environment(prefix: Path) -> EnvironmentSummary:
     """Look at an environment; what cannot be read is left empty."""
-    return Glimpse(
+    return EnvironmentSummary(
         prefix=prefix,
         kind=kind_of_prefix(prefix),
         python=_venv_python(prefix) or _conda_python(prefix),

@@ -21,29 +21,29 @@ from typing import TYPE_CHECKING
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.process import Running
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.surroundings import recipes_directory, refuse_planted
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Core, Cpu, IsaScan, Linkage
+from fastinstall.elf.description import Cpu, ImagingCore, IsaScan, Linkage
 from fastinstall.journal.layout import RECEIPT, read_receipt
-from fastinstall.journal.snapshot import past_of, unfinished_transaction
+from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.conda import Conda
 from fastinstall.model.facts import (
     Distribution,
     Facts,
     GuardState,
+    InstalledStack,
     Interpreter,
     LiveProcess,
     LoadingFacts,
     Runtime,
-    Stack,
 )
-from fastinstall.model.history import Past
+from fastinstall.model.history import EnvironmentHistory
 from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Advisory, Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Wish
+from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
 from fastinstall.observe.interpreter import observe_interpreter
@@ -85,13 +85,13 @@ class ObservationRequest:
 
     recipe: Recipe
     runtime: bool = False
-    started: Running[Runtime] | None = None
+    started: RunningProbe[Runtime] | None = None
     binaries: Binaries = Binaries.CORE
     scans: Path | None = None
     process: LiveProcess | None = None
     toolchain: bool = False
     include_roots: tuple[Path, ...] = ()
-    interpreter: Interpreter | Running[Interpreter] | None = None
+    interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
     thorough: bool = True
 
@@ -102,7 +102,7 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     variables: Mapping[str, str],
     tool_prefix: Path,
     *,
-    guard: Callable[[Interpreter, Core | None], GuardState],
+    guard: Callable[[Interpreter, ImagingCore | None], GuardState],
     interrupted: Callable[[Path], str | None],
 ) -> Facts:
     """Everything that a decision or a check may look at.
@@ -118,25 +118,29 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     Raises:
         UndeterminedError: the target's interpreter does not answer.
     """
-    runtime = request.started or (Running(lambda: observe_use(environment, variables)) if request.runtime else None)
-    answer = request.interpreter or Running(lambda: observe_interpreter(Path(environment.python)))
-    toolchain = (
-        Running(lambda: observe_means(request.recipe, variables, request.include_roots)) if request.toolchain else None
+    runtime = request.started or (
+        RunningProbe(lambda: observe_use(environment, variables)) if request.runtime else None
     )
-    hardware = Running(lambda: _hardware(request, variables))
-    from fastinstall.elf.cpu_levels import offered_by, platform_of
+    answer = request.interpreter or RunningProbe(lambda: observe_interpreter(Path(environment.python)))
+    toolchain = (
+        RunningProbe(lambda: observe_means(request.recipe, variables, request.include_roots))
+        if request.toolchain
+        else None
+    )
+    hardware = RunningProbe(lambda: _hardware(request, variables))
+    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.stack import Loader, observe_distributions, observe_stack
 
     settings = _loader_variables(request.process, variables)
     cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
-    interpreter = answer.result() if isinstance(answer, Running) else answer
+    interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
     platform, capabilities = platform_of(cpu, settings["GLIBC_TUNABLES"])
     loader = Loader(
-        hwcaps=searched_levels(cpu, interpreter),
+        hwcaps=list_searched_levels(cpu, interpreter),
         library_path=settings["LD_LIBRARY_PATH"],
         preload=settings["LD_PRELOAD"],
-        level=offered_by(cpu),
+        level=find_offered_level(cpu),
         platform=platform,
         capabilities=capabilities,
     )
@@ -188,9 +192,11 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: t
         variables: the shell's environment variables.
         include_roots: include directories that its libraries may stand in, before the system's.
     """
-    from fastinstall.observe.toolchain import observe_toolchain, probed_flags
+    from fastinstall.observe.toolchain import list_probed_flags, observe_toolchain
 
-    return observe_toolchain(recipe.libraries, probed_flags(recipe), include_roots=include_roots, variables=variables)
+    return observe_toolchain(
+        recipe.libraries, list_probed_flags(recipe), include_roots=include_roots, variables=variables
+    )
 
 
 def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
@@ -204,11 +210,11 @@ def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
 def _gpu(
     hardware: Gpu, site_packages: Path, distributions: tuple[Distribution, ...], conda: Conda | None
 ) -> Gpu | None:
-    from fastinstall.observe.gpu_driver import joined
+    from fastinstall.observe.gpu_driver import join_gpu_facts
     from fastinstall.observe.gpu_frameworks import observe_frameworks
 
     packages = conda.packages if conda is not None else ()
-    return joined(hardware, observe_frameworks(site_packages, distributions, packages))
+    return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
 
 
 def _loading(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
@@ -221,7 +227,7 @@ def _conda(
     environment: Environment,
     request: ObservationRequest,
     interpreter: Interpreter,
-    stack: Stack,
+    stack: InstalledStack,
     variables: Mapping[str, str],
 ) -> Conda | None:
     """What conda knows of the environment; which conda there is, only where something is to be built or changed."""
@@ -249,10 +255,10 @@ def _cpu(tunables: str) -> Cpu:
 
 def _replaced(recipe: Recipe) -> tuple[str, ...]:
     """Names of the distributions that provide what the recipe provides, its own included."""
-    from fastinstall.observe.stack import normalised
+    from fastinstall.observe.stack import normalise_distribution_name
 
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
-    return tuple(dict.fromkeys(normalised(name) for name in names))
+    return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 
 def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
@@ -266,7 +272,9 @@ def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str])
     }
 
 
-def _linkage(request: ObservationRequest, interpreter: Interpreter, stack: Stack, loader: "Loader") -> Linkage | None:
+def _linkage(
+    request: ObservationRequest, interpreter: Interpreter, stack: InstalledStack, loader: "Loader"
+) -> Linkage | None:
     if request.binaries is Binaries.CORE or stack.directory is None:
         return None
     from fastinstall.observe.binaries import observe_linkage
@@ -274,13 +282,13 @@ def _linkage(request: ObservationRequest, interpreter: Interpreter, stack: Stack
     return observe_linkage(interpreter, stack, loader)
 
 
-def _with_making(stack: Stack) -> Stack:
+def _with_making(stack: InstalledStack) -> InstalledStack:
     from fastinstall.elf.imaging_core import describe_making
 
     return stack if stack.core is None else replace(stack, core=describe_making(stack.core))
 
 
-def _isa(request: ObservationRequest, stack: Stack) -> tuple[IsaScan, ...]:
+def _isa(request: ObservationRequest, stack: InstalledStack) -> tuple[IsaScan, ...]:
     if request.binaries is Binaries.CORE:
         return ()
     from fastinstall.observe.binaries import observe_isa
@@ -288,7 +296,7 @@ def _isa(request: ObservationRequest, stack: Stack) -> tuple[IsaScan, ...]:
     return observe_isa(stack, cache=request.scans, scan=request.binaries is not Binaries.LINKED)
 
 
-def searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
+def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """The subdirectories of glibc-hwcaps that the loader searches, the best first; the baseline has none."""
     from fastinstall.elf.cpu_levels import knows_levels
     from fastinstall.elf.loader.search import usable_hwcaps
@@ -327,14 +335,14 @@ def recipe_named(session: Session, name: str) -> Recipe:
     return load_recipe(name, session.recipe_directories)
 
 
-def recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
+def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
     """The recipe that the receipt of an environment names; the usual one where there is no receipt.
 
     Raises:
         DocumentError: there is none of that name, and the receipt says so; or the recipe is malformed.
     """
     try:
-        return recipe_named(session, Wish().recipe if receipt is None else receipt.recipe)
+        return recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
     except DocumentError:
         raise
     except UsageError as error:
@@ -357,11 +365,11 @@ def receipt_if_readable(environment: Environment) -> Receipt | None:
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
     """Observe a target; what is decoded of its code is kept in our cache."""
     kept = None if request.binaries is Binaries.CORE else session.directories.cache / SCANS
-    past: list[Past] = []
+    past: list[EnvironmentHistory] = []
 
     def interrupted(prefix: Path) -> str | None:
         past.append(_past(session, prefix, sized=request.thorough))
-        return unfinished_transaction(past[-1])
+        return find_unfinished_transaction(past[-1])
 
     facts = observe(
         environment,
@@ -374,19 +382,21 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     return replace(facts, past=past[-1])
 
 
-def committed(session: Session, seen: Facts) -> Facts:
+def observe_committed(session: Session, seen: Facts) -> Facts:
     """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
     prefix = Path(seen.environment.prefix)
     past = _past(session, prefix, sized=True)
-    return replace(seen, past=past, interrupted=unfinished_transaction(past), pins=observe_pins(prefix, seen.conda))
+    return replace(
+        seen, past=past, interrupted=find_unfinished_transaction(past), pins=observe_pins(prefix, seen.conda)
+    )
 
 
-def _past(session: Session, prefix: Path, *, sized: bool) -> Past:
-    past = past_of(prefix, sized=sized)
+def _past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHistory:
+    past = read_environment_history(prefix, sized=sized)
     return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
 
 
-def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:
+def _guard(interpreter: Interpreter, core: ImagingCore | None) -> GuardState:
     return observe_guard(Path(interpreter.site_packages), core)
 
 
@@ -468,9 +478,9 @@ def _foreign_directories() -> tuple[Path, ...]:
 
 
 def _extensions() -> "tuple[Extension, ...]":
-    from fastinstall.core.extensions import RECIPES, installed
+    from fastinstall.core.extensions import RECIPES, find_installed_extensions
 
-    return installed(RECIPES)
+    return find_installed_extensions(RECIPES)
 
 
 def _files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:

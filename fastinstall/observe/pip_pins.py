@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.pins.markers import pinned_build
+from fastinstall.pins.markers import parse_pinned_build
 
 DIRECTORY = "share/fastinstall/pin"
 """Of everything but the lines in pip's configuration, relative to the prefix, like the names below."""
@@ -82,7 +82,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
     """
     comment = "# of fastinstall, for pip and uv: the build whose wheel lies in wheels/ beside this file"
     try:
-        marker = f" ; {pinned_build(wheel).here}"
+        marker = f" ; {parse_pinned_build(wheel).here}"
     except ValueError:  # a wheel that runs everywhere
         marker = ""
     return f"{comment}\n{requirement}{marker}\n"
@@ -140,13 +140,13 @@ def block_in(content: bytes) -> tuple[str, ...]:
     return tuple(content[start:end].decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
-def pinned_settings(content: bytes) -> dict[str, str]:
+def read_pinned_settings(content: bytes) -> dict[str, str]:
     """Parse our lines by key, empty if they are not there."""
     pairs = (line.partition("=") for line in block_in(content) if not line.startswith(("#", "[")))
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def without_block(content: bytes) -> bytes:
+def remove_pin_block(content: bytes) -> bytes:
     """The file less our lines; a header of ours stays where somebody's settings have come to stand below it."""
     start, end = _span(content)
     header = f"[{SECTION}]"
@@ -154,7 +154,7 @@ def without_block(content: bytes) -> bytes:
     return content[:start] + kept.encode() + content[end:]
 
 
-def parsed(content: bytes, file: PurePath) -> dict[str, dict[str, str]]:
+def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]]:
     """Sections and settings, by the reader that pip has.
 
     Raises:
@@ -205,8 +205,8 @@ def _export(name: str, value: str, separator: str) -> str:
 def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
     """Raise where the file would not say what it said before, and what we add."""
     file = prefix / CONFIGURATION
-    before = parsed(content, file)
-    after = parsed(content[: made.place] + made.text.encode() + content[made.place :], file)
+    before = parse_pip_config(content, file)
+    after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)
     ours = after.get(SECTION, {})
     expected = {key: value for key, value in ours.items() if key not in (LINKS, CONSTRAINT)}
     if before.get(SECTION, {}) != expected or {**before, SECTION: ours} != after:

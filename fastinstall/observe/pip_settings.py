@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import has_credentials, redacted
+from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
 from fastinstall.observe.pip_pins import (
     CONFIGURATION,
@@ -26,9 +26,9 @@ from fastinstall.observe.pip_pins import (
     SECTION,
     WHEELS,
     location,
-    parsed,
+    parse_pip_config,
+    remove_pin_block,
     settings,
-    without_block,
 )
 
 _VARIABLES = ":env:"
@@ -56,7 +56,7 @@ class PipSetting:
     @property
     def told(self) -> str:
         """For a sentence, without passwords."""
-        value = redacted(self.value)
+        value = redact_text(self.value)
         if self.section == _VARIABLES:
             return f"{self.origin}={quote(value)}"
         return f"{self.origin}: [{self.section}] {self.key} = {value}"
@@ -94,7 +94,7 @@ def links_beside(
     return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
 
 
-def unheeded(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
     """What pip would take instead of a pin, where it is not pip that installs; a sentence each, arguments likewise."""
     return tuple(
         f"{setting.told} does not concern the pin: pip installs nothing here; if it ever does, the pin holds it in a "
@@ -199,7 +199,7 @@ def _in(file: Path, *, later: bool) -> Iterator[PipSetting]:
         content = foreign.read_bytes(file)
     except OSError:
         return
-    for section, values in parsed(without_block(content), file).items():
+    for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():
             plain = key.lower().replace("_", "-").removeprefix("--")
             if section in _SECTIONS and plain in _KEYS and value.strip():

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.elf.description import Binding, Library
+from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libraries import JPEG, describe, identify
 from fastinstall.model.facts import LiveProcess, packages_of
@@ -78,7 +78,7 @@ def _bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
         return (), str(error)
 
 
-def _libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[Library]:
+def _libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
     """What is called, and what was asked for; of one alone nothing has to be compared."""
     crossed = (path for each in bindings if each.is_crossed for path in (each.provider, each.wanted))
     for path in dict.fromkeys(path for path in crossed if path is not None):

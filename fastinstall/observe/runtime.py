@@ -53,7 +53,7 @@ def observe_runtime(
         completed = run(argv, environment={**environment, **_SILENCED_GUARD}, timeout=timeout, check=False)
     except CommandError as error:
         return _runtime(error.completed, _Ending(error=error.message))
-    return _runtime(completed, _ending(completed))
+    return _runtime(completed, _describe_exit(completed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Ending:
     signal: str = ""
 
 
-def _ending(completed: Completed) -> _Ending:
+def _describe_exit(completed: Completed) -> _Ending:
     if completed.signal_name:
         return _Ending(f"killed by {completed.signal_name}", completed.signal_name)
     if completed.exit_code != 0:
@@ -216,7 +216,7 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     if mapping is None or not mapping.is_file:
         return Fault(file=None, offset=0, code="", truncated=short)
     fault = replace(_in_file(Path(mapping.path), address - mapping.start + mapping.offset), truncated=short)
-    return _decoded(fault) if decode and fault.code else fault
+    return _decode_instruction(fault) if decode and fault.code else fault
 
 
 def _truncated(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
@@ -239,7 +239,7 @@ def _is_truncated(path: Path) -> bool:
 def _in_file(path: Path, offset: int) -> Fault:
     """The code as the file has it; nothing where the file is gone or ends before, as a truncated one does."""
     try:
-        with foreign.opened(path) as stream:
+        with foreign.open_foreign_file(path) as stream:
             stream.seek(offset)
             code = stream.read(_LONGEST)
     except OSError:
@@ -247,7 +247,7 @@ def _in_file(path: Path, offset: int) -> Fault:
     return Fault(file=path, offset=offset, code=code.hex())
 
 
-def _decoded(fault: Fault) -> Fault:
+def _decode_instruction(fault: Fault) -> Fault:
     from fastinstall.elf.isa.instructions import describe, is_available  # noqa: PLC0415 (rarely needed)
 
     if not is_available():

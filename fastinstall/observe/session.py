@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.core.surroundings import Directories, own_cache, recipes_directory, user_directories
+from fastinstall.core.surroundings import Directories, make_own_cache, recipes_directory, user_directories
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from fastinstall.core.events import Emit, Event
-    from fastinstall.pins.project_files import Begun
+    from fastinstall.pins.project_files import UnfinishedPins
 
 
 def _now() -> datetime:
@@ -49,11 +49,11 @@ class Session:
         return user_directories(self.variables)
 
     @property
-    def begun_pins(self) -> "Begun":
+    def begun_pins(self) -> "UnfinishedPins":
         """What this user has begun in projects, noted outside of them."""
-        from fastinstall.pins.project_files import Begun  # noqa: PLC0415 (as doctor rarely asks)
+        from fastinstall.pins.project_files import UnfinishedPins  # noqa: PLC0415 (as doctor rarely asks)
 
-        return Begun(directory=self.directories.state / "pins")
+        return UnfinishedPins(directory=self.directories.state / "pins")
 
     def own_cache(self) -> Path:
         """Our cache directory, to be written to and run from.
@@ -61,7 +61,7 @@ class Session:
         Raises:
             RefusedError: others could put there what would be installed.
         """
-        return own_cache(self.directories.cache, self.variables)
+        return make_own_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
         """The same session with another listener."""

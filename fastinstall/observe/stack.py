@@ -30,9 +30,9 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
-from fastinstall.model.facts import Dependant, Distribution, Interpreter, Owner, Stack
+from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
@@ -72,7 +72,7 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     *,
     loader: Loader = _PLAIN,
     thorough: bool = True,
-) -> Stack:
+) -> InstalledStack:
     """Everything that files tell about PIL in the target's site-packages.
 
     Args:
@@ -88,20 +88,22 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
     version = _version(directory / "_version.py")
     core = _core_file(directory, interpreter.extension_suffix)
-    return Stack(
+    return InstalledStack(
         directory=directory if directory.is_dir() else None,
         has_init=(directory / "__init__.py").is_file(),
         version=version,
         core=_read(core, symbols, interpreter, loader, version) if core is not None else None,
         foreign_cores=tuple(f"{_PACKAGE}/{path.name}" for path in _core_files(directory) if path != core),
         owners=owners,
-        unclaimed=tuple(sorted(set(_files(site_packages)) - claimed_files(site_packages, owners))),
+        unclaimed=tuple(sorted(set(_files(site_packages)) - list_record_files(site_packages, owners))),
         debris=_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
     )
 
 
-def _read(core: Path, symbols: tuple[str, ...], interpreter: Interpreter, loader: Loader, version: str | None) -> Core:
+def _read(
+    core: Path, symbols: tuple[str, ...], interpreter: Interpreter, loader: Loader, version: str | None
+) -> ImagingCore:
     return read_core(
         core,
         symbols,
@@ -199,14 +201,14 @@ def observe_owners(
     )
 
 
-def claimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
+def list_record_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
     """Every file that the RECORDs of `owners` list, relative to site-packages."""
     records = (_record(site_packages, owner.distribution) for owner in owners)
     return frozenset(row.path for record in records if record is not None for row in _rows(record))
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RecordRow:
     """A line of a RECORD."""
 
     path: str
@@ -231,7 +233,7 @@ class _Digests:
 
 def _digest(path: str, algorithm: str) -> bytes:
     """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with foreign.opened(path) as stream:
+    with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
         return hashlib.new(algorithm, stream.read()).digest()
@@ -249,7 +251,7 @@ def _claims_package(record: bytes) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _rows(record: bytes) -> tuple[_Row, ...]:
+def _rows(record: bytes) -> tuple[_RecordRow, ...]:
     """The files of a RECORD, without bytecode: it is made anew whenever it is needed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
@@ -258,11 +260,11 @@ def _rows(record: bytes) -> tuple[_Row, ...]:
         return ()
 
 
-def _read_rows(lines: Iterable[list[str]]) -> Iterator[_Row]:
+def _read_rows(lines: Iterable[list[str]]) -> Iterator[_RecordRow]:
     for cells in lines:
         path, digest, size = (*cells, "", "", "")[:3]
         if path and not path.endswith((".pyc", ".pyo")):
-            yield _Row(os.path.normpath(path), digest, size)
+            yield _RecordRow(os.path.normpath(path), digest, size)
 
 
 def _owner(site_packages: Path, distribution: Distribution, record: bytes | None, digests: _Digests) -> Owner:
@@ -295,7 +297,7 @@ def _is_outside(path: str) -> bool:
     return path.startswith("/") or path.partition("/")[0] == ".."
 
 
-def _differs(row: _Row, written: int, digests: _Digests) -> bool:
+def _differs(row: _RecordRow, written: int, digests: _Digests) -> bool:
     """Whether a file on disk is not what RECORD says; one that cannot be read is not."""
     try:
         status = os.stat(f"{digests.root}/{row.path}")  # noqa: PTH116 (like `_digest`)
@@ -331,7 +333,7 @@ def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
 
 
-def normalised(name: str) -> str:
+def normalise_distribution_name(name: str) -> str:
     """A distribution's name for comparisons (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -352,7 +354,7 @@ def _distribution(metadata: Path) -> Distribution:
     match = _ESCAPED.fullmatch(metadata.name)
     name, version = (match["name"], match["version"]) if match else _from_metadata(metadata)
     return Distribution(
-        name=normalised(name),
+        name=normalise_distribution_name(name),
         version=version,
         metadata=metadata.name,
         installer=_installer(metadata / "INSTALLER"),
@@ -397,7 +399,7 @@ def observe_dependants(
 
 
 def _pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
-    spellings = "|".join(r"[-_.]+".join(map(re.escape, normalised(name).split("-"))) for name in names)
+    spellings = "|".join(r"[-_.]+".join(map(re.escape, normalise_distribution_name(name).split("-"))) for name in names)
     text = rf"^Requires-Dist:[ \t]*((?:{spellings})(?![A-Za-z0-9._-]).*?)[ \t\r]*$"
     return re.compile(text.encode(), re.IGNORECASE | re.MULTILINE)
 

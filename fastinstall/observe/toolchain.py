@@ -26,7 +26,7 @@ from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.recipe import Level, NativeRequirement, Recipe
-from fastinstall.observe.conda.channels import DEFAULTS, configured_channels, configured_defaults
+from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 _MANAGERS = {"apt-get": "apt", "dnf": "dnf"}
 
@@ -66,10 +66,10 @@ def _channels(variables: Mapping[str, str]) -> tuple[str, ...]:
     prefix = Path(variables.get("CONDA_PREFIX") or "/")
     tool = find_conda(variables, prefix)
     root = Path(tool.root) if tool is not None else None
-    found = configured_channels(variables, prefix, root)
+    found = read_configured_channels(variables, prefix, root)
     if DEFAULTS not in found:
         return found
-    defaults = configured_defaults(variables, prefix, root) or (DEFAULTS,)
+    defaults = read_default_channels(variables, prefix, root) or (DEFAULTS,)
     return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
 
 
@@ -121,13 +121,13 @@ def _accepted(command: tuple[str, ...], flags: tuple[str, ...], variables: Mappi
         linking = tuple(flag for flag in flags if flag.startswith("-Wl,"))
         front = (*command, "-Werror")
         accepted = {
-            *_tried(compiling, lambda some: _succeeds((*front, *some, "-E", "-x", "c", "/dev/null"), variables)),
-            *_tried(linking, lambda some: _succeeds(_link(command, some, scratch), variables)),
+            *_try_flags(compiling, lambda some: _succeeds((*front, *some, "-E", "-x", "c", "/dev/null"), variables)),
+            *_try_flags(linking, lambda some: _succeeds(_link(command, some, scratch), variables)),
         }
     return tuple(flag for flag in flags if flag in accepted)
 
 
-def _tried(flags: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
+def _try_flags(flags: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
     if not flags or accepts(flags):
         return flags
     return tuple(flag for flag in flags if accepts((flag,)))
@@ -191,7 +191,7 @@ def observe_library(
         search: where to look.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
-    package = _Package(requirement.pkgconfig, variables)
+    package = _PkgConfigPackage(requirement.pkgconfig, variables)
     include = _include(requirement.header, search.include) or _include(requirement.header, package.path("includedir"))
     library = _library(requirement.link, search.library) or _library(requirement.link, package.path("libdir"))
     version, implementation = _jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
@@ -206,7 +206,7 @@ def observe_library(
 
 
 @dataclass(frozen=True, slots=True)
-class _Package:
+class _PkgConfigPackage:
     """A package of pkg-config, asked only when files alone do not answer."""
 
     name: str
@@ -265,7 +265,7 @@ _OPTIMISED = ("-O2", "-O3")
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 
 
-def probed_flags(recipe: Recipe) -> tuple[str, ...]:
+def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
     """Every flag about which a compiler is to be asked before it is used."""
     flags = [RECORD_SWITCHES]
     for level in recipe.levels:
@@ -302,7 +302,7 @@ def compile_flags(
     )
 
 
-def compiled_file(line: str) -> str | None:
+def parse_compiled_file(line: str) -> str | None:
     """Return the C file that a build log line compiles, or None if it compiles none."""
     words = _split_flags(line)
     return _source(words) if words else None
@@ -319,7 +319,7 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
     if not compiled:
         return ("the log has no compile line, so the flags cannot be audited",)
     kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
-    problems = [_unoptimised(compiled), *(_not_given(flag, compiled) for flag in cflags)]
+    problems = [_find_unoptimised(compiled), *(_not_given(flag, compiled) for flag in cflags)]
     problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
     problems += [_overridden(words, cflags) for words in kernels]
     return tuple(problem for problem in problems if problem)
@@ -349,7 +349,7 @@ def _source(words: list[str]) -> str | None:
     return following if following.endswith(".c") else None
 
 
-def _unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
+def _find_unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
     slow = [(source, _last(words, "-O")) for source, words in compiled if _last(words, "-O") not in _OPTIMISED]
     if not slow:
         return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @tagged("items")
 @immutable
-class Items:
+class ArrayAddition:
     """Strings that an array has to hold, made where there is none.
 
     Attributes:
@@ -39,7 +39,7 @@ class Items:
 
 @tagged("setting")
 @immutable
-class Setting:
+class KeyAddition:
     """A key with a value, in a table that is made where it is missing.
 
     Attributes:
@@ -55,7 +55,7 @@ class Setting:
 
 @tagged("element")
 @immutable
-class Element:
+class TableAddition:
     """One more table of an array of tables.
 
     Attributes:
@@ -67,22 +67,22 @@ class Element:
     literals: dict[str, str]
 
 
-Addition = Items | Setting | Element
+Addition = ArrayAddition | KeyAddition | TableAddition
 
 
-def holds(content: dict[str, Any], addition: Addition) -> bool:
+def has_addition(content: dict[str, Any], addition: Addition) -> bool:
     """Whether parsed TOML has any of what an addition puts there."""
-    if isinstance(addition, Element):
-        found = table_at(content, addition.table)
-        return isinstance(found, list) and element_of(addition) in found
-    table = table_at(content, addition.table)
+    if isinstance(addition, TableAddition):
+        found = find_table(content, addition.table)
+        return isinstance(found, list) and build_element(addition) in found
+    table = find_table(content, addition.table)
     value = table.get(addition.key) if isinstance(table, dict) else None
-    if isinstance(addition, Items):
+    if isinstance(addition, ArrayAddition):
         return isinstance(value, list) and any(item in value for item in addition.items)
-    return value is not None and value == value_of(addition.literal)
+    return value is not None and value == parse_literal(addition.literal)
 
 
-def table_at(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
+def find_table(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
     """Return the value at a path of parsed TOML, or None if the path does not exist."""
     found: Any = content
     for name in path:
@@ -90,37 +90,37 @@ def table_at(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN4
     return found
 
 
-def lines(additions: Iterable[Addition]) -> tuple[str, ...]:
+def format_additions(additions: Iterable[Addition]) -> tuple[str, ...]:
     """Additions as lines of TOML that a person can paste."""
     found: list[str] = []
     for addition in additions:
-        header = header_of(addition)
+        header = format_header(addition)
         found += [] if header in found else [header]
-        found += body_of(addition)
+        found += format_body(addition)
     return tuple(found)
 
 
-def header_of(addition: Addition) -> str:
+def format_header(addition: Addition) -> str:
     """The header of its table ("[tool.uv]")."""
     name = ".".join(addition.table)
-    return f"[[{name}]]" if isinstance(addition, Element) else f"[{name}]"
+    return f"[[{name}]]" if isinstance(addition, TableAddition) else f"[{name}]"
 
 
-def body_of(addition: Addition) -> tuple[str, ...]:
+def format_body(addition: Addition) -> tuple[str, ...]:
     """The lines below the header."""
-    if isinstance(addition, Items):
+    if isinstance(addition, ArrayAddition):
         return (f"{addition.key} = [", *(f'    "{item}",' for item in addition.items), "]")
-    if isinstance(addition, Element):
+    if isinstance(addition, TableAddition):
         return tuple(f"{key} = {literal}" for key, literal in addition.literals.items())
     return tuple(f"{addition.key} = {addition.literal}".split("\n"))
 
 
-def element_of(addition: Element) -> dict[str, Any]:
+def build_element(addition: TableAddition) -> dict[str, Any]:
     """What parsed TOML has of an element."""
-    return {key: value_of(literal) for key, literal in addition.literals.items()}
+    return {key: parse_literal(literal) for key, literal in addition.literals.items()}
 
 
-def value_of(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
+def parse_literal(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
     """What a literal of TOML means."""
     return toml_data(f"value = {literal}\n")["value"]
 
@@ -130,7 +130,7 @@ MARK = "# by `fastinstall guard install --pin`; `fastinstall guard remove` takes
 
 
 @immutable
-class Edited:
+class EditedManifest:
     """A text with our additions.
 
     Attributes:
@@ -142,7 +142,7 @@ class Edited:
     pieces: tuple[str, ...]
 
 
-def add(text: str, additions: Iterable[Addition]) -> Edited:
+def add(text: str, additions: Iterable[Addition]) -> EditedManifest:
     """Put additions into a TOML text.
 
     Raises:
@@ -151,16 +151,16 @@ def add(text: str, additions: Iterable[Addition]) -> Edited:
     wanted = tuple(additions)
     pieces: list[str] = []
     for addition in wanted:
-        done = next(_successes(text, addition), None)
+        done = next(_try_insertions(text, addition), None)
         if done is None:
             raise RefusedError(
                 "the manifest is written in a way that cannot be edited safely; nothing was changed",
                 hint="add the lines by hand, and lock",
-                details=lines(wanted),
+                details=format_additions(wanted),
             )
         text = done.text
         pieces += done.pieces
-    return Edited(text=text, pieces=tuple(pieces))
+    return EditedManifest(text=text, pieces=tuple(pieces))
 
 
 def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) -> str:
@@ -169,32 +169,32 @@ def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) ->
     Args:
         text: as it is now.
         additions: that `add` has put in.
-        pieces: of its `Edited`; one that is there as it stands is cut out, and no other byte changes.
+        pieces: of its `EditedManifest`; one that is there as it stands is cut out, and no other byte changes.
     """
     for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
         if text.count(piece) == 1:
             text = text.replace(piece, "")
-    left = [addition for addition in additions if holds(toml_data(text), addition)]
+    left = [addition for addition in additions if has_addition(toml_data(text), addition)]
     if left:
-        document = _parsed(text)
+        document = _parse_toml(text)
         for addition in left:
             _take_out(document, addition)
         text = document.as_string()
     return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
 
 
-def _successes(text: str, addition: Addition) -> Iterator[Edited]:
+def _try_insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
     """The ways to get an addition in that change nothing else, the gentlest first."""
     try:
-        meant = _meant(text, addition)
+        meant = _compute_expected_data(text, addition)
     except (TypeError, AttributeError):
         return  # something else than a table, or than an array, is in its place
     for attempt in (*_insertions(text, addition), _block(text, addition)):
         if _reads(attempt.text) == meant:
             yield attempt
-    edited = _edited(text, addition)
+    edited = _insert_addition(text, addition)
     if _reads(edited) == meant:
-        yield Edited(text=edited, pieces=())
+        yield EditedManifest(text=edited, pieces=())
 
 
 def _reads(text: str) -> dict[str, Any] | None:
@@ -204,36 +204,36 @@ def _reads(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _insertions(text: str, addition: Addition) -> Iterator[Edited]:
+def _insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
     """The addition below each line that looks like the header of its table."""
-    if isinstance(addition, Element):
+    if isinstance(addition, TableAddition):
         return
     newline = _newline(text)
-    piece = newline.join((MARK, *body_of(addition), ""))
+    piece = newline.join((MARK, *format_body(addition), ""))
     names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
     for found in re.finditer(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)", text, re.MULTILINE):
         start = "" if found[0].endswith("\n") else newline
-        yield Edited(text=text[: found.end()] + start + piece + text[found.end() :], pieces=(start + piece,))
+        yield EditedManifest(text=text[: found.end()] + start + piece + text[found.end() :], pieces=(start + piece,))
 
 
-def _block(text: str, addition: Addition) -> Edited:
+def _block(text: str, addition: Addition) -> EditedManifest:
     """The addition with a header of its own, at the end."""
     newline = _newline(text)
     gap = "" if not text or text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
-    piece = gap + newline.join((MARK, header_of(addition), *body_of(addition), ""))
-    return Edited(text=text + piece, pieces=(piece,))
+    piece = gap + newline.join((MARK, format_header(addition), *format_body(addition), ""))
+    return EditedManifest(text=text + piece, pieces=(piece,))
 
 
-def _edited(text: str, addition: Addition) -> str:
+def _insert_addition(text: str, addition: Addition) -> str:
     """The addition put in by tomlkit."""
-    document = _parsed(text)
-    if isinstance(addition, Element):
+    document = _parse_toml(text)
+    if isinstance(addition, TableAddition):
         return text
-    table = table_at(document, addition.table)
+    table = find_table(document, addition.table)
     if table is None:
         return text
-    if isinstance(addition, Setting):
-        table[addition.key] = value_of(addition.literal)
+    if isinstance(addition, KeyAddition):
+        table[addition.key] = parse_literal(addition.literal)
     elif addition.key in table:
         array = table[addition.key]
         for index, item in enumerate(addition.items):
@@ -249,13 +249,13 @@ def _newline(text: str) -> str:
 
 
 def _take_out(document: "TOMLDocument", addition: Addition) -> None:
-    if isinstance(addition, Element):
-        elements = table_at(document, addition.table)
-        elements.remove(element_of(addition))
+    if isinstance(addition, TableAddition):
+        elements = find_table(document, addition.table)
+        elements.remove(build_element(addition))
         _drop_empty(document, addition.table)
         return
-    table = table_at(document, addition.table)
-    if isinstance(addition, Items):
+    table = find_table(document, addition.table)
+    if isinstance(addition, ArrayAddition):
         array = table[addition.key]
         for item in addition.items:
             if item in array:
@@ -269,31 +269,31 @@ def _take_out(document: "TOMLDocument", addition: Addition) -> None:
 def _drop_empty(document: "TOMLDocument", path: tuple[str, ...]) -> None:
     """Drop what has nothing left in it, unless a comment stands there."""
     *parents, last = path
-    left = table_at(document, path)
+    left = find_table(document, path)
     if not left and "#" not in left.as_string():
-        del table_at(document, parents)[last]
+        del find_table(document, parents)[last]
 
 
-def _meant(text: str, addition: Addition) -> dict[str, Any]:
+def _compute_expected_data(text: str, addition: Addition) -> dict[str, Any]:
     content = toml_data(text)
     above = content
     *parents, last = addition.table
     for name in parents:
         above = above.setdefault(name, {})
-    if isinstance(addition, Element):
-        above.setdefault(last, []).append(element_of(addition))
+    if isinstance(addition, TableAddition):
+        above.setdefault(last, []).append(build_element(addition))
         return content
     table = above.setdefault(last, {})
-    if isinstance(addition, Items):
+    if isinstance(addition, ArrayAddition):
         there = table.setdefault(addition.key, [])
         added = [item for item in addition.items if item not in there]
         table[addition.key] = [*added, *there] if addition.first else [*there, *added]
     else:
-        table[addition.key] = value_of(addition.literal)
+        table[addition.key] = parse_literal(addition.literal)
     return content
 
 
-def _parsed(text: str) -> "TOMLDocument":
+def _parse_toml(text: str) -> "TOMLDocument":
     import tomlkit  # noqa: PLC0415 (only where a manifest is edited, and text alone does not do)
 
     return tomlkit.parse(text)

@@ -68,7 +68,7 @@ _AND = "sys_platform == 'linux' and platform_machine == '{machine}' and platform
 _OR = "sys_platform != 'linux' or platform_machine != '{machine}' or platform_python_implementation != 'CPython'"
 
 
-def pinned_build(wheel: str) -> PinnedBuild:
+def parse_pinned_build(wheel: str) -> PinnedBuild:
     """What a wheel's file name says of it (PEP 427).
 
     Raises:
@@ -87,7 +87,7 @@ def pinned_build(wheel: str) -> PinnedBuild:
     )
 
 
-def named_in(requirement: str) -> str:
+def parse_requirement_name(requirement: str) -> str:
     """The normalised name that a requirement begins with (PEP 503, PEP 508); empty where it has none."""
     found = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return re.sub(r"[-_.]+", "-", found[1]).lower() if found else ""

@@ -15,7 +15,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted
 from fastinstall.core.files import sha256
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import CommandError
 from fastinstall.core.values import immutable
@@ -25,23 +25,23 @@ from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment
 from fastinstall.pins import project_files as files_of_pin
-from fastinstall.pins.manifests import Addition, Edited, add, lines
-from fastinstall.pins.markers import WHEELS, PinnedBuild, pinned_build
+from fastinstall.pins.manifests import Addition, EditedManifest, add, format_additions
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
 from fastinstall.pins.project_files import PinRecord, PinStage
-from fastinstall.pins.recognition import pin_state
+from fastinstall.pins.recognition import read_pin_state
 from fastinstall.pins.resolver import (
     LockTool,
+    find_downgrades,
     lock_tool,
-    locked_versions,
-    mirrored,
-    relocated,
-    steps_back,
-    unlockable,
+    make_lock_refusal,
+    mirror_project,
+    parse_locked_versions,
+    relocate_lock,
     variable_of,
 )
 from fastinstall.pins.tool import CHANNEL as PROJECT_CHANNEL
 from fastinstall.pins.tool import Manifest, Payload, Pinned, PinTool
-from fastinstall.pins.tools import tool_named
+from fastinstall.pins.tools import find_tool
 
 
 class PinSession(Protocol):
@@ -60,7 +60,7 @@ class PinSession(Protocol):
         """The clock."""
 
     @property
-    def begun_pins(self) -> files_of_pin.Begun:
+    def begun_pins(self) -> files_of_pin.UnfinishedPins:
         """Notes of changes that this user has begun."""
 
 
@@ -84,7 +84,7 @@ def pin_project(
             lock would not hold the stack, or would go back on other distributions. Nothing is changed then.
     """
     directory, prefix, tool = Path(project.directory), Path(environment.prefix), _tool_of(project)
-    with locked(directory):
+    with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
         payload = _payload(tool, receipt, prefix, wheel)
         digests = {name: sha256(file) for name, file in payload.items()}
@@ -103,8 +103,8 @@ def pin_project(
                 pieces=change.pieces,
             )
             files_of_pin.take_back(directory, session.begun_pins)
-            files_of_pin.put(directory, record, payload, change.contents, session.begun_pins)
-        state = pin_state(directory, prefix)
+            files_of_pin.write_project_pin(directory, record, payload, change.contents, session.begun_pins)
+        state = read_pin_state(directory, prefix)
     if state is None:
         raise FailedError(f"{directory}: the pin was written, and is not there", hint=f"ls -la {quote(directory)}")
     return state
@@ -121,7 +121,7 @@ def unpin_project(session: PinSession, project: Project) -> bool:
     directory = Path(project.directory)
     if not files_of_pin.is_touched(directory):
         return False
-    with locked(directory):
+    with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
         return files_of_pin.take_back(directory, session.begun_pins)
 
@@ -134,9 +134,9 @@ def project_pin(session: PinSession, project: Project) -> PinState | None:
     directory = Path(project.directory)
     if not files_of_pin.is_touched(directory):
         return None
-    with locked(directory):
+    with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
-    return pin_state(directory)
+    return read_pin_state(directory)
 
 
 @immutable
@@ -148,7 +148,7 @@ class _Change:
 
 def _is_held(directory: Path, prefix: Path, payload: Mapping[str, str]) -> bool:
     """Whether exactly this is pinned there already, and nothing is wrong with it."""
-    state, record = pin_state(directory, prefix), files_of_pin.read_record(directory)
+    state, record = read_pin_state(directory, prefix), files_of_pin.read_record(directory)
     return state is not None and not state.problems and record is not None and record.payload == payload
 
 
@@ -186,10 +186,10 @@ def _change(session: PinSession, prefix: Path, project: Project, receipt: Receip
 
 def _of_lock(session: PinSession, prefix: Path, project: Project, wheel: Path) -> tuple[_Change, Pinned]:
     """The files of a project whose tool makes its lock anew."""
-    directory, build = Path(project.directory), pinned_build(wheel.name)
-    trial = Trial(project=project, wheel=wheel, build=build, tool=_lock_tool(session, prefix, project, wheel))
+    directory, build = Path(project.directory), parse_pinned_build(wheel.name)
+    trial = PinTrial(project=project, wheel=wheel, build=build, tool=_lock_tool(session, prefix, project, wheel))
     there = {name: _read(directory / name) for name in trial.names}
-    without = files_of_pin.unpinned(directory, trial.names)
+    without = files_of_pin.compute_unpinned_files(directory, trial.names)
     tried = try_pin(trial, without)
     _refuse_changed(directory, there)
     manifest, lock = trial.names
@@ -204,9 +204,9 @@ def _of_lock(session: PinSession, prefix: Path, project: Project, wheel: Path) -
 def _of_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_Change, Pinned]:
     """The manifest of a project whose tool meets the pin when it installs next."""
     directory, name, tool = Path(project.directory), Path(project.manifest).name, _tool_of(project)
-    text = (files_of_pin.unpinned(directory, (name,))[name] or b"").decode("utf-8")
+    text = (files_of_pin.compute_unpinned_files(directory, (name,))[name] or b"").decode("utf-8")
     if tool.payload is Payload.WHEEL:
-        pinned = Pinned(build=pinned_build(wheel.name))
+        pinned = Pinned(build=parse_pinned_build(wheel.name))
     elif receipt.conda is not None:
         pinned = Pinned(package=receipt.conda.package)
     else:
@@ -217,7 +217,7 @@ def _of_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_Chan
 
 
 def _tool_of(project: Project) -> PinTool:
-    tool = tool_named(project.manager)
+    tool = find_tool(project.manager)
     if tool is None:
         raise RefusedError(f"{project.directory}: no project of a tool that we know", hint="go without --pin")
     return tool
@@ -233,7 +233,7 @@ def _lock_tool(session: PinSession, prefix: Path, project: Project, wheel: Path)
             f"{WHEELS}, and run: {tool.name} lock",
             details=(
                 "the pin would add:",
-                *lines(tool.additions("", Pinned(build=pinned_build(wheel.name)))),
+                *format_additions(tool.additions("", Pinned(build=parse_pinned_build(wheel.name)))),
             ),
         )
     return found
@@ -253,7 +253,7 @@ def _read(path: Path) -> bytes | None:
 
 
 @immutable
-class Trial:
+class PinTrial:
     """What is tried.
 
     Attributes:
@@ -281,11 +281,11 @@ class Trial:
     @property
     def lines(self) -> tuple[str, ...]:
         """What the pin adds, for people."""
-        return ("the pin would add:", *lines(self.tool.tool.additions("", self.pinned)))
+        return ("the pin would add:", *format_additions(self.tool.tool.additions("", self.pinned)))
 
 
 @immutable
-class Tried:
+class PinTrialResult:
     """What came of it.
 
     Attributes:
@@ -293,11 +293,11 @@ class Tried:
         lock: that holds our build.
     """
 
-    manifest: Edited
+    manifest: EditedManifest
     lock: bytes
 
 
-def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
+def try_pin(trial: PinTrial, before: Mapping[str, bytes | None]) -> PinTrialResult:
     """Try a pin; nothing in the project changes.
 
     Args:
@@ -311,7 +311,7 @@ def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
     """
     name, lock = trial.names
     manifest = edit_manifest(trial.project, trial.tool.tool, (before[name] or b"").decode("utf-8"), trial.pinned)
-    with mirrored(trial.project, trial.wheel, before) as mirror:
+    with mirror_project(trial.project, trial.wheel, before) as mirror:
         plain = _plain_lock(trial, mirror, before[lock]).decode("utf-8")
         prepared = trial.tool.tool.prepare_lock(manifest.text, plain, trial.pinned)
         if prepared != plain:
@@ -320,10 +320,10 @@ def try_pin(trial: Trial, before: Mapping[str, bytes | None]) -> Tried:
         (mirror / name).write_bytes(manifest.text.encode("utf-8"))
         content = _pinned_lock(trial, mirror)
     _refuse_unheld(trial, plain, content.decode("utf-8"))
-    return Tried(manifest=manifest, lock=content)
+    return PinTrialResult(manifest=manifest, lock=content)
 
 
-def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) -> Edited:
+def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) -> EditedManifest:
     """A manifest with the pin.
 
     Args:
@@ -345,7 +345,7 @@ def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) ->
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error
 
 
-def _plain_lock(trial: Trial, mirror: Path, there: bytes | None) -> bytes:
+def _plain_lock(trial: PinTrial, mirror: Path, there: bytes | None) -> bytes:
     if there is not None and trial.tool.is_fresh(mirror):
         return there
     try:
@@ -358,25 +358,25 @@ def _plain_lock(trial: Trial, mirror: Path, there: bytes | None) -> bytes:
         ) from error
 
 
-def _pinned_lock(trial: Trial, mirror: Path) -> bytes:
+def _pinned_lock(trial: PinTrial, mirror: Path) -> bytes:
     try:
-        return relocated(trial.tool.lock(mirror), mirror, trial.project)
+        return relocate_lock(trial.tool.lock(mirror), mirror, trial.project)
     except CommandError as error:
-        raise unlockable(error, trial.project, trial.lines) from error
+        raise make_lock_refusal(error, trial.project, trial.lines) from error
 
 
-def _refuse_unrequired(trial: Trial, plain: str) -> None:
+def _refuse_unrequired(trial: PinTrial, plain: str) -> None:
     project, name = trial.project, trial.build.name
-    if name not in locked_versions(plain):
+    if name not in parse_locked_versions(plain):
         raise RefusedError(
             f"{project.directory}: nothing in the project requires {name}, so its lock cannot hold it",
             hint=f"cd {quote(project.directory)} && {project.manager} add {name}, and then the same again",
         )
 
 
-def _refuse_unheld(trial: Trial, plain: str, pinned: str) -> None:
+def _refuse_unheld(trial: PinTrial, plain: str, pinned: str) -> None:
     project, build = trial.project, trial.build
-    before, after = locked_versions(plain), locked_versions(pinned)
+    before, after = parse_locked_versions(plain), parse_locked_versions(pinned)
     held = after.get(build.name, frozenset())
     if build.version not in held:
         raise RefusedError(
@@ -385,7 +385,7 @@ def _refuse_unheld(trial: Trial, plain: str, pinned: str) -> None:
             hint=f"is the project meant for Python {build.python} on Linux? See requires-python in {project.manifest}",
             details=trial.lines,
         )
-    backwards = steps_back(before, after, but=build.name)
+    backwards = find_downgrades(before, after, but=build.name)
     if backwards:
         raise RefusedError(
             f"{project.directory}: with the pin {project.manager} would go back on "

@@ -28,12 +28,12 @@ from fastinstall.core.parsing import parse_json
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
 from fastinstall.journal.snapshot import is_at_work
-from fastinstall.model.history import Cut, Interruption
+from fastinstall.model.history import Interruption, UnfinishedRun
 from fastinstall.model.stored_documents import open_stored
 from fastinstall.pins.manifests import Addition, withdraw
 from fastinstall.pins.markers import WHEELS
 from fastinstall.pins.tool import CHANNEL
-from fastinstall.pins.tools import tool_named, tools
+from fastinstall.pins.tools import find_tool, tools
 
 HOME = ".fastinstall"
 """Where a pinned project keeps what is ours, relative to its directory."""
@@ -99,7 +99,7 @@ def foreign_names(record: PinRecord) -> Iterator[tuple[str, str]]:
     A project may come from anybody, and its record with it: of the files beside it we write the manifest and the lock
     of its tool alone, and of the payload only what lies in our own directory there.
     """
-    tool = tool_named(record.manager)
+    tool = find_tool(record.manager)
     if tool is None:
         yield "manager", f"{record.manager!r} is no tool whose projects are pinned"
         return
@@ -128,7 +128,7 @@ By hand: take out of the manifest what the comments of fastinstall mark, delete 
 
 
 @immutable
-class Begun:
+class UnfinishedPins:
     """What a user has begun: for each project whose pin is being changed the digest of its record, outside of it.
 
     Attributes:
@@ -166,8 +166,12 @@ class Begun:
         return self.directory / hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()
 
 
-def put(
-    directory: Path, record: PinRecord, payload: Mapping[str, Path], contents: Mapping[str, bytes], begun: Begun
+def write_project_pin(
+    directory: Path,
+    record: PinRecord,
+    payload: Mapping[str, Path],
+    contents: Mapping[str, bytes],
+    begun: UnfinishedPins,
 ) -> PinRecord:
     """Put a pin into a project.
 
@@ -201,7 +205,7 @@ def put(
     return _finish(directory, started, begun)
 
 
-def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
+def compute_unpinned_files(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
     """What files of a project would be without its pin, by their names; None for one that is not there then.
 
     Args:
@@ -221,7 +225,7 @@ def unpinned(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
     return contents
 
 
-def take_back(directory: Path, begun: Begun) -> bool:
+def take_back(directory: Path, begun: UnfinishedPins) -> bool:
     """Take the pin out of a project: its files are as they were, or, where they were edited since, without our part.
 
     A lock that was made again since stays: the project's tool makes it anew from the manifest. A change that was cut
@@ -261,7 +265,7 @@ def is_pinned_for(directory: Path, prefix: Path) -> bool:
     return owners == {os.geteuid()} or where.startswith(f"{home}{os.sep}")
 
 
-def recover(directory: Path, begun: Begun) -> None:
+def recover(directory: Path, begun: UnfinishedPins) -> None:
     """Bring a change that was cut short to its end, where this user began it; nothing where none was.
 
     Raises:
@@ -281,7 +285,7 @@ def recover(directory: Path, begun: Begun) -> None:
         _finish(directory, record, begun) if _can_finish(directory, record) else _restore(directory, record, begun)
 
 
-def interruption_of(directory: Path, begun: Begun) -> Interruption | None:
+def interruption_of(directory: Path, begun: UnfinishedPins) -> Interruption | None:
     """A change that was cut short, with whether this user began it.
 
     Returns:
@@ -296,7 +300,7 @@ def interruption_of(directory: Path, begun: Begun) -> Interruption | None:
     cut = _is_abandoned(directory) if record is None else record.stage is not PinStage.PINNED
     if not cut or is_at_work(directory):
         return None
-    kind = Cut.PIN if begun.holds(directory, content) else Cut.FOREIGN_PIN
+    kind = UnfinishedRun.PIN if begun.holds(directory, content) else UnfinishedRun.FOREIGN_PIN
     return Interruption(cut=kind, verb="", at=record.at if record is not None else "", file=directory / RECORD)
 
 
@@ -355,7 +359,7 @@ def _can_finish(directory: Path, record: PinRecord) -> bool:
     return all(found in (file.before, file.after) for file, found in contents) and all(ready)
 
 
-def _finish(directory: Path, record: PinRecord, begun: Begun) -> PinRecord:
+def _finish(directory: Path, record: PinRecord, begun: UnfinishedPins) -> PinRecord:
     for file in record.files:
         staged = _content(directory / _STAGED / file.name)
         if staged is not None:
@@ -368,7 +372,7 @@ def _finish(directory: Path, record: PinRecord, begun: Begun) -> PinRecord:
     return done
 
 
-def _restore(directory: Path, record: PinRecord, begun: Begun) -> None:
+def _restore(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     for index, file in enumerate(record.files):
         path = directory / file.name
         content = _without_pin(directory, record, file, is_manifest=index == 0)
@@ -388,10 +392,10 @@ def _without_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_man
     original = _content(directory / _ORIGINALS / file.name)
     if _digest(now) == file.after and _digest(original) == file.before:
         return original
-    return _withdrawn(directory, record, now) if is_manifest else now
+    return _withdraw_addition(directory, record, now) if is_manifest else now
 
 
-def _withdrawn(directory: Path, record: PinRecord, manifest: bytes) -> bytes:
+def _withdraw_addition(directory: Path, record: PinRecord, manifest: bytes) -> bytes:
     try:
         return withdraw(manifest.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -451,7 +455,7 @@ def _drafts(directory: Path) -> Iterator[Path]:
     return (path for name in (RECORD, _README) for path in (directory / HOME).glob(f".{Path(name).name}.*"))
 
 
-def _write(directory: Path, record: PinRecord, begun: Begun) -> None:
+def _write(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     content = values.dump(values.document("project-pin", record)).encode("utf-8")
     if record.stage is not PinStage.PINNED:
         begun.note(directory, content)

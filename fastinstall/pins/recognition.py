@@ -43,20 +43,20 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
         if project is None:
             raise _no_project(named)
         return project
-    for directory in (holding_directory(prefix), believed_project(prefix)):
+    for directory in (find_project_directory(prefix), find_believed_project(prefix)):
         if directory is not None and (project := _project_in(directory)) is not None:
             return project
     return None
 
 
-def holding_directory(prefix: Path) -> Path | None:
+def find_project_directory(prefix: Path) -> Path | None:
     """The directory of the project that an environment lies in, by their places alone; None for any other place."""
     if prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi":
         return prefix.parent.parent.parent
     return prefix.parent if prefix.name in (".venv", "venv") else None
 
 
-def noted_project(prefix: Path) -> Path | None:
+def read_noted_project(prefix: Path) -> Path | None:
     """Read which project directory an environment is pinned in, or return None if it names none."""
     try:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
@@ -72,12 +72,12 @@ def _is_path(text: str) -> bool:
     return plain and len(os.fsencode(text)) < _LONGEST_PATH and max(map(len, parts)) <= _LONGEST_NAME
 
 
-def believed_project(prefix: Path) -> Path | None:
+def find_believed_project(prefix: Path) -> Path | None:
     """The directory that an environment notes, where a pin of this user's is there for this very environment.
 
     The note lies in the environment, and whoever made that may have written any directory into it.
     """
-    noted = noted_project(prefix)
+    noted = read_noted_project(prefix)
     if noted is None or not noted.is_absolute():
         return None
     from fastinstall.pins.project_files import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
@@ -103,7 +103,7 @@ def _either(words: list[str]) -> str:
 def _project_in(directory: Path) -> Project | None:
     if not directory.is_dir():
         return None
-    from fastinstall.pins.tool import Sign  # noqa: PLC0415 (only where something may be a project)
+    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (only where something may be a project)
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (likewise)
 
     known = tools()
@@ -113,7 +113,7 @@ def _project_in(directory: Path) -> Project | None:
     if not known:
         return None
     # A manifest of a tool's own decides by itself: then nothing else is read.
-    own = [tool for tool in known if tool.sign(there, {}) is Sign.MANIFEST]
+    own = [tool for tool in known if tool.sign(there, {}) is ProjectSign.MANIFEST]
     tables = {} if own or _PYPROJECT not in there else _tables(directory / _PYPROJECT)
     signs = {tool.name: tool.sign(there, tables) for tool in known}
     strongest = max(signs.values())
@@ -128,9 +128,9 @@ def _project_in(directory: Path) -> Project | None:
 
 
 def _why(first: "PinTool", second: "PinTool", sign: int) -> str:
-    from fastinstall.pins.tool import Sign  # noqa: PLC0415 (as `_project_in`)
+    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (as `_project_in`)
 
-    if sign == Sign.LOCK:
+    if sign == ProjectSign.LOCK:
         return f"{first.lock} and {second.lock} are both there"
     return f"{_PYPROJECT} has [tool.{first.name}] and [tool.{second.name}], and there is no lock"
 
@@ -156,11 +156,11 @@ _RECORD = ".fastinstall/pin.json"
 def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
     """The pin of the environment's project; empty where there is none."""
     directory = _directory(prefix)
-    state = pin_state(directory, prefix) if directory is not None else None
+    state = read_pin_state(directory, prefix) if directory is not None else None
     return (state,) if state is not None else ()
 
 
-def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
+def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
     """Read a project's pin and what is wrong with it, or return None if there is no pin.
 
     Args:
@@ -177,8 +177,12 @@ def pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
         problems = (
             *_unfinished(record),
             *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
-            *_without(directory / manifest, tool.named_by(requirement), "names it"),
-            *(problem for lock in locks for problem in _without(directory / lock, _locked(requirement), "holds it")),
+            *_describe_missing_pin(directory / manifest, tool.named_by(requirement), "names it"),
+            *(
+                problem
+                for lock in locks
+                for problem in _describe_missing_pin(directory / lock, _locked(requirement), "holds it")
+            ),
             *_other_build(place, requirement),
         )
     except (LookupError, TypeError, ValueError):
@@ -191,7 +195,7 @@ def _directory(prefix: Path) -> Path | None:
     holding = prefix.parent.parent.parent if pixi else prefix.parent
     if (holding / _RECORD).is_file():
         return holding
-    noted = noted_project(prefix)
+    noted = read_noted_project(prefix)
     return noted if noted is not None and not _is_for_another(noted, prefix) else None
 
 
@@ -202,9 +206,9 @@ def _is_for_another(directory: Path, prefix: Path) -> bool:
 
 
 def _tool(record: dict[str, Any]) -> "PinTool":
-    from fastinstall.pins.tools import tool_named  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (only where something is pinned)
 
-    tool = tool_named(str(record["manager"]))
+    tool = find_tool(str(record["manager"]))
     if tool is None:
         raise ValueError(record["manager"])
     return tool
@@ -222,7 +226,7 @@ def _unfinished(record: dict[str, Any]) -> tuple[str, ...]:
     return () if record["stage"] == "pinned" else (f"a change of it was cut short ({record['stage']})",)
 
 
-def _without(file: Path, words: str, what: str) -> tuple[str, ...]:
+def _describe_missing_pin(file: Path, words: str, what: str) -> tuple[str, ...]:
     try:
         text = foreign.read_text(file, errors="replace")
     except OSError:

@@ -23,9 +23,9 @@ from fastinstall.core.parsing import toml_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import parsed
+from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.pins import Project
-from fastinstall.pins.markers import WHEELS, named_in
+from fastinstall.pins.markers import WHEELS, parse_requirement_name
 from fastinstall.pins.project_files import HOME
 from fastinstall.pins.tool import Locking, PinTool
 from fastinstall.pins.tools import tools
@@ -101,7 +101,7 @@ def variable_of(tool: PinTool) -> str:
 
 
 @contextmanager
-def mirrored(project: Project, wheel: Path, contents: Mapping[str, bytes | None]) -> Iterator[Path]:
+def mirror_project(project: Project, wheel: Path, contents: Mapping[str, bytes | None]) -> Iterator[Path]:
     """A copy of a project to try a lock in, with our wheel in it; it goes away with the block.
 
     Args:
@@ -124,7 +124,7 @@ def mirrored(project: Project, wheel: Path, contents: Mapping[str, bytes | None]
         yield mirror
 
 
-def relocated(lock: bytes, mirror: Path, project: Project) -> bytes:
+def relocate_lock(lock: bytes, mirror: Path, project: Project) -> bytes:
     """A lock that was made in a mirror, as it reads in the project.
 
     Tools that follow links (poetry) write paths to where those lead, as seen from the mirror.
@@ -137,7 +137,7 @@ def relocated(lock: bytes, mirror: Path, project: Project) -> bytes:
     return text.replace(f"{inside}/", "").replace(f"{beside}/", "../").encode("utf-8")
 
 
-def unlockable(error: CommandError, project: Project, lines: tuple[str, ...]) -> RefusedError:
+def make_lock_refusal(error: CommandError, project: Project, lines: tuple[str, ...]) -> RefusedError:
     """The refusal where the tool makes no lock with the pin.
 
     Args:
@@ -164,7 +164,7 @@ Locked = Mapping[str, frozenset[str]]
 
 
 @immutable
-class StepBack:
+class LockDowngrade:
     """A distribution that a lock holds at an older version than another one.
 
     Attributes:
@@ -182,7 +182,7 @@ class StepBack:
         return f"{self.name} {', '.join(self.was)} -> {', '.join(self.now)}"
 
 
-def locked_versions(text: str) -> Locked:
+def parse_locked_versions(text: str) -> Locked:
     """The distributions of uv.lock, poetry.lock or pdm.lock, which all list `[[package]]` with name and version.
 
     Raises:
@@ -191,11 +191,11 @@ def locked_versions(text: str) -> Locked:
     found: dict[str, set[str]] = {}
     for package in toml_data(text).get("package", ()):
         if package.get("version"):
-            found.setdefault(named_in(package["name"]), set()).add(package["version"])
+            found.setdefault(parse_requirement_name(package["name"]), set()).add(package["version"])
     return {name: frozenset(versions) for name, versions in found.items()}
 
 
-def steps_back(before: Locked, after: Locked, *, but: str) -> tuple[StepBack, ...]:
+def find_downgrades(before: Locked, after: Locked, *, but: str) -> tuple[LockDowngrade, ...]:
     """The distributions that the later lock holds at an older version, or for fewer cases at the newer one.
 
     Args:
@@ -205,13 +205,13 @@ def steps_back(before: Locked, after: Locked, *, but: str) -> tuple[StepBack, ..
     """
     names = sorted(name for name in before.keys() & after.keys() if name != but and before[name] != after[name])
     return tuple(
-        StepBack(name=name, was=_ordered(before[name]), now=_ordered(after[name]))
+        LockDowngrade(name=name, was=_sort_versions(before[name]), now=_sort_versions(after[name]))
         for name in names
         if _goes_back(before[name], after[name])
     )
 
 
-def without_package(text: str, name: str) -> str:
+def remove_locked_package(text: str, name: str) -> str:
     """A lock without what it says of one distribution, for a tool that keeps to it even against the manifest (pdm)."""
     first, *packages = re.split(r"(?m)^(?=\[\[package\]\]$)", text)
     named = re.compile(rf'^name = "{re.escape(name)}"$', re.MULTILINE)
@@ -219,13 +219,17 @@ def without_package(text: str, name: str) -> str:
 
 
 def _goes_back(was: frozenset[str], now: frozenset[str]) -> bool:
-    newest = max(map(parsed, was))
-    if any(parsed(version) < newest for version in now - was):
+    newest = max(map(parse_version_number, was))
+    if any(parse_version_number(version) < newest for version in now - was):
         return True
     # One that is gone has become a newer one, if such has come; else one of those that were there already.
-    lost = [gone for gone in was - now if not any(parsed(come) > parsed(gone) for come in now - was)]
-    return any(parsed(left) < parsed(gone) for gone in lost for left in now)
+    lost = [
+        gone
+        for gone in was - now
+        if not any(parse_version_number(come) > parse_version_number(gone) for come in now - was)
+    ]
+    return any(parse_version_number(left) < parse_version_number(gone) for gone in lost for left in now)
 
 
-def _ordered(versions: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(versions, key=parsed))
+def _sort_versions(versions: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(versions, key=parse_version_number))

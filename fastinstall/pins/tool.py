@@ -8,14 +8,14 @@ from typing import Any, Protocol
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage
-from fastinstall.pins.manifests import Addition, lines
+from fastinstall.pins.manifests import Addition, format_additions
 from fastinstall.pins.markers import PinnedBuild
 
 CHANNEL = ".fastinstall/channel"
 """Where a project whose tool takes conda packages keeps ours, as a channel, relative to its directory."""
 
 
-class Sign(IntEnum):
+class ProjectSign(IntEnum):
     """By what a directory shows that it is a project of a tool; the greater one decides."""
 
     NONE = 0
@@ -134,7 +134,7 @@ class PinTool(Protocol):
     def locking(self) -> Locking | None:
         """How a pin is tried beforehand, or None if only the tool itself can try it."""
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Whether a directory is a project of this tool.
 
         Args:
@@ -172,7 +172,9 @@ class PinTool(Protocol):
         """What its users have to know of such a pin; empty for nothing."""
 
 
-def refusal(manifest: PurePath, name: str, foreign: str, additions: tuple[Addition, ...]) -> RefusedError:
+def make_foreign_setting_refusal(
+    manifest: PurePath, name: str, foreign: str, additions: tuple[Addition, ...]
+) -> RefusedError:
     """The refusal where a setting of somebody else's decides on the distribution.
 
     Args:
@@ -184,7 +186,7 @@ def refusal(manifest: PurePath, name: str, foreign: str, additions: tuple[Additi
     return RefusedError(
         f"{manifest.name} decides on {name} already: {foreign}",
         hint="take that out, or go without --pin",
-        details=("the pin would add:", *lines(additions)),
+        details=("the pin would add:", *format_additions(additions)),
     )
 
 

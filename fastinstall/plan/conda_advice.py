@@ -19,7 +19,7 @@ from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, fo
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.request import LinkMode, Wish
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import is_of_pixi
 
 _TEST_CHANNEL = "fastai/label/test"
@@ -45,7 +45,7 @@ def wheel_warning(facts: Facts, recipe: Recipe) -> str:
     """What is weak about a wheel in a conda environment."""
     names = providers(recipe)
     there = [p for p in facts.conda.packages if p.name in names] if facts.conda is not None else []
-    stays = f" (its record of {_told(there[0])} stays)" if there else ""
+    stays = f" (its record of {_describe_package(there[0])} stays)" if there else ""
     return (
         f"--engine pip: conda does not know of what is put in{stays}: at the next change that touches Pillow its own "
         "comes over it without a word; --engine auto makes conda packages, which its solver keeps"
@@ -60,7 +60,7 @@ def libraries_reason(facts: Facts, link: LinkMode) -> str:
         return "every library that is linked is there, and libjpeg-turbo holds the headers and the name of libjpeg"
     inside = "the package has its own libjpeg-turbo and libtiff inside"
     if jpeg is not None:
-        stays = listing(_told(package) for package in (jpeg, tiff, turbo) if package is not None)
+        stays = listing(_describe_package(package) for package in (jpeg, tiff, turbo) if package is not None)
         linked = f", which {TIFF} is linked to," if tiff is not None and _needs(tiff, IJG) else ""
         return (
             f"{inside}, so that {stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after "
@@ -68,7 +68,8 @@ def libraries_reason(facts: Facts, link: LinkMode) -> str:
         )
     if turbo is not None:
         return (
-            f"{inside}, and {_told(turbo)} is the only libjpeg of the environment: there is nothing to remove, to "
+            f"{inside}, and {_describe_package(turbo)} is the only libjpeg of the environment: there is "
+            f"nothing to remove, to "
             "replace or to install again, as guides have it"
         )
     return f"{inside}, and the environment needs no libjpeg for it"
@@ -78,7 +79,8 @@ def _two_libjpegs(facts: Facts) -> Iterator[str]:
     tiff = next((package for package in _packages(facts) if package.name == TIFF), None)
     if tiff is not None and _needs(tiff, IJG):
         yield (
-            f"--link env: {_told(tiff)} is linked to IJG's libjpeg, and the core would be to {TURBO}: two libjpegs in "
+            f"--link env: {_describe_package(tiff)} is linked to IJG's libjpeg, and the core would be "
+            f"to {TURBO}: two libjpegs in "
             "one process, whose symbols may bind to the wrong one; --link bundle has neither of them"
         )
 
@@ -97,7 +99,8 @@ def _foreign_tiff(facts: Facts) -> Iterator[str]:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
             yield (
-                f"{_told(package)} of {package.channel or 'an unknown channel'} is advised against: it writes its "
+                f"{_describe_package(package)} of {package.channel or 'an unknown channel'} is advised "
+                f"against: it writes its "
                 f"files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then `{again}`"
             )
 
@@ -106,7 +109,8 @@ def _test_channel(facts: Facts) -> Iterator[str]:
     found = [p for p in _packages(facts) if _TEST_CHANNEL in f"{p.channel} {p.url}"]
     if found:
         yield (
-            f"{listing(map(_told, found))} came from {_TEST_CHANNEL}, a channel of experiments, advised against: take "
+            f"{listing(map(_describe_package, found))} came from {_TEST_CHANNEL}, a channel of "
+            f"experiments, advised against: take "
             "it out of the configuration (`conda config --show-sources` tells where it stands), or it is searched "
             "at each change"
         )
@@ -123,7 +127,8 @@ def _over_conda(facts: Facts, recipe: Recipe) -> Iterator[str]:
         what = f"{installed.name} {installed.version} by {installed.installer}"
         if records:
             yield (
-                f"{what} lies over conda's {listing(map(_told, records))}: files of both are mixed, and either "
+                f"{what} lies over conda's {listing(map(_describe_package, records))}: files of both "
+                f"are mixed, and either "
                 "uninstaller deletes the other's; both make room for one package"
             )
         elif installed.name in names and installed.name != recipe.source.chassis:
@@ -150,7 +155,7 @@ def _mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
 
 def _clashes(facts: Facts) -> Iterator[str]:
     holders: dict[str, list[str]] = {}
-    for clash in lost_files(facts.conda) if facts.conda is not None else ():
+    for clash in find_clobbered_headers(facts.conda) if facts.conda is not None else ():
         holders.setdefault(clash.holder, []).append(clash.path)
     for holder, paths in holders.items():
         again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
@@ -173,7 +178,7 @@ def _needs(package: CondaPackage, name: str) -> bool:
     return any(spec.split()[0] == name for spec in package.depends if spec.strip())
 
 
-def _told(package: CondaPackage) -> str:
+def _describe_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version}"
 
 
@@ -181,7 +186,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 _FILES = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
 
 
-def missing_packages(facts: Facts, recipe: Recipe, wish: Wish) -> tuple[str, ...]:
+def missing_packages(facts: Facts, recipe: Recipe, wish: Request) -> tuple[str, ...]:
     """Names of the conda packages that have to come, so that everything that is linked is the environment's.
 
     Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
@@ -199,7 +204,7 @@ def with_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, 
         return facts
     there = {package.name: package.version for package in facts.conda.packages} | dict.fromkeys(coming, "")
     found = tuple(
-        _library(facts, name, library, there) if library.conda else _observed(facts, name)
+        _library(facts, name, library, there) if library.conda else _find_observed_library(facts, name)
         for name, library in recipe.libraries.items()
     )
     return replace(facts, toolchain=replace(facts.toolchain, libraries=found))
@@ -214,7 +219,7 @@ def refuse_foreign_jpeg(facts: Facts) -> None:
     conda = facts.conda
     if conda is None or conda.named(IJG) is None:
         return
-    clash = min(lost_files(conda), key=lambda lost: not lost.path.endswith(_FILES[0]), default=None)
+    clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith(_FILES[0]), default=None)
     if conda.named(TURBO) is not None and clash is None:
         return
     what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
@@ -225,7 +230,7 @@ def refuse_foreign_jpeg(facts: Facts) -> None:
     )
 
 
-def lost_files(conda: Conda) -> tuple[CondaClash, ...]:
+def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     """Headers of libjpeg, and its name for the linker, that libjpeg-turbo claims and another package holds."""
     contested = (clash for clash in conda.clashes if clash.path.endswith(_FILES))
     return tuple(
@@ -233,7 +238,7 @@ def lost_files(conda: Conda) -> tuple[CondaClash, ...]:
     )
 
 
-def channels_for(facts: Facts, wish: Wish) -> tuple[str, ...]:
+def channels_for(facts: Facts, wish: Request) -> tuple[str, ...]:
     """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
 
     The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
@@ -259,7 +264,7 @@ def _usual_channel(facts: Facts) -> tuple[str, ...]:
     return tuple(sorted(channels, key=all_of_them.count, reverse=True)[:1])
 
 
-def _is_wanted(name: str, library: NativeRequirement, wish: Wish) -> bool:
+def _is_wanted(name: str, library: NativeRequirement, wish: Request) -> bool:
     return library.required or name in wish.require or TIFF in library.conda
 
 
@@ -276,7 +281,7 @@ def _library(facts: Facts, name: str, library: NativeRequirement, there: dict[st
     )
 
 
-def _observed(facts: Facts, name: str) -> NativeLibrary:
+def _find_observed_library(facts: Facts, name: str) -> NativeLibrary:
     libraries = facts.toolchain.libraries if facts.toolchain is not None else ()
     nothing = NativeLibrary(name=name, include=None, library=None)
     return next((library for library in libraries if library.name == name), nothing)

@@ -10,31 +10,31 @@ Who installs into an environment: an engine for conda packages, or our own way w
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.conda.changes import change_hazards, change_reason, changed_environment
+from fastinstall.conda.changes import apply_conda_change, change_reason, find_change_risks
 from fastinstall.conda.compiler_prefix import install_extra
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.conda_packages import (
     CHANNEL,
     GUARD,
     PINS,
     all_dependants,
     conda_dependants,
+    find_replaced_packages,
     is_ours,
     is_pinned,
     name_of,
     pin_line,
-    planned_guard,
-    planned_stack,
+    plan_guard_package,
+    plan_stack_package,
     providers,
     refuse_contrary_pins,
-    replaced_packages,
 )
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Hazard, Situation, Skipped
-from fastinstall.model.request import EnvironmentKind, LinkMode, Wish
+from fastinstall.model.plan import PlanRisk, Situation, Skipped
+from fastinstall.model.request import EnvironmentKind, LinkMode, Request
 from fastinstall.model.steps import Build, ChangeCondaPackages, MakeCondaPackages, Pin, Step
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan.conda_advice import (
@@ -76,7 +76,7 @@ class CondaPart:
     records: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
+    hazards: tuple[PlanRisk, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
     guard: str = ""
@@ -92,10 +92,10 @@ def conda_part(situation: Situation, build: Build) -> CondaPart:
     conda = facts.conda
     if not is_conda(facts) or conda is None:
         return CondaPart()
-    engine = planned_engine(situation)
-    if engine is Engine.PIP:
+    engine = choose_engine_for_plan(situation)
+    if engine is CondaInstaller.PIP:
         return _as_a_wheel(situation)
-    replaced = replaced_packages(conda, situation.recipe)
+    replaced = find_replaced_packages(conda, situation.recipe)
     change = _change(situation, engine)
     make = _make(situation, build, engine)
     linked = build.link is LinkMode.ENV
@@ -106,14 +106,14 @@ def conda_part(situation: Situation, build: Build) -> CondaPart:
         records=tuple(package.dist for package in replaced),
         entries=_entries(situation, conda, replaced),
         skipped=_skipped(situation, make, changing=bool(change)),
-        hazards=change_hazards(_others(situation)),
+        hazards=find_change_risks(_others(situation)),
         warnings=conda_advice(facts, situation.recipe, build.link),
-        note=f" as the conda package {_told(make.package)}",
+        note=f" as the conda package {_name_package(make.package)}",
         guard=_WITH_GUARD,
     )
 
 
-def without_guard(situation: Situation) -> str:
+def explain_missing_guard(situation: Situation) -> str:
     """Why no guard is installed, where that is wished."""
     return _NO_GUARD if is_conda(situation.facts) else "--no-guard"
 
@@ -131,7 +131,7 @@ def _others(situation: Situation) -> CondaChange:
     return change.without(frozenset({*providers(situation.recipe), GUARD}))
 
 
-def _change(situation: Situation, engine: Engine) -> tuple[ChangeCondaPackages, ...]:
+def _change(situation: Situation, engine: CondaInstaller) -> tuple[ChangeCondaPackages, ...]:
     missing = missing_packages(situation.facts, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
@@ -145,7 +145,7 @@ def _change(situation: Situation, engine: Engine) -> tuple[ChangeCondaPackages, 
     return (ChangeCondaPackages(engine=engine, change=others, reason=change_reason(others, why)),)
 
 
-def _make(situation: Situation, build: Build, engine: Engine) -> MakeCondaPackages:
+def _make(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCondaPackages:
     package, guard = stack_packages(_afterwards(situation), build)
     kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
     where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, and it depends on them"
@@ -154,7 +154,7 @@ def _make(situation: Situation, build: Build, engine: Engine) -> MakeCondaPackag
         package=package,
         guard=guard,
         channel=PurePath(situation.facts.environment.prefix) / CHANNEL,
-        reason=f"conda then knows of it, as {_told(package)}, and {kept}; the libraries are {where}",
+        reason=f"conda then knows of it, as {_name_package(package)}, and {kept}; the libraries are {where}",
     )
 
 
@@ -163,7 +163,7 @@ def _afterwards(situation: Situation) -> Situation:
     facts = situation.facts
     if facts.conda is None:
         return situation
-    packages = changed_environment(facts.conda, _others(situation))
+    packages = apply_conda_change(facts.conda, _others(situation))
     return replace(situation, facts=replace(facts, conda=replace(facts.conda, packages=packages)))
 
 
@@ -200,7 +200,7 @@ def _skipped(situation: Situation, make: MakeCondaPackages, *, changing: bool) -
     )
 
 
-def _told(package: CondaPackage) -> str:
+def _name_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} {package.build}"
 
 
@@ -219,12 +219,12 @@ def conda_request(situation: Situation) -> CondaRequest | None:
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, wish)
-    if not is_conda(facts) or planned_engine(situation) is Engine.PIP:
+    if not is_conda(facts) or choose_engine_for_plan(situation) is CondaInstaller.PIP:
         return None
     specs = missing_packages(facts, recipe, wish)
     if situation.restoring and not specs:
         return None
-    ours = stack_packages(situation, build_step(decide(as_conda_has_it(situation))))
+    ours = stack_packages(situation, build_step(decide(merge_conda_dependants(situation))))
     return CondaRequest(
         prefix=facts.environment.prefix,
         ours=tuple(package for package in ours if package is not None),
@@ -241,7 +241,7 @@ def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, Co
         RefusedError: a pin of the environment keeps another build.
     """
     facts = situation.facts
-    stack = planned_stack(
+    stack = plan_stack_package(
         build,
         facts,
         situation.microarchitectures,
@@ -249,16 +249,20 @@ def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, Co
         libraries=situation.recipe.libraries,
     )
     refuse_contrary_pins(facts, stack, situation.wish)
-    guard = planned_guard(stack, facts.environment.prefix, _kept(situation)) if situation.wish.guard else None
+    guard = (
+        plan_guard_package(stack, facts.environment.prefix, _list_kept_packages(situation))
+        if situation.wish.guard
+        else None
+    )
     return stack, guard
 
 
-def _kept(situation: Situation) -> tuple[str, ...]:
+def _list_kept_packages(situation: Situation) -> tuple[str, ...]:
     """Installed packages that the Pillow which makes room depends on, or that an earlier guard kept."""
     conda, receipt = situation.facts.conda, situation.receipt
     if conda is None:
         return ()
-    earlier = list(replaced_packages(conda, situation.recipe))
+    earlier = list(find_replaced_packages(conda, situation.recipe))
     if receipt is not None and receipt.conda is not None and receipt.conda.guard is not None:
         earlier.append(receipt.conda.guard)
     wanted = {name_of(spec) for package in earlier for spec in package.depends}
@@ -272,7 +276,7 @@ def _number(situation: Situation, build: Build) -> int:
     if situation.restoring and receipt is not None and receipt.conda is not None:
         return _number_in(receipt.conda.package)
     version = build.version.partition("+")[0]
-    earlier = replaced_packages(conda, situation.recipe) if conda is not None else ()
+    earlier = find_replaced_packages(conda, situation.recipe) if conda is not None else ()
     same = (each for each in earlier if is_ours(each) and (each.name, each.version) == (build.distribution, version))
     return max((_number_in(each) + 1 for each in same), default=0)
 
@@ -283,7 +287,7 @@ def _number_in(package: CondaPackage) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def as_conda_has_it(situation: Situation) -> Situation:
+def merge_conda_dependants(situation: Situation) -> Situation:
     """The situation with conda's dependants among the others, and the libraries of the environment where they count.
 
     Raises:
@@ -292,18 +296,18 @@ def as_conda_has_it(situation: Situation) -> Situation:
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     if not is_conda(facts) or facts.conda is None:
         return situation
-    engine = planned_engine(situation)
+    engine = choose_engine_for_plan(situation)
     asking = all_dependants(facts.stack.dependants, conda_dependants(facts.conda, providers(recipe)))
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if wish.link is LinkMode.ENV:
         refuse_foreign_jpeg(seen)
-        seen = with_environment_libraries(seen, recipe, _coming(situation, engine))
+        seen = with_environment_libraries(seen, recipe, _list_coming_packages(situation, engine))
     return replace(situation, facts=seen)
 
 
-def _coming(situation: Situation, engine: Engine) -> tuple[str, ...]:
+def _list_coming_packages(situation: Situation, engine: CondaInstaller) -> tuple[str, ...]:
     """What an engine brings; our own way with a wheel brings nothing."""
-    if engine is Engine.PIP:
+    if engine is CondaInstaller.PIP:
         return ()
     return missing_packages(situation.facts, situation.recipe, situation.wish)
 
@@ -312,7 +316,7 @@ _CONDA = "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
 _WHEEL = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
 
 
-def chosen_engine(wish: Wish, facts: Facts) -> Engine:
+def choose_conda_engine(wish: Request, facts: Facts) -> CondaInstaller:
     """Who installs there: never "auto", and "pip" for what is no conda environment.
 
     Args:
@@ -322,17 +326,17 @@ def chosen_engine(wish: Wish, facts: Facts) -> Engine:
     Raises:
         RefusedError: the one that is named is not there, or none is.
     """
-    if not is_conda(facts) or wish.engine is Engine.PIP:
-        return Engine.PIP
+    if not is_conda(facts) or wish.engine is CondaInstaller.PIP:
+        return CondaInstaller.PIP
     there = available_engines(facts)
-    if wish.engine is Engine.AUTO and there:
+    if wish.engine is CondaInstaller.AUTO and there:
         return there[0]
     if wish.engine not in there:
         raise _lacking(wish.engine, facts)
     return wish.engine
 
 
-def planned_engine(situation: Situation) -> Engine:
+def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
     """Who carries a plan out; what is put back comes by the engine of the receipt, or by any that is left.
 
     Raises:
@@ -340,16 +344,16 @@ def planned_engine(situation: Situation) -> Engine:
     """
     receipt, facts, wish = situation.receipt, situation.facts, situation.wish
     if not situation.restoring or receipt is None or not is_conda(facts):
-        return chosen_engine(wish, facts)
-    if receipt.engine is Engine.PIP:
-        return Engine.PIP
+        return choose_conda_engine(wish, facts)
+    if receipt.engine is CondaInstaller.PIP:
+        return CondaInstaller.PIP
     there = available_engines(facts)
     if not there:
-        raise _lacking(Engine.AUTO, facts)
+        raise _lacking(CondaInstaller.AUTO, facts)
     return receipt.engine if receipt.engine in there else there[0]
 
 
-def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
+def refuse_unsuited_engine(facts: Facts, wish: Request) -> None:
     """Raise where a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
 
     Raises:
@@ -360,18 +364,18 @@ def refuse_unsuited_engine(facts: Facts, wish: Wish) -> None:
     prefix = facts.environment.prefix
     if is_conda(facts):
         marker = facts.interpreter.externally_managed
-        if marker is not None and wish.engine is Engine.PIP:
+        if marker is not None and wish.engine is CondaInstaller.PIP:
             raise RefusedError(
                 f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
                 hint="make conda packages, which conda knows of: --engine auto",
             )
-        if wish.pin and wish.engine is Engine.PIP:
+        if wish.pin and wish.engine is CondaInstaller.PIP:
             raise RefusedError(
                 f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
                 hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
             )
         return
-    if wish.engine in {Engine.CONDA, Engine.RATTLER}:
+    if wish.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
             f"--engine {wish.engine}: {prefix} is no conda environment",
             hint=f"leave it out, or name a conda environment: --prefix DIR --engine {wish.engine}",
@@ -388,18 +392,18 @@ def is_conda(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
-def available_engines(facts: Facts) -> tuple[Engine, ...]:
+def available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
     """The engines that are there, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler
-    return (*((Engine.CONDA,) if conda else ()), *((Engine.RATTLER,) if rattler else ()))
+    return (*((CondaInstaller.CONDA,) if conda else ()), *((CondaInstaller.RATTLER,) if rattler else ()))
 
 
-def _lacking(engine: Engine, facts: Facts) -> FastinstallError:
+def _lacking(engine: CondaInstaller, facts: Facts) -> FastinstallError:
     extra = install_extra(facts)
-    if engine is Engine.CONDA:
+    if engine is CondaInstaller.CONDA:
         return RefusedError("--engine conda: no conda executable was found", hint=f"{_CONDA}; or --engine auto")
-    if engine is Engine.RATTLER:
+    if engine is CondaInstaller.RATTLER:
         return RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
     return RefusedError(
         f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",

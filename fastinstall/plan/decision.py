@@ -13,35 +13,35 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
-from fastinstall.model.artefact import Artefact, Releases, labelled_levels, labelled_version
+from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.plan import Situation
 from fastinstall.model.recipe import Level, Recipe
-from fastinstall.model.request import LinkMode, Wish
-from fastinstall.model.steps import Build, Target
-from fastinstall.observe.toolchain import compile_flags, probed_flags
+from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.observe.toolchain import compile_flags, list_probed_flags
 from fastinstall.plan.level_choice import (
     AUTO,
     LevelChoice,
-    asked_levels,
     choose_levels,
-    hindrance_to_several,
-    in_order,
+    explain_single_level,
+    list_requested_levels,
     refuse_unsuited,
     serves,
+    sort_recipe_levels,
 )
 from fastinstall.plan.native_libraries import (
     NativeChoice,
     StaticChoice,
     choose_libraries,
     choose_statics,
-    wanted_libraries,
+    list_wanted_libraries,
 )
-from fastinstall.plan.versions import Choice, newest_fitting
+from fastinstall.plan.versions import VersionChoice, newest_fitting
 
 
 @immutable
-class Decision:
+class BuildDecision:
     """What is built, and of what.
 
     Attributes:
@@ -53,32 +53,32 @@ class Decision:
     """
 
     situation: Situation
-    choice: Choice
+    choice: VersionChoice
     levels: LevelChoice
     statics: StaticChoice
     native: NativeChoice
 
 
-def decide(situation: Situation) -> Decision:
+def decide(situation: Situation) -> BuildDecision:
     """Decide what is built, and of what.
 
     Raises:
         RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
         UsageError: an unknown level, version or library.
     """
-    situation = _pinned(situation)
+    situation = _apply_pin(situation)
     recipe, wish = situation.recipe, situation.wish
-    releases, choice = _chosen(situation)
+    releases, choice = _choose_version(situation)
     levels = _levels(situation, choice)
     if choice.prebuilt is not None:
         statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
     elif situation.cached is not None:
         statics = choose_statics(recipe, releases, wish.link)
-        native = NativeChoice(enabled=wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
+        native = NativeChoice(enabled=list_wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
     else:
         statics = choose_statics(recipe, releases, wish.link)
         native = _native(situation, choice, statics)
-    return Decision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
+    return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
 
 
 def compiles(situation: Situation) -> bool:
@@ -88,11 +88,11 @@ def compiles(situation: Situation) -> bool:
         RefusedError: no version or level fits.
         UsageError: an unknown level or version.
     """
-    _releases, choice = _chosen(_pinned(situation))
+    _releases, choice = _choose_version(_apply_pin(situation))
     return choice.prebuilt is None
 
 
-def _chosen(situation: Situation) -> tuple[Releases, Choice]:
+def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
     """What there is for the machine and the wish, and what is taken of it."""
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     refuse_unsuited(recipe, facts.cpu, wish)
@@ -100,7 +100,7 @@ def _chosen(situation: Situation) -> tuple[Releases, Choice]:
     return releases, newest_fitting(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
 
 
-def _pinned(situation: Situation) -> Situation:
+def _apply_pin(situation: Situation) -> Situation:
     """What is put back is the version and the levels of the receipt, whatever there is by now."""
     receipt, wish = situation.receipt, situation.wish
     if not situation.restoring or receipt is None:
@@ -109,26 +109,26 @@ def _pinned(situation: Situation) -> Situation:
     return replace(situation, wish=pinned)
 
 
-def _levels(situation: Situation, choice: Choice) -> LevelChoice:
+def _levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     if choice.prebuilt is None:
-        hindrance = hindrance_to_several(facts.interpreter, wish.link, chassis=choice.chassis is not None)
+        hindrance = explain_single_level(facts.interpreter, wish.link, chassis=choice.chassis is not None)
         return choose_levels(recipe, facts.cpu, wish, hindrance=hindrance)
-    if asked_levels(wish):
+    if list_requested_levels(wish):
         return choose_levels(recipe, facts.cpu, wish)
-    levels = in_order(recipe, labelled_levels(recipe, choice.prebuilt.version))
+    levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
     return LevelChoice(levels=levels, reason=_levels_inside(levels, facts.interpreter))
 
 
 def _levels_inside(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
     told = f"{listing(level.name for level in levels)} in it"
-    hindrance = hindrance_to_several(interpreter, LinkMode.BUNDLE, chassis=True)
+    hindrance = explain_single_level(interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) == 1 or not hindrance:
         return told
     return f"{told}, of which {levels[0].name} is loaded here: {hindrance}"
 
 
-def _native(situation: Situation, choice: Choice, statics: StaticChoice) -> NativeChoice:
+def _native(situation: Situation, choice: VersionChoice, statics: StaticChoice) -> NativeChoice:
     if situation.facts.toolchain is None:
         raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
     chassis = choice.chassis is not None and situation.wish.link is LinkMode.BUNDLE
@@ -137,7 +137,7 @@ def _native(situation: Situation, choice: Choice, statics: StaticChoice) -> Nati
     )
 
 
-def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Wish) -> Releases:
+def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request) -> Releases:
     """What is left of the releases: sources that the recipe can build, and wheels of ours with the levels wished for.
 
     Where no level is named, a wheel will do that runs on this CPU at its best. Of several wheels of one version the
@@ -152,22 +152,24 @@ def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Wish) -> Relea
     return replace(
         releases,
         sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
-        prebuilt=_preferred(recipe, [wheel for wheel in releases.prebuilt if _will_do(recipe, cpu, wish, wheel)]),
+        prebuilt=_sort_by_preference(
+            recipe, [wheel for wheel in releases.prebuilt if _will_do(recipe, cpu, wish, wheel)]
+        ),
     )
 
 
-def _will_do(recipe: Recipe, cpu: Cpu, wish: Wish, wheel: Artefact) -> bool:
-    levels, asked = labelled_levels(recipe, wheel.version), asked_levels(wish)
+def _will_do(recipe: Recipe, cpu: Cpu, wish: Request, wheel: Artefact) -> bool:
+    levels, asked = parse_labelled_levels(recipe, wheel.version), list_requested_levels(wish)
     if asked:
-        return levels == tuple(level.name for level in in_order(recipe, asked))
+        return levels == tuple(level.name for level in sort_recipe_levels(recipe, asked))
     return serves(recipe, cpu, levels)
 
 
-def _preferred(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ...]:
+def _sort_by_preference(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ...]:
     usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
 
     def rank(wheel: Artefact) -> tuple[bool, int]:
-        levels = labelled_levels(recipe, wheel.version)
+        levels = parse_labelled_levels(recipe, wheel.version)
         return levels != usual, len(levels)
 
     best: dict[tuple[str, str], Artefact] = {}
@@ -177,7 +179,7 @@ def _preferred(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ..
     return tuple(best.values())
 
 
-def build_step(decision: Decision) -> Build:
+def build_step(decision: BuildDecision) -> Build:
     """The step that makes the wheel, or takes it as it is.
 
     Raises:
@@ -185,7 +187,7 @@ def build_step(decision: Decision) -> Build:
     """
     recipe, wish, choice = decision.situation.recipe, decision.situation.wish, decision.choice
     prebuilt = choice.prebuilt
-    made = labelled_version(recipe, choice.version, decision.levels.names, wish.dist_name)
+    made = make_labelled_version(recipe, choice.version, decision.levels.names, wish.dist_name)
     return Build(
         recipe=recipe.name,
         source=choice.source,
@@ -205,21 +207,21 @@ def build_step(decision: Decision) -> Build:
     )
 
 
-def _targets(decision: Decision) -> tuple[Target, ...]:
+def _targets(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
     if decision.choice.prebuilt is not None:
-        return tuple(Target(level=name, cflags=(), ldflags=()) for name in decision.levels.names)
+        return tuple(LevelTarget(level=name, cflags=(), ldflags=()) for name in decision.levels.names)
     compiler = toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
-    accepts: Collection[str] = compiler.accepts if compiler else probed_flags(recipe)
+    accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
     found = []
     for level in decision.levels.levels:
         cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
-        found.append(Target(level=level.name, cflags=cflags, ldflags=ldflags))
+        found.append(LevelTarget(level=level.name, cflags=cflags, ldflags=ldflags))
     return tuple(found)
 
 
-def _reasons(decision: Decision) -> Iterator[str]:
+def _reasons(decision: BuildDecision) -> Iterator[str]:
     choice = decision.choice
     yield choice.reason
     if choice.caution:
@@ -236,7 +238,7 @@ def _jobs(facts: Facts) -> int:
     return max(1, granted)
 
 
-def _link_reason(wish: Wish, choice: Choice) -> str:
+def _link_reason(wish: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
     if wish.link is not LinkMode.BUNDLE:

@@ -13,9 +13,9 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu_levels import LEVELS, LOADER_WITH_LEVELS
 from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import Hazard
+from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import Level, Recipe
-from fastinstall.model.request import LinkMode, Risk, Wish
+from fastinstall.model.request import LinkMode, Request, Risk
 
 
 @immutable
@@ -30,7 +30,7 @@ class LevelChoice:
 
     levels: tuple[Level, ...]
     reason: str
-    hazard: Hazard | None = None
+    hazard: PlanRisk | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,32 +38,32 @@ class LevelChoice:
         return tuple(level.name for level in self.levels)
 
 
-def choose_levels(recipe: Recipe, cpu: Cpu, wish: Wish, *, hindrance: str = "") -> LevelChoice:
+def choose_levels(recipe: Recipe, cpu: Cpu, wish: Request, *, hindrance: str = "") -> LevelChoice:
     """The levels that are wished for; else all that the recipe lets us choose and the CPU has.
 
     Args:
         recipe: knows the levels.
         cpu: of this machine, where the build is proven.
         wish: names levels, or leaves the choice to us.
-        hindrance: why one wheel cannot carry several (`hindrance_to_several`); empty where it can.
+        hindrance: why one wheel cannot carry several (`explain_single_level`); empty where it can.
 
     Raises:
         RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
         UsageError: the recipe has no level of that name.
     """
     refuse_unsuited(recipe, cpu, wish)
-    names = asked_levels(wish)
+    names = list_requested_levels(wish)
     if not names:
-        return _automatic(recipe, cpu, hindrance)
+        return _choose_levels_automatically(recipe, cpu, hindrance)
     if len(names) > 1 and hindrance:
         raise RefusedError(
             f"--levels {','.join(names)}: one level only: {hindrance}",
             hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
         )
-    return _named(in_order(recipe, names), cpu)
+    return _choose_named_levels(sort_recipe_levels(recipe, names), cpu)
 
 
-def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Wish) -> None:
+def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Request) -> None:
     """Raise where nothing can be built for this machine, whatever the index offers.
 
     Raises:
@@ -77,11 +77,11 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Wish) -> None:
             hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
             "python -m pip install pillow",
         )
-    if not asked_levels(wish):
-        best_level(recipe, cpu)
+    if not list_requested_levels(wish):
+        choose_best_level(recipe, cpu)
 
 
-def hindrance_to_several(interpreter: Interpreter, link: LinkMode, *, chassis: bool) -> str:
+def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: bool) -> str:
     """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
 
     Args:
@@ -102,7 +102,7 @@ def hindrance_to_several(interpreter: Interpreter, link: LinkMode, *, chassis: b
     )
 
 
-def best_level(recipe: Recipe, cpu: Cpu) -> Level:
+def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     """The best level that the recipe lets us choose and the CPU has.
 
     Raises:
@@ -124,11 +124,11 @@ def serves(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
     """
-    best, levels = best_level(recipe, cpu), in_order(recipe, names)
+    best, levels = choose_best_level(recipe, cpu), sort_recipe_levels(recipe, names)
     return best in levels and not lacking(levels[0], cpu)
 
 
-def in_order(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
+def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
     """The levels of these names, the baseline first."""
     return tuple(level for level in reversed(recipe.levels) if level.name in names)
 
@@ -150,29 +150,29 @@ def _denied(name: str, reached: str | None) -> bool:
     return name in order and reached in order and order.index(reached) < order.index(name)
 
 
-def _automatic(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
-    best = best_level(recipe, cpu)
+def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
+    best = choose_best_level(recipe, cpu)
     candidates = [level for level in recipe.levels if level.automatic]
     passed = "".join(f", which {_without(better, cpu)}" for better in candidates[: candidates.index(best)])
     running = [level for level in candidates if level.name in LEVELS and not lacking(level, cpu)]
     only = ""
     if best in running and len(running) > 1:
         if not hindrance:
-            levels = in_order(recipe, [level.name for level in running])
+            levels = sort_recipe_levels(recipe, [level.name for level in running])
             reason = f"{_together(levels)} in one wheel: the loader takes {best.name} on {_name(cpu)}{passed}"
             return LevelChoice(levels=levels, reason=reason)
         only = f"; one level only: {hindrance}"
     return LevelChoice(levels=(best,), reason=f"{best.name} suits {_name(cpu)}{passed}{only}")
 
 
-def _named(levels: tuple[Level, ...], cpu: Cpu) -> LevelChoice:
+def _choose_named_levels(levels: tuple[Level, ...], cpu: Cpu) -> LevelChoice:
     together = _together(levels)
     reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
     beyond = [level for level in levels if lacking(level, cpu)]
     if not beyond:
         return LevelChoice(levels=levels, reason=reason)
     although = listing(_without(level, cpu) for level in beyond)
-    hazard = Hazard(
+    hazard = PlanRisk(
         risk=Risk.UNVERIFIED_CPU,
         summary=_unproven(levels, beyond, cpu),
         items=tuple(dict.fromkeys(flag for level in beyond for flag in lacking(level, cpu))),
@@ -207,7 +207,7 @@ def _name(cpu: Cpu) -> str:
 AUTO = "auto"
 
 
-def refuse_unknown(recipe: Recipe, wish: Wish) -> None:
+def refuse_unknown(recipe: Recipe, wish: Request) -> None:
     """Raise where a wish names a level or a library that the recipe does not have.
 
     Raises:
@@ -220,7 +220,7 @@ def refuse_unknown(recipe: Recipe, wish: Wish) -> None:
             raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
 
 
-def refuse_unknown_levels(recipe: Recipe, wish: Wish) -> None:
+def refuse_unknown_levels(recipe: Recipe, wish: Request) -> None:
     """Raise where a recipe has no level of a wished name, or where they do not go together.
 
     Raises:
@@ -243,7 +243,7 @@ def refuse_unknown_levels(recipe: Recipe, wish: Wish) -> None:
         )
 
 
-def asked_levels(wish: Wish) -> tuple[str, ...]:
+def list_requested_levels(wish: Request) -> tuple[str, ...]:
     """The levels that are named, each once; none where the choice is left to us."""
     return tuple(dict.fromkeys(wish.levels)) or (() if wish.level == AUTO else (wish.level,))
 

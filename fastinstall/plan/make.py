@@ -12,11 +12,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import TOOLCHAINS
-from fastinstall.conda.engines.choose import Means, engine_for, microarchitectures
+from fastinstall.conda.engines.choose import CondaTools, engine_for, microarchitectures
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UndeterminedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.process import Running
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import keeps_pip_pin, wants_pip_pin
@@ -24,32 +24,32 @@ from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
-from fastinstall.model.conda import Conda, CondaChange, CondaRequest, CondaTool, Engine
-from fastinstall.model.facts import Facts, Interpreter, Stack
+from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaRequest, CondaTool
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.machine import Toolchain
 from fastinstall.model.plan import Plan, Situation, facts_digest
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Risk, Wish
+from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
 from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
-from fastinstall.observe.active_environment import Target, base_python, find, is_active_elsewhere
+from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import (
     ObservationRequest,
     facts_of,
     observe_means,
     observe_use,
+    read_recorded_recipe,
     receipt_of,
     recipe_named,
-    recorded_recipe,
 )
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.conda_steps import conda_request, planned_engine
+from fastinstall.plan.conda_steps import choose_engine_for_plan, conda_request
 from fastinstall.plan.decision import compiles
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
-from fastinstall.plan.planner import make_plan, nothing_to_do, planned_build
+from fastinstall.plan.planner import make_plan, nothing_to_do, plan_build_step
 from fastinstall.plan.risks import refuse_if_protected
 from fastinstall.plan.satisfied import guard_plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
@@ -69,7 +69,7 @@ class _Basis:
     looks_into_cache: bool = True
 
 
-def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = None) -> Plan:
+def plan(session: Session, target: NamedTarget, wish: Request, *, saved: Plan | None = None) -> Plan:
     """Decide what a setup would do.
 
     Args:
@@ -97,7 +97,7 @@ def plan(session: Session, target: Target, wish: Wish, *, saved: Plan | None = N
     return _plan_existing(session, recipe, wish, (facts, receipt), basis)
 
 
-def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
+def facts_for(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
     """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
     made = creation(session, target)
     if made is not None:
@@ -107,17 +107,17 @@ def facts_for(session: Session, target: Target, recipe: Recipe) -> Facts:
 
 def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = recorded_recipe(session, environment, receipt)
+    recipe = read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
     ready = _with_project(session, _with_cached(session, situation) if compiling else situation)
-    return _decided(_with_links(session, _with_preview(session, ready)))
+    return _decide_plan(_with_links(session, _with_preview(session, ready)))
 
 
-def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = False) -> tuple[Plan, Interpreter]:
+def plan_build(session: Session, target: NamedTarget, wish: Request, *, anew: bool = False) -> tuple[Plan, Interpreter]:
     """Decide a build alone: nothing is known or asked of the environment but its interpreter.
 
     Args:
@@ -129,7 +129,7 @@ def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = Fal
     Returns:
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
-    wish = replace(wish, engine=Engine.AUTO, pin=False)  # of an environment, which is not concerned
+    wish = replace(wish, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipe_named(session, wish.recipe)
     refuse_unknown(recipe, wish)
     python = target.python or _python_of(session, target)
@@ -137,7 +137,7 @@ def plan_build(session: Session, target: Target, wish: Wish, *, anew: bool = Fal
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     made = _plan_new(
-        session, recipe, wish, (create, relocated(interpreter, elsewhere)), _Basis(looks_into_cache=not anew)
+        session, recipe, wish, (create, relocate_interpreter(interpreter, elsewhere)), _Basis(looks_into_cache=not anew)
     )
     needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
     steps = tuple(step for step in made.steps if isinstance(step, needed))
@@ -151,13 +151,13 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
     Raises:
         RefusedError: they have.
     """
-    if current_digest(session, saved) != saved.facts_digest:
+    if compute_current_digest(session, saved) != saved.facts_digest:
         raise RefusedError(
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
 
 
-def decided_anew(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
+def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
     """A saved plan as it is decided now: it may come from anybody, and says neither what it risks nor what it may.
 
     Args:
@@ -173,8 +173,8 @@ def decided_anew(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan
         FastinstallError: as `plan`.
     """
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
-    existing = Target(prefix=Path(saved.environment.prefix))
-    target = Target(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
+    existing = NamedTarget(prefix=Path(saved.environment.prefix))
+    target = NamedTarget(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
     anew = plan(session, target, saved.wish, saved=saved)
     difference = next(differences(saved, anew), None)
     if difference is not None:
@@ -191,7 +191,7 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
     """
     if any(isinstance(step, CreateEnvironment) for step in saved.steps):
         return
-    there = find(session, Target(prefix=Path(saved.environment.prefix)))
+    there = find(session, NamedTarget(prefix=Path(saved.environment.prefix)))
     if saved.environment.kind is not there.kind or not _same_file(Path(saved.environment.python), Path(there.python)):
         raise RefusedError(
             f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
@@ -204,20 +204,20 @@ def _same_file(one: Path, other: Path) -> bool:
     return one.parent == other.parent and os.path.realpath(one) == os.path.realpath(other)
 
 
-def current_digest(session: Session, saved: Plan) -> str:
+def compute_current_digest(session: Session, saved: Plan) -> str:
     """The digest of the facts as they are now, for the environment of a plan."""
     recipe = recipe_named(session, saved.wish.recipe)
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     if create is None:
         return facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
-    made = creation(session, Target(new=Path(create.prefix), python=Path(create.python)))
+    made = creation(session, NamedTarget(new=Path(create.prefix), python=Path(create.python)))
     if made is None:
         raise UndeterminedError(f"{create.prefix} could not be observed")
     return facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
 
 
 def releases_of_all(
-    session: Session, target: Target, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Wish
+    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Request
 ) -> dict[str, Releases]:
     """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
 
@@ -228,7 +228,7 @@ def releases_of_all(
     return index_for(session, wish, settings_of(session, python)).releases_for(recipes, interpreter)
 
 
-def index_for(session: Session, wish: Wish, settings: Callable[[], PipSettings]) -> PackageIndex:
+def index_for(session: Session, wish: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
     return PackageIndex(
         settings=settings,
@@ -243,13 +243,13 @@ def settings_of(session: Session, python: Path) -> Callable[[], PipSettings]:
     return cache(partial(pip_settings, python, session.variables))
 
 
-def _python_of(session: Session, target: Target) -> Path:
+def _python_of(session: Session, target: NamedTarget) -> Path:
     nothing_named = target.prefix is None and not is_active_elsewhere(session)
     return base_python(session) if nothing_named else Path(find(session, target).python)
 
 
 def _plan_existing(
-    session: Session, recipe: Recipe, wish: Wish, known: tuple[Facts, Receipt | None], basis: _Basis
+    session: Session, recipe: Recipe, wish: Request, known: tuple[Facts, Receipt | None], basis: _Basis
 ) -> Plan:
     """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
     seen, receipt = known
@@ -263,14 +263,14 @@ def _plan_existing(
         facts = replace(seen, runtime=observe_use(environment, session.variables))
     releases = _named_by(basis.saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
-    ready = _with_project(session, _equipped(session, situation, toolchain, basis))
-    return _decided(_with_links(session, _with_preview(session, ready)))
+    ready = _with_project(session, _equip_situation(session, situation, toolchain, basis))
+    return _decide_plan(_with_links(session, _with_preview(session, ready)))
 
 
 def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
-    from fastinstall.guard.pinning import unpinned_project  # noqa: PLC0415 (only with --pin)
+    from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
 
-    return unpinned_project(session, environment, None, receipt) is not None
+    return find_unpinned_project(session, environment, None, receipt) is not None
 
 
 def _with_project(session: Session, situation: Situation) -> Situation:
@@ -289,7 +289,7 @@ def _with_project(session: Session, situation: Situation) -> Situation:
     return replace(situation, project=project)
 
 
-def _decided(situation: Situation) -> Plan:
+def _decide_plan(situation: Situation) -> Plan:
     """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
     return make_plan(replace(situation, foreign_checks=foreign_verifying_checks()))
 
@@ -309,7 +309,7 @@ def _with_preview(session: Session, situation: Situation) -> Situation:
         return situation
     refuse_if_protected(situation.facts)
 
-    return previewed(session, situation)
+    return preview_conda_change(session, situation)
 
 
 def _named_by(saved: Plan | None, releases: Releases) -> Releases:
@@ -317,7 +317,7 @@ def _named_by(saved: Plan | None, releases: Releases) -> Releases:
 
 
 def _plan_new(
-    session: Session, recipe: Recipe, wish: Wish, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
+    session: Session, recipe: Recipe, wish: Request, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
 ) -> Plan:
     create, interpreter = made
     index = _index_soon(session, recipe, wish, Path(create.python))
@@ -325,7 +325,7 @@ def _plan_new(
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
     releases = _named_by(basis.saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
-    return _decided(_with_links(session, _equipped(session, situation, toolchain, basis)))
+    return _decide_plan(_with_links(session, _equip_situation(session, situation, toolchain, basis)))
 
 
 def _facts_before_creation(
@@ -334,15 +334,17 @@ def _facts_before_creation(
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
     observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
-    return predicted(observed, Path(create.prefix), interpreter)
+    return predict_facts(observed, Path(create.prefix), interpreter)
 
 
-def _toolchain_soon(session: Session, recipe: Recipe, wish: Wish) -> Running[Toolchain] | None:
+def _toolchain_soon(session: Session, recipe: Recipe, wish: Request) -> RunningProbe[Toolchain] | None:
     """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
-    return None if wish.wheelhouse else Running(partial(observe_means, recipe, session.variables))
+    return None if wish.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
 
-def _equipped(session: Session, situation: Situation, toolchain: Running[Toolchain] | None, basis: _Basis) -> Situation:
+def _equip_situation(
+    session: Session, situation: Situation, toolchain: RunningProbe[Toolchain] | None, basis: _Basis
+) -> Situation:
     """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
     if situation.facts.toolchain is None:
         if toolchain is None and not compiles(situation):
@@ -356,7 +358,7 @@ def _with_cached(session: Session, situation: Situation) -> Situation:
     """The situation with a wheel that was built before as it would be now, if the cache has one."""
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
-    step = planned_build(replace(situation, cached=""))
+    step = plan_build_step(replace(situation, cached=""))
     facts, cache = situation.facts, session.directories.cache
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
         if may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
@@ -364,17 +366,17 @@ def _with_cached(session: Session, situation: Situation) -> Situation:
     return situation
 
 
-def _index_soon(session: Session, recipe: Recipe, wish: Wish, python: Path) -> PackageIndex:
+def _index_soon(session: Session, recipe: Recipe, wish: Request, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
     kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if wish.offline:
         return index_for(session, wish, settings_of(session, python))
-    return index_for(session, wish, Running(partial(pip_settings, python, session.variables)).result)
+    return index_for(session, wish, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 
-def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Interpreter] | None:
+def creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
     """The step that makes a new environment, and the interpreter as it will be there; None if none is wished.
 
     Raises:
@@ -389,10 +391,10 @@ def creation(session: Session, target: Target) -> tuple[CreateEnvironment, Inter
         )
     base = observe_interpreter(target.python or base_python(session))
     step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for; nothing is there yet")
-    return step, relocated(base, prefix)
+    return step, relocate_interpreter(base, prefix)
 
 
-def predicted(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
+def predict_facts(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
     """Facts of the environment as it will be once it is made: nothing is installed there."""
     environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin" / "python")
     return replace(
@@ -402,14 +404,14 @@ def predicted(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
         writable=True,
         frozen=None,
         distributions=(),
-        stack=Stack(directory=None),
+        stack=InstalledStack(directory=None),
         guard=replace(observed.guard, installed=False, version="", problems=()),
         interrupted=None,
         runtime=None,
     )
 
 
-def relocated(base: Interpreter, prefix: Path) -> Interpreter:
+def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
     """An interpreter as it will be in a virtual environment made from it."""
     minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
     return replace(
@@ -422,7 +424,7 @@ def relocated(base: Interpreter, prefix: Path) -> Interpreter:
     )
 
 
-def previewed(session: Session, situation: Situation) -> Situation:
+def preview_conda_change(session: Session, situation: Situation) -> Situation:
     """The situation, with what a solver says where the stack becomes conda packages; else as it is.
 
     Raises:
@@ -432,8 +434,8 @@ def previewed(session: Session, situation: Situation) -> Situation:
     facts, wish = situation.facts, situation.wish
     if facts.environment.kind is not EnvironmentKind.CONDA or facts.conda is None:
         return situation
-    chosen = planned_engine(situation)
-    if chosen is Engine.PIP:
+    chosen = choose_engine_for_plan(situation)
+    if chosen is CondaInstaller.PIP:
         return situation
     known = replace(situation, microarchitectures=microarchitectures(level.name for level in situation.recipe.levels))
     request = conda_request(known)
@@ -446,13 +448,15 @@ def previewed(session: Session, situation: Situation) -> Situation:
     return replace(known, preview=preview)
 
 
-def engine_of(session: Session, engine: Engine, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+def engine_of(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
     """An engine that works by this session's variables and cache.
 
     Raises:
         RefusedError: it is not there.
     """
-    means = Means(variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline)
+    means = CondaTools(
+        variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
+    )
     return engine_for(engine, tool, means)
 
 
@@ -463,5 +467,8 @@ def _refuse_silence(request: CondaRequest, preview: CondaChange, conda: Conda, e
     if untold:
         raise FailedError(
             f"{engine.description}: what it says of {listing(untold)} cannot be understood",
-            hint=f"take another engine: --engine {Engine.RATTLER if engine.name is Engine.CONDA else Engine.CONDA}",
+            hint=(
+                f"take another engine: --engine "
+                f"{CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA}"
+            ),
         )

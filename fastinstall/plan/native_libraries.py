@@ -14,9 +14,9 @@ from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import NativeLibrary
-from fastinstall.model.plan import Hazard
+from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.model.steps import CondaToolchain, PrivateHeaders, Step, SystemPackages
 from fastinstall.plan.level_choice import refuse_unknown
 
@@ -38,11 +38,11 @@ class NativeChoice:
     enabled: tuple[str, ...]
     steps: tuple[Step, ...] = ()
     missing: tuple[str, ...] = ()
-    hazard: Hazard | None = None
+    hazard: PlanRisk | None = None
 
 
 def choose_libraries(
-    recipe: Recipe, facts: Facts, wish: Wish, *, chassis: bool, statics: Collection[str] = ()
+    recipe: Recipe, facts: Facts, wish: Request, *, chassis: bool, statics: Collection[str] = ()
 ) -> NativeChoice:
     """Decide about every library of the recipe.
 
@@ -66,7 +66,7 @@ def choose_libraries(
     tools = ("compiler", *_missing_headers(facts)) if from_conda else _missing_tools(facts)
     if not from_conda:
         _refuse_broken_choice(facts, tools)
-    wanted = wanted_libraries(recipe, wish, chassis=chassis)
+    wanted = list_wanted_libraries(recipe, wish, chassis=chassis)
     replaced = from_conda and chassis
     absent = tuple(
         name for name in wanted if name not in statics and (replaced or not _usable(facts, name, chassis=chassis))
@@ -80,10 +80,10 @@ def choose_libraries(
     )
     if not absent and not tools:
         return NativeChoice(enabled=here)
-    return _bring(_Need(recipe, facts, wish, tools, absent, here), chassis=chassis)
+    return _bring(_LibraryNeeds(recipe, facts, wish, tools, absent, here), chassis=chassis)
 
 
-def wanted_libraries(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str, ...]:
+def list_wanted_libraries(recipe: Recipe, wish: Request, *, chassis: bool) -> tuple[str, ...]:
     """The libraries that a build has where everything is there that it may need."""
 
     def is_wanted(name: str) -> bool:
@@ -95,7 +95,7 @@ def wanted_libraries(recipe: Recipe, wish: Wish, *, chassis: bool) -> tuple[str,
     return tuple(name for name in recipe.libraries if is_wanted(name))
 
 
-def may_have_made(compiler: str, facts: Facts, wish: Wish, private: Path) -> bool:
+def may_have_made(compiler: str, facts: Facts, wish: Request, private: Path) -> bool:
     """Whether a wheel that this compiler made is what would be made here.
 
     Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
@@ -116,10 +116,10 @@ def may_have_made(compiler: str, facts: Facts, wish: Wish, private: Path) -> boo
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
+class _LibraryNeeds:
     recipe: Recipe
     facts: Facts
-    wish: Wish
+    wish: Request
     tools: tuple[str, ...]
     absent: tuple[str, ...]
     here: tuple[str, ...]
@@ -157,15 +157,15 @@ def _missing_headers(facts: Facts) -> tuple[str, ...]:
 
 
 def _usable(facts: Facts, name: str, *, chassis: bool) -> bool:
-    found = next((library for library in _observed(facts) if library.name == name), None)
+    found = next((library for library in _list_observed_libraries(facts) if library.name == name), None)
     return found is not None and found.include is not None and (chassis or found.library is not None)
 
 
-def _observed(facts: Facts) -> Iterable[NativeLibrary]:
+def _list_observed_libraries(facts: Facts) -> Iterable[NativeLibrary]:
     return facts.toolchain.libraries if facts.toolchain else ()
 
 
-def _bring(need: _Need, *, chassis: bool) -> NativeChoice:
+def _bring(need: _LibraryNeeds, *, chassis: bool) -> NativeChoice:
     """By the system's packages where that is wished, else without touching the system, else not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
     step = _system_packages(need, what) or _private_headers(need, what, chassis=chassis)
@@ -178,7 +178,7 @@ def _bring(need: _Need, *, chassis: bool) -> NativeChoice:
     return replace(rest, steps=(step,))
 
 
-def _system_packages(need: _Need, what: str) -> Step | None:
+def _system_packages(need: _LibraryNeeds, what: str) -> Step | None:
     may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
     if need.wish.toolchain is ToolchainSource.CONDA or not need.wish.with_system_deps:
         return None
@@ -187,7 +187,7 @@ def _system_packages(need: _Need, what: str) -> Step | None:
     return SystemPackages(manager=need.manager, packages=need.packages(need.manager), reason=f"missing: {what}")
 
 
-def _private_headers(need: _Need, what: str, *, chassis: bool) -> Step | None:
+def _private_headers(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
     if need.tools or not chassis or need.manager != "apt" or need.wish.offline:
         return None
     return PrivateHeaders(
@@ -198,7 +198,7 @@ def _private_headers(need: _Need, what: str, *, chassis: bool) -> Step | None:
     )
 
 
-def _of_conda(need: _Need, *, chassis: bool) -> Step | None:
+def _of_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
     """A private prefix; where libraries are linked and not only their headers used, the compiler alone."""
     libraries = {name: need.recipe.libraries[name] for name in need.absent} if chassis else {}
     if not libraries and not need.tools:
@@ -206,11 +206,11 @@ def _of_conda(need: _Need, *, chassis: bool) -> Step | None:
     return conda_toolchain(need.tools, libraries, need.facts, need.wish)
 
 
-def _go_without(need: _Need, what: str) -> NativeChoice:
+def _go_without(need: _LibraryNeeds, what: str) -> NativeChoice:
     essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.wish.require]
     if need.tools or essential:
         raise RefusedError(f"missing: {what}", hint=_how_to_install(need))
-    hazard = Hazard(
+    hazard = PlanRisk(
         risk=Risk.FEATURE_LOSS,
         summary=f"without {what}, the core is built without {listing(need.absent)}, which the official wheel has",
         items=need.absent,
@@ -218,7 +218,7 @@ def _go_without(need: _Need, what: str) -> NativeChoice:
     return NativeChoice(enabled=need.here, steps=(), missing=need.absent, hazard=hazard)
 
 
-def _how_to_install(need: _Need) -> str:
+def _how_to_install(need: _LibraryNeeds) -> str:
     if need.manager is not None and need.facts.toolchain is not None and need.facts.toolchain.may_install:
         return "run again with --with-system-deps to install " + " ".join(need.packages(need.manager))
     commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
@@ -227,7 +227,7 @@ def _how_to_install(need: _Need) -> str:
     return "; or ".join((*ways, *_privately(need)))
 
 
-def _privately(need: _Need) -> tuple[str, ...]:
+def _privately(need: _LibraryNeeds) -> tuple[str, ...]:
     """How py-rattler, once it is there, could bring it without any right to install."""
     toolchain = need.facts.toolchain
     helpful = toolchain is not None and not toolchain.rattler and need.wish.toolchain is ToolchainSource.AUTO

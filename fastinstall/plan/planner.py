@@ -12,22 +12,34 @@ from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pip_trap import PipPart, pip_part
 from fastinstall.model.facts import Facts, Owner
 from fastinstall.model.pins import Project
-from fastinstall.model.plan import Hazard, Plan, Situation, Skipped, facts_digest
+from fastinstall.model.plan import Plan, PlanRisk, Situation, Skipped, facts_digest
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Build, InstallGuard, PinProject, Prove, Step, Swap, Verify
-from fastinstall.plan.conda_steps import CondaPart, as_conda_has_it, conda_part, refuse_unsuited_engine, without_guard
-from fastinstall.plan.decision import Decision, build_step, decide
-from fastinstall.plan.risks import installed_already, known_against, refuse_if_protected, version_hazards, weighed
-from fastinstall.plan.satisfied import guard_plan, unsatisfied
+from fastinstall.plan.conda_steps import (
+    CondaPart,
+    conda_part,
+    explain_missing_guard,
+    merge_conda_dependants,
+    refuse_unsuited_engine,
+)
+from fastinstall.plan.decision import BuildDecision, build_step, decide
+from fastinstall.plan.risks import (
+    describe_version_advisories,
+    explain_installed_vulnerability,
+    find_version_risks,
+    mark_allowed_risks,
+    refuse_if_protected,
+)
+from fastinstall.plan.satisfied import explain_needed_setup, guard_plan
 from fastinstall.plan.saved_plan import artefacts_of
-from fastinstall.plan.versions import Choice
+from fastinstall.plan.versions import VersionChoice
 
 _GUARD = "to notice when pip, uv or another tool replaces it"
 
 
-def planned_build(situation: Situation) -> Build:
+def plan_build_step(situation: Situation) -> Build:
     """What a plan for a situation would build, and nothing else of it.
 
     Raises:
@@ -35,14 +47,14 @@ def planned_build(situation: Situation) -> Build:
     """
     refuse_if_protected(situation.facts)
     refuse_unsuited_engine(situation.facts, situation.wish)
-    return build_step(decide(as_conda_has_it(situation)))
+    return build_step(decide(merge_conda_dependants(situation)))
 
 
-def nothing_to_do(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
+def nothing_to_do(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
     """The empty plan, where the environment is as wished; needs no index and no compiler."""
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, wish)
-    if receipt is None or unsatisfied(facts, recipe, wish, receipt) is not None:
+    if receipt is None or explain_needed_setup(facts, recipe, wish, receipt) is not None:
         return None
     what = f"{receipt.distribution} {receipt.version}"
     return Plan(
@@ -65,7 +77,7 @@ def make_plan(situation: Situation) -> Plan:
     """
     refuse_if_protected(situation.facts)
     refuse_unsuited_engine(situation.facts, situation.wish)
-    decision = decide(as_conda_has_it(situation))
+    decision = decide(merge_conda_dependants(situation))
     build = build_step(decision)
     latest = _latest_in_place(situation, build)
     if latest is not None:
@@ -78,7 +90,7 @@ def make_plan(situation: Situation) -> Plan:
         wish=situation.wish,
         steps=steps,
         skipped=(*_skipped(decision), *conda.skipped, *pip.skipped),
-        hazards=(*_hazards(decision), *weighed(conda.hazards, situation.wish.allow)),
+        hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, situation.wish.allow)),
         warnings=(*_warnings(decision), *_unhashed(steps), *conda.warnings, *project.warnings),
         summary=_summary(decision, build) + conda.note,
     )
@@ -97,7 +109,7 @@ def _public(version: str) -> str:
     return version.partition("+")[0]
 
 
-def _summary(decision: Decision, build: Build) -> str:
+def _summary(decision: BuildDecision, build: Build) -> str:
     situation, choice = decision.situation, decision.choice
     kernels = f" with the kernels of {choice.kernels.name} {choice.kernels.version}" if choice.kernels else ""
     made = f"from {situation.recipe.source.pypi} {choice.version}{kernels}"
@@ -107,7 +119,7 @@ def _summary(decision: Decision, build: Build) -> str:
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
-def _steps(decision: Decision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
+def _steps(decision: BuildDecision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
     situation = decision.situation
     first = (situation.create,) if situation.create else ()
     guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
@@ -116,7 +128,7 @@ def _steps(decision: Decision, build: Build, conda: CondaPart, pip: PipPart) -> 
     return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify(situation))
 
 
-def _prove(situation: Situation, choice: Choice) -> Prove:
+def _prove(situation: Situation, choice: VersionChoice) -> Prove:
     in_place = situation.facts.stack.core is not None and situation.facts.stack.has_init
     wheels = situation.releases.wheels
     baseline = None if in_place or not wheels else wheels[0]
@@ -160,7 +172,7 @@ def _verify(situation: Situation) -> Verify:
     )
 
 
-def _skipped(decision: Decision) -> tuple[Skipped, ...]:
+def _skipped(decision: BuildDecision) -> tuple[Skipped, ...]:
     situation = decision.situation
     found = []
     if situation.create is None:
@@ -168,19 +180,19 @@ def _skipped(decision: Decision) -> tuple[Skipped, ...]:
     if not decision.native.steps:
         found.append(Skipped(step="system-packages", reason="compiler and headers are there or not needed"))
     if not situation.wish.guard:
-        found.append(Skipped(step="install-guard", reason=without_guard(situation)))
+        found.append(Skipped(step="install-guard", reason=explain_missing_guard(situation)))
     return tuple(found)
 
 
-def _hazards(decision: Decision) -> tuple[Hazard, ...]:
+def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
     situation = decision.situation
     facts = situation.facts
-    of_version = version_hazards(situation.recipe, facts.stack, decision.choice.version, facts.interpreter)
+    of_version = find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter)
     again = (*of_version, *((decision.levels.hazard,) if decision.levels.hazard else ()))
     known = tuple(hazard.risk for hazard in again) if situation.restoring else ()
     found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
-    return weighed(found, (*situation.wish.allow, *known))
+    return mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
 def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
@@ -192,11 +204,11 @@ def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
     return (f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there",)
 
 
-def _warnings(decision: Decision) -> tuple[str, ...]:
+def _warnings(decision: BuildDecision) -> tuple[str, ...]:
     recipe, stack, choice = decision.situation.recipe, decision.situation.facts.stack, decision.choice
     caution = (choice.caution,) if choice.caution else ()
-    vulnerable = installed_already(recipe, stack, choice.version)
-    return (*vulnerable, *known_against(recipe, choice.version), *caution)
+    vulnerable = explain_installed_vulnerability(recipe, stack, choice.version)
+    return (*vulnerable, *describe_version_advisories(recipe, choice.version), *caution)
 
 
 @immutable

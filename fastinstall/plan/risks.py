@@ -10,19 +10,26 @@ from pathlib import PurePath
 from fastinstall.conda.reinstall import name_of
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.version_numbers import base_version, parsed
-from fastinstall.index.upgrades import instead_of_risk, outlook
+from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.index.upgrades import forecast_upgrade, instead_of_risk
 from fastinstall.model.conda import Conda
-from fastinstall.model.facts import Facts, Interpreter, Stack
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
-from fastinstall.model.plan import Hazard
-from fastinstall.model.recipe import Advisory, Recipe, applicable, coming_back, count_by_severity, critical
-from fastinstall.model.request import EnvironmentKind, Risk, Wish
+from fastinstall.model.plan import PlanRisk
+from fastinstall.model.recipe import (
+    Advisory,
+    Recipe,
+    applicable,
+    count_by_severity,
+    find_returning_advisories,
+    select_critical_advisories,
+)
+from fastinstall.model.request import EnvironmentKind, Request, Risk
 
 
-def version_hazards(
-    recipe: Recipe, stack: Stack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
-) -> tuple[Hazard, ...]:
+def find_version_risks(
+    recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
+) -> tuple[PlanRisk, ...]:
     """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
 
     Args:
@@ -33,24 +40,24 @@ def version_hazards(
         elsewhere: see `instead_of_risk`.
     """
     found = [_downgrade(recipe, stack, version)]
-    vulnerable = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    vulnerable = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
     if vulnerable is not None and not _as_installed(recipe, stack, version):
-        grave = critical(recipe.advisories, version, kernels=_has_kernels(recipe))
-        view = outlook(grave, version, interpreter, stack.dependants)
-        instead = instead_of_risk(view, recipe.name, Wish().recipe, elsewhere=elsewhere)
+        grave = select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
+        view = forecast_upgrade(grave, version, interpreter, stack.dependants)
+        instead = instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
     return tuple(hazard for hazard in found if hazard is not None)
 
 
-def installed_already(recipe: Recipe, stack: Stack, version: str) -> tuple[str, ...]:
+def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
     """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
-    hazard = vulnerable_hazard(recipe, version, kernels=_has_kernels(recipe))
+    hazard = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
     if hazard is None or not _as_installed(recipe, stack, version):
         return ()
     return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
 
 
-def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard | None:
+def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
     """Return the risk of a version with a known critical vulnerability, or None if it has none.
 
     Args:
@@ -61,19 +68,19 @@ def vulnerable_hazard(recipe: Recipe, version: str, *, kernels: bool) -> Hazard 
     Raises:
         ValueError: `version` is not a version (PEP 440).
     """
-    found = critical(recipe.advisories, version, kernels=kernels)
+    found = select_critical_advisories(recipe.advisories, version, kernels=kernels)
     if not found:
         return None
     subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
     names = ", ".join(advisory.id for advisory in found)
-    return Hazard(
+    return PlanRisk(
         risk=Risk.VULNERABLE,
         summary=f"{subject} Pillow {base_version(version)}: {names}",
         items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
     )
 
 
-def consent_hint(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> str:
+def consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
     """What can be done instead of accepting risks, then the flag that accepts them by name.
 
     Args:
@@ -85,50 +92,50 @@ def consent_hint(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> str:
     return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept it by name: --allow {by_name}"))
 
 
-def weighed(hazards: Iterable[Hazard], allowed: Iterable[Risk]) -> tuple[Hazard, ...]:
+def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
     """The hazards, those marked whose risk is allowed by name."""
     names = tuple(allowed)
     return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
 
 
-def known_against(recipe: Recipe, version: str) -> tuple[str, ...]:
+def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
     """A sentence about the advisories of a version; none where it has none."""
     known = applicable(recipe.advisories, version, kernels=_has_kernels(recipe))
     if not known:
         return ()
-    what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_counted(known)})"
+    what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_count_advisories(known)})"
     return (f"{what}: fastinstall recipes show {recipe.name}",)
 
 
-def _as_installed(recipe: Recipe, stack: Stack, version: str) -> bool:
+def _as_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     """Whether no more critical advisories concern a version than what is in place."""
     if stack.version is None:
         return False
     kernels = stack.core is not None and bool(stack.core.simd_symbols)
     try:
-        present = critical(recipe.advisories, stack.version, kernels=kernels)
+        present = select_critical_advisories(recipe.advisories, stack.version, kernels=kernels)
     except ValueError:
         return False
-    return len(critical(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
+    return len(select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
 
 
-def _downgrade(recipe: Recipe, stack: Stack, version: str) -> Hazard | None:
+def _downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
     installed, core = stack.version, stack.core
     if installed is None or not _is_later(installed, version):
         return None
     kernels = core is not None and bool(core.simd_symbols)
-    returning = coming_back(recipe.advisories, installed, version, installed_kernels=kernels)
-    return Hazard(
+    returning = find_returning_advisories(recipe.advisories, installed, version, installed_kernels=kernels)
+    return PlanRisk(
         risk=Risk.DOWNGRADE,
         summary=f"Pillow {installed} is in place; {version} is older, "
-        f"and {len(returning)} known advisories come back ({_counted(returning)})",
+        f"and {len(returning)} known advisories come back ({_count_advisories(returning)})",
         items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
     )
 
 
 def _is_later(installed: str, version: str) -> bool:
     try:
-        return parsed(base_version(installed)) > parsed(base_version(version))
+        return parse_version_number(base_version(installed)) > parse_version_number(base_version(version))
     except ValueError:
         return False
 
@@ -137,7 +144,7 @@ def _has_kernels(recipe: Recipe) -> bool:
     return bool(recipe.expect.symbols)
 
 
-def _counted(advisories: Iterable[Advisory]) -> str:
+def _count_advisories(advisories: Iterable[Advisory]) -> str:
     return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
 
 

@@ -11,21 +11,21 @@ from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version
 from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
-from fastinstall.model.conda import CondaPackage, Engine
+from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_pinned
 from fastinstall.model.facts import Facts, GuardState
 from fastinstall.model.plan import Plan, Skipped, facts_digest
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.model.steps import InstallGuard, Verify
 from fastinstall.plan.conda_steps import is_conda
-from fastinstall.plan.level_choice import asked_levels, choose_levels, serves
+from fastinstall.plan.level_choice import choose_levels, list_requested_levels, serves
 
 _SHOWN = 3
 
 
-def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> str | None:
+def explain_needed_setup(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> str | None:
     """Explain why a setup has work to do, or return None if it has none.
 
     Returns:
@@ -35,8 +35,8 @@ def unsatisfied(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | Non
         return "fastinstall has set up nothing here"
     return (
         _by_conda(facts, receipt)
-        or _changed(facts, receipt)
-        or _wished_otherwise(facts, recipe, wish, receipt)
+        or _find_change(facts, receipt)
+        or _find_request_mismatch(facts, recipe, wish, receipt)
         or _guard(facts, wish)
         or _conda_guards(facts, wish, receipt)
         or _pip_pin(facts, wish)
@@ -50,16 +50,16 @@ def _by_conda(facts: Facts, receipt: Receipt) -> str | None:
         return None
     ours, there = receipt.conda.package, conda.named(receipt.conda.package.name)
     if there is None:
-        return f"conda has removed it: {_told(ours)} was installed"
+        return f"conda has removed it: {_name_package(ours)} was installed"
     if there.dist != ours.dist:
-        return f"conda has replaced it: {_told(there)}"
+        return f"conda has replaced it: {_name_package(there)}"
     claim = next((claim for claim in conda.claims if claim.dist == ours.dist), None)
     if claim is not None and (claim.missing or claim.altered):
-        return f"files of {_told(ours)} were changed: {listing((*claim.missing, *claim.altered)[:_SHOWN])}"
+        return f"files of {_name_package(ours)} were changed: {listing((*claim.missing, *claim.altered)[:_SHOWN])}"
     return None
 
 
-def _changed(facts: Facts, receipt: Receipt) -> str | None:
+def _find_change(facts: Facts, receipt: Receipt) -> str | None:
     core = facts.stack.core
     if core is None or core.sha256 != receipt.core.sha256:
         return "the imaging core is not the one that was installed"
@@ -81,7 +81,7 @@ def _left_over(facts: Facts) -> str | None:
     return None
 
 
-def _wished_otherwise(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt) -> str | None:
+def _find_request_mismatch(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
     if wish.upgrade:
         return "an upgrade was asked for"
     asked = (wish.recipe, wish.link, wish.dist_name)
@@ -97,11 +97,11 @@ def _wished_otherwise(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt
     return _other_levels(facts, recipe, wish, receipt)
 
 
-def _other_engine(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+def _other_engine(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     """Which engine has linked a package makes no difference to it; whether it is one does."""
-    if not is_conda(facts) or (wish.engine is Engine.PIP) == (receipt.conda is None):
+    if not is_conda(facts) or (wish.engine is CondaInstaller.PIP) == (receipt.conda is None):
         return None
-    wanted, made = ("a wheel", "conda packages") if wish.engine is Engine.PIP else ("conda packages", "a wheel")
+    wanted, made = ("a wheel", "conda packages") if wish.engine is CondaInstaller.PIP else ("conda packages", "a wheel")
     return f"asked for {wanted} (--engine {wish.engine}), not {made}"
 
 
@@ -115,29 +115,31 @@ def _is_of(built: str, asked: str) -> bool:
         return False
 
 
-def _other_levels(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt) -> str | None:
+def _other_levels(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
     """Where no level is named, any wheel will do that runs on this CPU at its best."""
     chosen = choose_levels(recipe, facts.cpu, wish).names
-    if receipt.levels == chosen or (not asked_levels(wish) and serves(recipe, facts.cpu, receipt.levels)):
+    if receipt.levels == chosen or (not list_requested_levels(wish) and serves(recipe, facts.cpu, receipt.levels)):
         return None
     subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
     return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
 
 
-def _guard(facts: Facts, wish: Wish) -> str | None:
+def _guard(facts: Facts, wish: Request) -> str | None:
     if wish.guard and (not facts.guard.installed or facts.guard.problems):
         return "the start-up guard is missing or damaged"
     return None
 
 
-def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
+def _conda_guards(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     """The guard package and the pin, where they are wished, and the channel that has the packages."""
     conda, stack = facts.conda, receipt.conda
     if conda is None or stack is None:
         return None
     there = conda.named(GUARD)
     if wish.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
-        return "the guard package is missing" if there is None else f"the guard package is another: {_told(there)}"
+        return (
+            "the guard package is missing" if there is None else f"the guard package is another: {_name_package(there)}"
+        )
     if wish.pin and not is_pinned(conda, stack.package):
         return "the pin is missing"
     return (
@@ -147,7 +149,7 @@ def _conda_guards(facts: Facts, wish: Wish, receipt: Receipt) -> str | None:
     )
 
 
-def _pip_pin(facts: Facts, wish: Wish) -> str | None:
+def _pip_pin(facts: Facts, wish: Request) -> str | None:
     if not wants_pip_pin(facts, wish):
         return None
     pin = pip_pin(facts)
@@ -156,18 +158,18 @@ def _pip_pin(facts: Facts, wish: Wish) -> str | None:
     return f"the pin: {pin.problems[0]}" if pin.problems else None
 
 
-def _told(package: CondaPackage) -> str:
+def _name_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} {package.build}"
 
 
 GUARDS = "guards"
 
 
-def guard_plan(facts: Facts, recipe: Recipe, wish: Wish, receipt: Receipt | None) -> Plan | None:
+def guard_plan(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
     """Return a plan that only renews the start-up guard, or None if more has to be done."""
     guard = facts.guard
     whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
-    if receipt is None or not wish.guard or unsatisfied(whole, recipe, wish, receipt) is not None:
+    if receipt is None or not wish.guard or explain_needed_setup(whole, recipe, wish, receipt) is not None:
         return None
     what = f"{receipt.distribution} {receipt.version}"
     why = listing(guard.problems) if guard.installed else "it is not installed"

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
-from fastinstall.core.version_numbers import parsed
+from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import CHANNEL, PINS
@@ -25,6 +25,7 @@ from fastinstall.model.steps import (
     ChangeCondaPackages,
     CondaToolchain,
     CreateEnvironment,
+    LevelTarget,
     MakeCondaPackages,
     Pin,
     PinForPip,
@@ -33,7 +34,6 @@ from fastinstall.model.steps import (
     Step,
     Swap,
     SystemPackages,
-    Target,
 )
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY
 from fastinstall.observe.toolchain import RECORD_SWITCHES
@@ -74,8 +74,8 @@ def releases_named_by(plan: Plan, releases: Releases) -> Releases:
 
     def kept(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
         each_of = tuple(offered)
-        taken = {parsed(each.version) for each in each_of if (each.filename, each.sha256) in named}
-        return tuple(each for each in each_of if taken and parsed(each.version) <= max(taken))
+        taken = {parse_version_number(each.version) for each in each_of if (each.filename, each.sha256) in named}
+        return tuple(each for each in each_of if taken and parse_version_number(each.version) <= max(taken))
 
     statics = {name: kept(offered) for name, offered in releases.statics.items()}
     found = replace(
@@ -136,7 +136,7 @@ def _brief(value: object) -> str:
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
-def fetched(plan: Plan) -> tuple[str, ...]:
+def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
     """What carrying a plan out would fetch or install, each with the address and the hash that it must have."""
     lines: list[str] = []
     for step in plan.steps:
@@ -227,7 +227,7 @@ def _origin_problems(step: Build, recipe: Recipe) -> Iterator[Problem]:
         yield "prebuilt", f"{step.prebuilt.name!r} is none that {recipe.name} makes"
 
 
-def _flag_problems(target: Target, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
+def _flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
     known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
     for flag in target.cflags:
         if flag not in known:

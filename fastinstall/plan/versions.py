@@ -11,12 +11,12 @@ from fastinstall.cmerge.documents import Kernels
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import base_version, parsed
+from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index.upgrades import NO_SDIST, OTHER_PYTHON, OTHER_RECIPE, Obstacle, obstacles
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Dependant, Interpreter
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -43,8 +43,8 @@ def merge_onto(source: Artefact, kernels: Kernels, releases: Releases) -> Merge 
         kernels: of the recipe.
         releases: sdists of the fork and of what it follows; official wheels, one of which must carry the result.
     """
-    wanted = parsed(source.version)
-    if not any(parsed(wheel.version) == wanted for wheel in releases.wheels):
+    wanted = parse_version_number(source.version)
+    if not any(parse_version_number(wheel.version) == wanted for wheel in releases.wheels):
         return Obstacle(reason="no official wheel for this Python", remedy=OTHER_PYTHON)
     earlier = sorted((fork for fork in releases.kernels if _base(fork) <= wanted), key=_age, reverse=True)
     if not earlier:
@@ -61,8 +61,8 @@ def unproven(version: str, kernels: Kernels, instead: str) -> str:
         kernels: of the recipe.
         instead: what happens if the merge does not prove ("13.0.0 is taken").
     """
-    proven = [parsed(each) for each in kernels.proven]
-    if parsed(version) in proven:
+    proven = [parse_version_number(each) for each in kernels.proven]
+    if parse_version_number(version) in proven:
         return ""
     newest = f"{max(proven)} is the newest" if proven else "there is none yet"
     return (
@@ -77,22 +77,22 @@ def _without_base(fork: Artefact, kernels: Kernels) -> Obstacle:
 
 
 def _follows(fork: Artefact, base: Artefact) -> bool:
-    return _base(fork) == parsed(base.version)
+    return _base(fork) == parse_version_number(base.version)
 
 
 def _age(fork: Artefact) -> "tuple[Version, Version]":
-    return _base(fork), parsed(fork.version)
+    return _base(fork), parse_version_number(fork.version)
 
 
 def _base(fork: Artefact) -> "Version":
-    return parsed(base_version(fork.version))
+    return parse_version_number(base_version(fork.version))
 
 
 _SHOWN = 5
 
 
 @immutable
-class Choice:
+class VersionChoice:
     """What is built, or taken as it is.
 
     Attributes:
@@ -117,8 +117,8 @@ class Choice:
 
 
 def newest_fitting(
-    releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Wish
-) -> Choice:
+    releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Request
+) -> VersionChoice:
     """The newest version, or the one that is wished for, if the target allows it.
 
     Args:
@@ -138,7 +138,7 @@ def newest_fitting(
             hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
         )
     question = _Question(releases, recipe, interpreter, dependants, wish)
-    offered = _wished(_offered(releases, wish), question)
+    offered = _select_requested(_list_offered(releases, wish), question)
     judged = [(artefact, _obstacles(artefact, question)) for artefact in offered]
     for index, (artefact, found) in enumerate(judged):
         if not found:
@@ -153,23 +153,27 @@ class _Question:
     recipe: Recipe
     interpreter: Interpreter
     dependants: Sequence[Dependant]
-    wish: Wish
+    wish: Request
 
 
 _Judged = tuple[Artefact, tuple[Obstacle, ...]]
 
 
-def _offered(releases: Releases, wish: Wish) -> list[Artefact]:
+def _list_offered(releases: Releases, wish: Request) -> list[Artefact]:
     """Sources and prebuilt wheels of the wished name, newest first; at one base version the wheel first."""
     prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == wish.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
-        return parsed(base_version(artefact.version)), artefact in prebuilt, parsed(artefact.version)
+        return (
+            parse_version_number(base_version(artefact.version)),
+            artefact in prebuilt,
+            parse_version_number(artefact.version),
+        )
 
     return sorted((*releases.sources, *prebuilt), key=rank, reverse=True)
 
 
-def _wished(offered: list[Artefact], question: _Question) -> list[Artefact]:
+def _select_requested(offered: list[Artefact], question: _Question) -> list[Artefact]:
     releases, wish, name = question.releases, question.wish, question.recipe.source.pypi
     if not offered:
         where = f"{releases.origin} offers no {name} that can be built"
@@ -177,7 +181,7 @@ def _wished(offered: list[Artefact], question: _Question) -> list[Artefact]:
             where, hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it"
         )
     if wish.version is None:
-        stable = [artefact for artefact in offered if not parsed(artefact.version).is_prerelease]
+        stable = [artefact for artefact in offered if not parse_version_number(artefact.version).is_prerelease]
         return stable or offered
     named = [artefact for artefact in offered if _is_named(artefact, releases, wish.version)]
     if not named:
@@ -198,17 +202,17 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
 
     try:
         if artefact in releases.sources and "+" not in version:
-            return parsed(artefact.version) == parsed(version)
+            return parse_version_number(artefact.version) == parse_version_number(version)
         return base_version(artefact.version) == base_version(version)
     except InvalidVersion:
         raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
 
 
 def _nearest(offered: list[Artefact], version: str) -> list[str]:
-    wanted = parsed(version)
+    wanted = parse_version_number(version)
     versions = list(dict.fromkeys(artefact.version for artefact in offered))
-    above = [each for each in versions if parsed(each) > wanted][-2:]
-    below = [each for each in versions if parsed(each) < wanted][:2]
+    above = [each for each in versions if parse_version_number(each) > wanted][-2:]
+    below = [each for each in versions if parse_version_number(each) < wanted][:2]
     return above + below
 
 
@@ -229,13 +233,15 @@ def _merge(artefact: Artefact, question: _Question) -> Merge | Obstacle | None:
     return merge_onto(artefact, kernels, question.releases)
 
 
-def _choice(artefact: Artefact, question: _Question, reason: str) -> Choice:
+def _choice(artefact: Artefact, question: _Question, reason: str) -> VersionChoice:
     is_source = artefact in question.releases.sources
-    base, merge = parsed(base_version(artefact.version)), _merge(artefact, question)
-    return Choice(
+    base, merge = parse_version_number(base_version(artefact.version)), _merge(artefact, question)
+    return VersionChoice(
         version=artefact.version.partition("+")[0],
         source=artefact if is_source else None,
-        chassis=next((wheel for wheel in question.releases.wheels if parsed(wheel.version) == base), None),
+        chassis=next(
+            (wheel for wheel in question.releases.wheels if parse_version_number(wheel.version) == base), None
+        ),
         kernels=merge.kernels if isinstance(merge, Merge) else None,
         base=merge.base if isinstance(merge, Merge) else None,
         prebuilt=None if is_source else artefact,
@@ -243,7 +249,7 @@ def _choice(artefact: Artefact, question: _Question, reason: str) -> Choice:
     )
 
 
-def _caution(choice: Choice, others: list[_Judged], question: _Question) -> str:
+def _caution(choice: VersionChoice, others: list[_Judged], question: _Question) -> str:
     """What is said of a merge that was not proven on this version."""
     if question.recipe.kernels is None or choice.kernels is None:
         return ""
@@ -254,7 +260,7 @@ def _caution(choice: Choice, others: list[_Judged], question: _Question) -> str:
     return unproven(choice.version, question.recipe.kernels, instead)
 
 
-def _reason(artefact: Artefact, passed: list[_Judged], wish: Wish) -> str:
+def _reason(artefact: Artefact, passed: list[_Judged], wish: Request) -> str:
     what = f"{artefact.name} {artefact.version}"
     if wish.version is not None:
         return f"{what} as asked"
@@ -264,7 +270,7 @@ def _reason(artefact: Artefact, passed: list[_Judged], wish: Wish) -> str:
     return f"{what} is the newest that fits; not {newest.version}, because {found[0].reason}"
 
 
-def _refusal(judged: list[_Judged], wish: Wish) -> RefusedError:
+def _refusal(judged: list[_Judged], wish: Request) -> RefusedError:
     newest, found = judged[0]
     what = f"{newest.name} {newest.version}" if wish.version else f"any {newest.name} (the newest is {newest.version})"
     return RefusedError(

@@ -251,7 +251,7 @@ class Proof:
         return all(check.status is not ProofStatus.FAILED for check in self.checks)
 
 
-def failed_operations(proof: Proof) -> tuple[str, ...]:
+def list_failed_operations(proof: Proof) -> tuple[str, ...]:
     """The operations that failed in any check, each of them once, sorted."""
     failed = (check for check in proof.checks if check.status is ProofStatus.FAILED)
     return tuple(sorted({operation for check in failed for operation in check.operations}))
@@ -279,7 +279,7 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     )
 
 
-def skipped(name: str, reason: str) -> ProofCheck:
+def skip_proof_check(name: str, reason: str) -> ProofCheck:
     """A check that was not made."""
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
@@ -289,10 +289,12 @@ def _lines(differences: Sequence[CaseDifference]) -> tuple[str, ...]:
     groups: dict[str, list[CaseDifference]] = defaultdict(list)
     for difference in differences:
         groups[difference.operation].append(difference)
-    return tuple(line for operation, found in sorted(groups.items()) for line in _told(operation, found))
+    return tuple(
+        line for operation, found in sorted(groups.items()) for line in _describe_differences(operation, found)
+    )
 
 
-def _told(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
+def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
     yield f"{operation}: {_cases(len(found))} in {', '.join(modes)}"
     worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: there was nothing to compare

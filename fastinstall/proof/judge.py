@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fastinstall.core.concurrency import awaited
-from fastinstall.core.process import Running
+from fastinstall.core.concurrency import await_future
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
     EQUAL,
@@ -24,12 +24,12 @@ from fastinstall.proof.cases import (
 )
 from fastinstall.proof.runs import (
     Outcomes,
+    ProofPicture,
+    ProofStack,
     Results,
-    Sample,
-    Stack,
     Work,
-    calm,
-    disturbed,
+    disturb_memory,
+    fill_fresh_memory,
     is_death,
     is_digest,
     sample_cases,
@@ -63,7 +63,7 @@ class Distance:
     problem: str = ""
 
 
-def distance(ours: Sequence[Sample], theirs: Sequence[Sample]) -> Distance:
+def distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Distance:
     """Compare what one case made on two stacks."""
     if len(ours) != len(theirs):
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
@@ -77,7 +77,7 @@ def distance(ours: Sequence[Sample], theirs: Sequence[Sample]) -> Distance:
     return Distance(largest=largest, bias=bias, samples=min((len(sample.content) for sample in ours), default=0))
 
 
-def _bias(sample: Sample, apart: Sequence[tuple[int, float]]) -> float:
+def _bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
     """The average difference of the band where it is largest."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
@@ -86,7 +86,7 @@ def _bias(sample: Sample, apart: Sequence[tuple[int, float]]) -> float:
     return max(sums, key=abs) * bands / max(1, len(sample.content))
 
 
-def _shape(sample: Sample) -> str:
+def _shape(sample: ProofPicture) -> str:
     return f"mode {sample.mode}, {sample.size[0]}x{sample.size[1]}, {len(sample.content)} bytes"
 
 
@@ -136,7 +136,7 @@ def _circular(
 
 
 @immutable
-class Comparison:
+class StackComparison:
     """Two stacks to compare.
 
     Attributes:
@@ -146,13 +146,13 @@ class Comparison:
         exact: whether results have to be equal, whatever the operation's bound.
     """
 
-    ours: Stack
-    standard: Stack
-    witness: Stack | None
+    ours: ProofStack
+    standard: ProofStack
+    witness: ProofStack | None
     exact: bool = False
 
 
-def judge(comparison: Comparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """The cases in which our stack is further from the standard than it may be.
 
     A case in which the standard dies is none: ours cannot be worse.
@@ -160,7 +160,7 @@ def judge(comparison: Comparison, work: Work, results: Results) -> tuple[CaseDif
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    ours, standard = calm(comparison.ours), calm(comparison.standard)
+    ours, standard = fill_fresh_memory(comparison.ours), fill_fresh_memory(comparison.standard)
     mine, theirs = results.outcomes(ours, work), results.outcomes(standard, work)
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
     distances = _distances((ours, standard), replace(work, cases=[c for c in differing if _both(c, mine, theirs)]))
@@ -171,23 +171,25 @@ def judge(comparison: Comparison, work: Work, results: Results) -> tuple[CaseDif
     return determinate(wrong, comparison.witness, work)
 
 
-def determinate(wrong: Sequence[CaseDifference], witness: Stack | None, work: Work) -> tuple[CaseDifference, ...]:
+def determinate(wrong: Sequence[CaseDifference], witness: ProofStack | None, work: Work) -> tuple[CaseDifference, ...]:
     """Leave out the cases whose result depends on what was in the memory before, even on the official wheel."""
     known = set(work.cases)
     cases = [found.case for found in wrong if found.case in known]
     if witness is None or not cases:
         return tuple(wrong)
     with Results(None) as again:
-        one, other = (again.start(how(witness), replace(work, cases=cases)) for how in (calm, disturbed))
-        return tuple(item for item in wrong if awaited(one).get(item.case) == awaited(other).get(item.case))
+        one, other = (
+            again.start(how(witness), replace(work, cases=cases)) for how in (fill_fresh_memory, disturb_memory)
+        )
+        return tuple(item for item in wrong if await_future(one).get(item.case) == await_future(other).get(item.case))
 
 
 def _both(case: str, mine: Outcomes, theirs: Outcomes) -> bool:
     return is_digest(mine[case]) and is_digest(theirs[case])
 
 
-def _distances(stacks: tuple[Stack, Stack], work: Work) -> Mapping[str, Distance]:
-    beside = Running(lambda: sample_cases(stacks[1], work))
+def _distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:
+    beside = RunningProbe(lambda: sample_cases(stacks[1], work))
     mine, theirs = sample_cases(stacks[0], work), beside.result()
     nothing = Distance(problem="it does not make the same twice")
     return {

@@ -32,13 +32,23 @@ from fastinstall.proof.cases import (
     check_of,
     matrix_cases,
     operation_of,
-    skipped,
+    skip_proof_check,
 )
-from fastinstall.proof.judge import Comparison, determinate, judge
-from fastinstall.proof.runs import DECODERS, Outcomes, Results, Stack, Work, calm, disturbed, is_death, sample_cases
+from fastinstall.proof.judge import StackComparison, determinate, judge
+from fastinstall.proof.runs import (
+    DECODERS,
+    Outcomes,
+    ProofStack,
+    Results,
+    Work,
+    disturb_memory,
+    fill_fresh_memory,
+    is_death,
+    sample_cases,
+)
 
 
-def prove_matrix(ours: Stack, reference: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_matrix(ours: ProofStack, reference: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """The cases in which our stack is further from the official wheel than the operation's bound allows.
 
     Args:
@@ -50,11 +60,11 @@ def prove_matrix(ours: Stack, reference: Stack, work: Work, results: Results) ->
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    return judge(Comparison(ours=ours, standard=reference, witness=reference), work, results)
+    return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
 
 
 def compare_levels(
-    levels: Sequence[Stack], reference: Stack | None, work: Work, results: Results
+    levels: Sequence[ProofStack], reference: ProofStack | None, work: Work, results: Results
 ) -> tuple[CaseDifference, ...]:
     """The cases in which two CPU levels of one wheel, run on one host, are not the same to the bit.
 
@@ -67,11 +77,11 @@ def compare_levels(
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    pairs = (Comparison(ours=level, standard=levels[0], witness=reference, exact=True) for level in levels[1:])
+    pairs = (StackComparison(ours=level, standard=levels[0], witness=reference, exact=True) for level in levels[1:])
     return tuple(difference for pair in pairs for difference in judge(pair, work, results))
 
 
-def prove_survival(ours: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """The cases in which our stack dies or hangs: all that can be said where there is no official wheel.
 
     Args:
@@ -82,7 +92,7 @@ def prove_survival(ours: Stack, work: Work, results: Results) -> tuple[CaseDiffe
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    outcomes = results.outcomes(calm(ours), work)
+    outcomes = results.outcomes(fill_fresh_memory(ours), work)
     return tuple(
         CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=outcomes[case])
         for case in work.cases
@@ -90,7 +100,9 @@ def prove_survival(ours: Stack, work: Work, results: Results) -> tuple[CaseDiffe
     )
 
 
-def prove_heap(ours: Stack, reference: Stack | None, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_heap(
+    ours: ProofStack, reference: ProofStack | None, work: Work, results: Results
+) -> tuple[CaseDifference, ...]:
     """The cases in which our stack reads uninitialised memory and the official wheel does not.
 
     Args:
@@ -102,7 +114,7 @@ def prove_heap(ours: Stack, reference: Stack | None, work: Work, results: Result
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    one, other = results.outcomes(calm(ours), work), results.outcomes(disturbed(ours), work)
+    one, other = results.outcomes(fill_fresh_memory(ours), work), results.outcomes(disturb_memory(ours), work)
     suspicious = [
         CaseDifference(
             case=case,
@@ -137,7 +149,7 @@ class Damage:
 
 
 @contextmanager
-def damaged_files(reference: Stack, damage: Damage) -> Iterator[Work]:
+def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Work]:
     """Have the reference write a file of every format that it knows; they last as long as the block.
 
     Yields:
@@ -156,19 +168,19 @@ def damaged_files(reference: Stack, damage: Damage) -> Iterator[Work]:
         yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
 
 
-def prove_decoders(ours: Stack, reference: Stack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_decoders(ours: ProofStack, reference: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """The files that our stack decodes worse than the official wheel: it dies, hangs, or gives something else.
 
     Args:
         ours: the build.
         reference: the official wheel of the same version.
-        work: the cases of `damaged_files`.
+        work: the cases of `generate_damaged_files`.
         results: runs them, or knows them.
 
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    return judge(Comparison(ours=ours, standard=reference, witness=reference), work, results)
+    return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
 
 
 def _cases(form: str, damage: Damage) -> Iterator[str]:
@@ -184,7 +196,7 @@ _OTHER_LIBRARIES = "the build reads files by other libraries than the official w
 
 
 @immutable
-class Effort:
+class ProofDepth:
     """How much is tried.
 
     Attributes:
@@ -196,12 +208,12 @@ class Effort:
     damage: Damage
 
 
-QUICK = Effort(sizes=FEW_SIZES, damage=Damage(cuts=7, flips=6, heads=4))
-WHOLE = Effort(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
+QUICK = ProofDepth(sizes=FEW_SIZES, damage=Damage(cuts=7, flips=6, heads=4))
+WHOLE = ProofDepth(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
 
 
 @immutable
-class Trial:
+class QuickProof:
     """What is put to the proof.
 
     Attributes:
@@ -213,13 +225,13 @@ class Trial:
     """
 
     subject: ProofSubject
-    levels: tuple[Stack, ...]
-    reference: Stack | None
+    levels: tuple[ProofStack, ...]
+    reference: ProofStack | None
     kept: Path | None = None
     emit: Emit = ignore
 
 
-def quick_proof(trial: Trial) -> Proof:
+def run_quick_proof(trial: QuickProof) -> Proof:
     """Prove a build by running it, in well under 20 s.
 
     Raises:
@@ -230,7 +242,7 @@ def quick_proof(trial: Trial) -> Proof:
     return Proof(subject=trial.subject, checks=checks, seconds=round(time.monotonic() - begun, 2))
 
 
-def prove_by_running(trial: Trial, effort: Effort) -> tuple[ProofCheck, ...]:
+def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck, ...]:
     """Every check that compares what stacks compute.
 
     Raises:
@@ -247,38 +259,38 @@ def prove_by_running(trial: Trial, effort: Effort) -> tuple[ProofCheck, ...]:
     return tuple(checks)
 
 
-def _start(trial: Trial, work: Work, results: Results) -> None:
+def _start(trial: QuickProof, work: Work, results: Results) -> None:
     """Set every processor to work: what is asked for first goes first."""
     for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-        results.start(calm(stack), work)
+        results.start(fill_fresh_memory(stack), work)
     for stack in trial.levels:
-        results.start(disturbed(stack), work)
+        results.start(disturb_memory(stack), work)
 
 
-def _checks(trial: Trial, work: Work, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+def _checks(trial: QuickProof, work: Work, damage: Damage, results: Results) -> Iterator[ProofCheck]:
     yield from _matrix_checks(trial, work, results)
     if len(trial.levels) > 1:
         same = f"{len(work.cases)} results are the same to the bit on {_names(trial.levels)}"
-        yield _timed("levels", same, partial(compare_levels, trial.levels, trial.reference, work, results))
+        yield _time_check("levels", same, partial(compare_levels, trial.levels, trial.reference, work, results))
     for level in trial.levels:
         passed = f"{len(work.cases)} results do not depend on what was in the memory"
         find = partial(prove_heap, level, trial.reference, work, results)
-        yield _timed(f"heap {level.label}", passed, find)
+        yield _time_check(f"heap {level.label}", passed, find)
     yield from _decoder_checks(trial, damage, results)
 
 
-def _matrix_checks(trial: Trial, work: Work, results: Results) -> Iterator[ProofCheck]:
+def _matrix_checks(trial: QuickProof, work: Work, results: Results) -> Iterator[ProofCheck]:
     """One for each level; levels that gave the same to the bit are compared once."""
     if trial.reference is None:
-        yield skipped("matrix", _NO_REFERENCE)
+        yield skip_proof_check("matrix", _NO_REFERENCE)
         for level in trial.levels:
             find = partial(prove_survival, level, work, results)
-            yield _timed(f"survival {level.label}", f"none of {len(work.cases)} cases dies", find)
+            yield _time_check(f"survival {level.label}", f"none of {len(work.cases)} cases dies", find)
         return
     judged: list[tuple[Outcomes, Sequence[CaseDifference]]] = []
     for level in trial.levels:
         begun = time.monotonic()
-        outcomes = results.outcomes(calm(level), work)
+        outcomes = results.outcomes(fill_fresh_memory(level), work)
         found = next((differences for known, differences in judged if known == outcomes), None)
         if found is None:
             found = prove_matrix(level, trial.reference, work, results)
@@ -287,32 +299,32 @@ def _matrix_checks(trial: Trial, work: Work, results: Results) -> Iterator[Proof
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
-def _decoder_checks(trial: Trial, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+def _decoder_checks(trial: QuickProof, damage: Damage, results: Results) -> Iterator[ProofCheck]:
     """On the best level only: no decoder has kernels."""
     if trial.reference is None:
-        yield skipped("decoders", _NO_REFERENCE)
+        yield skip_proof_check("decoders", _NO_REFERENCE)
         return
     if not _share_libraries(trial.levels[-1], trial.reference):
-        yield skipped("decoders", _OTHER_LIBRARIES)
+        yield skip_proof_check("decoders", _OTHER_LIBRARIES)
         return
     begun = time.monotonic()
-    with damaged_files(trial.reference, damage) as work:
+    with generate_damaged_files(trial.reference, damage) as work:
         found = prove_decoders(trial.levels[-1], trial.reference, work, results)
     passed = f"{len(work.cases)} files, whole and damaged, are read as by {trial.reference.label}"
     yield check_of("decoders", passed, found, time.monotonic() - begun)
 
 
-def _share_libraries(build: Stack, reference: Stack) -> bool:
+def _share_libraries(build: ProofStack, reference: ProofStack) -> bool:
     """Whether a build has bundled libraries of the official wheel; a reference that bundles none is like any other."""
     ours, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (build, reference))
     return not theirs or bool(ours & theirs)
 
 
-def _names(levels: Sequence[Stack]) -> str:
+def _names(levels: Sequence[ProofStack]) -> str:
     return " and ".join(level.label for level in levels)
 
 
-def _timed(name: str, passed: str, find: Callable[[], Sequence[CaseDifference]]) -> ProofCheck:
+def _time_check(name: str, passed: str, find: Callable[[], Sequence[CaseDifference]]) -> ProofCheck:
     begun = time.monotonic()
     found = find()
     return check_of(name, passed, found, time.monotonic() - begun)

@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Self
 
 from fastinstall.core import files
-from fastinstall.core.concurrency import awaited
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
-from fastinstall.core.process import CommandError, Completed, Leash, run
+from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import digest, immutable
 
 MATRIX = Path(__file__).with_name("_matrix.py")
@@ -36,7 +36,7 @@ Outcomes = Mapping[str, str]
 
 
 @immutable
-class Stack:
+class ProofStack:
     """One PIL to run.
 
     Attributes:
@@ -53,11 +53,11 @@ class Stack:
     variables: Mapping[str, str]
     identity: str = ""
 
-    def with_variables(self, variables: Mapping[str, str]) -> "Stack":
+    def with_variables(self, variables: Mapping[str, str]) -> "ProofStack":
         """The same with some variables set."""
         return replace(self, variables={**self.variables, **variables})
 
-    def with_tunables(self, *tunables: str) -> "Stack":
+    def with_tunables(self, *tunables: str) -> "ProofStack":
         """The same with settings of glibc added: "glibc.cpu.hwcaps=-AVX2" takes the level below x86-64-v3."""
         there = self.variables.get("GLIBC_TUNABLES", "")
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
@@ -81,7 +81,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ProofPicture:
     """One picture that a case made: its mode, width and height in pixels, and samples."""
 
     mode: str
@@ -89,7 +89,7 @@ class Sample:
     content: bytes = field(repr=False)
 
 
-def run_cases(stack: Stack, work: Work, leash: Leash | None = None) -> Outcomes:
+def run_cases(stack: ProofStack, work: Work, leash: ProcessGroup | None = None) -> Outcomes:
     """Perform every case.
 
     Args:
@@ -104,7 +104,7 @@ def run_cases(stack: Stack, work: Work, leash: Leash | None = None) -> Outcomes:
         return _run(stack, work, scratch, (), leash)
 
 
-def sample_cases(stack: Stack, work: Work) -> dict[str, tuple[Sample, ...]]:
+def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture, ...]]:
     """Perform cases and bring what they made; a case that fails is left out.
 
     Raises:
@@ -129,7 +129,9 @@ def is_death(outcome: str) -> bool:
     return not is_digest(outcome) and not outcome.startswith(_RAISES)
 
 
-def _run(stack: Stack, work: Work, scratch: Path, options: tuple[str | Path, ...], leash: Leash | None) -> Outcomes:
+def _run(
+    stack: ProofStack, work: Work, scratch: Path, options: tuple[str | Path, ...], leash: ProcessGroup | None
+) -> Outcomes:
     """Start processes until every case has had its turn, or too many have died."""
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
@@ -139,7 +141,7 @@ def _run(stack: Stack, work: Work, scratch: Path, options: tuple[str | Path, ...
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
         _forget_position(results)
-        ending = _ending(stack, (*argv, *options, "--from", str(first)), work, leash)
+        ending = _describe_death(stack, (*argv, *options, "--from", str(first)), work, leash)
         if not ending:
             break
         first = int.from_bytes(results.read_bytes()[:8], "little")
@@ -154,13 +156,13 @@ def _forget_position(results: Path) -> None:
         stream.write(bytes(8))
 
 
-def _argv(stack: Stack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
+def _argv(stack: ProofStack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
     places = ("--stage", stack.tree.absolute(), "--operations", work.operations, "--cases", names, "--results", results)
     inputs = ("--inputs", work.inputs) if work.inputs else ()
     return (stack.python, "-I", "-B", _RUNNER, *places, *inputs, "--seconds", str(work.seconds))
 
 
-def _ending(stack: Stack, argv: tuple[str | Path, ...], work: Work, leash: Leash | None) -> str:
+def _describe_death(stack: ProofStack, argv: tuple[str | Path, ...], work: Work, leash: ProcessGroup | None) -> str:
     """Describe how a process died, or return "" if it exited by itself."""
     variables = {**stack.variables, "FASTINSTALL_GUARD": "0"}
     try:
@@ -192,7 +194,7 @@ def _outcomes(cases: Sequence[str], content: bytes) -> Iterator[tuple[str, str]]
             yield case, "was not reached"
 
 
-def _read_samples(content: bytes) -> Iterator[tuple[str, tuple[Sample, ...]]]:
+def _read_samples(content: bytes) -> Iterator[tuple[str, tuple[ProofPicture, ...]]]:
     position = 0
     while position < len(content):
         end = content.index(b"\n", position)
@@ -200,7 +202,7 @@ def _read_samples(content: bytes) -> Iterator[tuple[str, tuple[Sample, ...]]]:
         position = end + 1
         made = []
         for mode, (width, height), length in parts:
-            made.append(Sample(mode, (width, height), content[position : position + length]))
+            made.append(ProofPicture(mode, (width, height), content[position : position + length]))
             position += length
         yield case, tuple(made)
 
@@ -226,7 +228,7 @@ class Results:
         """
         self._kept = kept
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
-        self._leash = Leash()
+        self._leash = ProcessGroup()
         self._is_abandoned = False
         self._started: dict[str, Future[Outcomes]] = {}
 
@@ -243,22 +245,22 @@ class Results:
             self._leash.pull()
         self._workers.shutdown(cancel_futures=True)
 
-    def start(self, stack: Stack, work: Work) -> Future[Outcomes]:
+    def start(self, stack: ProofStack, work: Work) -> Future[Outcomes]:
         """Begin a run, if it has not begun."""
         key = digest((str(stack.python), str(stack.tree), stack.variables, work))
         if key not in self._started:
             self._started[key] = self._workers.submit(self._outcomes, stack, work)
         return self._started[key]
 
-    def outcomes(self, stack: Stack, work: Work) -> Outcomes:
+    def outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
         """What each case gave.
 
         Raises:
             FailedError: PIL cannot be imported there.
         """
-        return awaited(self.start(stack, work))
+        return await_future(self.start(stack, work))
 
-    def _outcomes(self, stack: Stack, work: Work) -> Outcomes:
+    def _outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
         if self._kept is None or not stack.identity or work.inputs is not None:
             return run_cases(stack, work, self._leash)
         kept = self._kept / _key(stack, work)
@@ -272,17 +274,17 @@ class Results:
         return found
 
 
-def calm(stack: Stack) -> Stack:
+def fill_fresh_memory(stack: ProofStack) -> ProofStack:
     """The stack as every check runs it: with memory that is filled before it is used."""
     return stack.with_tunables(_FILLED + "85")
 
 
-def disturbed(stack: Stack) -> Stack:
+def disturb_memory(stack: ProofStack) -> ProofStack:
     """The same with another byte in its memory, and pictures in blocks of 4096 bytes instead of 16 MiB."""
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})
 
 
-def _key(stack: Stack, work: Work) -> str:
+def _key(stack: ProofStack, work: Work) -> str:
     """Everything that decides the outcomes."""
     sources = [files.sha256(path) for path in (work.operations, work.operations.with_name("_runner.py"))]
     decisive = {name: stack.variables.get(name, "") for name in ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE")}

@@ -23,9 +23,9 @@ from pathlib import Path
 
 from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
 from fastinstall.core import files
-from fastinstall.core.concurrency import awaited
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
-from fastinstall.core.process import Completed, Leash, run
+from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.proof.cases import (
@@ -35,11 +35,18 @@ from fastinstall.proof.cases import (
     check_of,
     matrix_cases,
     operation_of,
-    skipped,
+    skip_proof_check,
 )
-from fastinstall.proof.quick import Effort, damaged_files
-from fastinstall.proof.runs import Results, Stack, Work, is_death
-from fastinstall.proof.variant import Bench, CompileStep, CoreSteps, Variant, Yard, for_each
+from fastinstall.proof.quick import ProofDepth, generate_damaged_files
+from fastinstall.proof.runs import ProofStack, Results, Work, is_death
+from fastinstall.proof.variant import (
+    Bench,
+    BuildTree,
+    CoreSteps,
+    RecordedCompilation,
+    SanitizedVariant,
+    compile_in_parallel,
+)
 
 _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?):\d+:\d+: runtime error: (?P<text>.+)$")
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
@@ -49,7 +56,7 @@ _OF_MERGE = re.compile(rf"({re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})$")
 
 
 @immutable
-class Report:
+class SanitizerFault:
     """A fault, as far as it can be told of another version of the same source.
 
     Attributes:
@@ -66,17 +73,17 @@ class Report:
         return f"{self.kind} in {self.function}" if self.function else self.kind
 
 
-def read_reports(log: str) -> frozenset[Report]:
+def read_reports(log: str) -> frozenset[SanitizerFault]:
     """The faults of a log; those of one kind in one function once."""
     return frozenset(_reports(log.splitlines()))
 
 
-def _reports(lines: list[str]) -> Iterator[Report]:
+def _reports(lines: list[str]) -> Iterator[SanitizerFault]:
     for number, line in enumerate(lines):
         error = _ERROR.search(line)
         if error is not None:
             kind = error["kind"] or _NUMBER.sub("N", error["text"])
-            yield Report(kind=kind, function=_function(lines[number + 1 :]))
+            yield SanitizerFault(kind=kind, function=_function(lines[number + 1 :]))
 
 
 def _function(lines: list[str]) -> str:
@@ -102,7 +109,7 @@ _NOT_REACHED = "was not reached"  # in `runs`, after too many deaths
 
 
 @immutable
-class Seen:
+class SanitizerRun:
     """What the sanitizers saw in a run.
 
     Attributes:
@@ -111,10 +118,10 @@ class Seen:
     """
 
     deaths: Mapping[str, str]
-    reports: frozenset[Report]
+    reports: frozenset[SanitizerFault]
 
 
-def prove_sanitized(yard: Yard, reference: Stack, effort: Effort) -> ProofCheck:
+def prove_sanitized(yard: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
     """Run matrix and decoders under the sanitizers.
 
     Args:
@@ -127,37 +134,41 @@ def prove_sanitized(yard: Yard, reference: Stack, effort: Effort) -> ProofCheck:
     """
     begun = time.monotonic()
     if not yard.gcc or not _path_of(yard.steps, _RUNTIMES[0]):
-        return skipped(SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)")
-    ours = sanitized_stack(yard, yard.source, "sanitized")
-    with damaged_files(reference, effort.damage) as decoders:
+        return skip_proof_check(
+            SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)"
+        )
+    ours = build_sanitized_stack(yard, yard.source, "sanitized")
+    with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
         found = faults(ours, works, partial(_stock, yard))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)
 
 
-def _stock(yard: Yard) -> Stack | None:
-    return sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
+def _stock(yard: BuildTree) -> ProofStack | None:
+    return build_sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
 
 
-def sanitized_stack(yard: Yard, source: Path, name: str) -> Stack:
+def build_sanitized_stack(yard: BuildTree, source: Path, name: str) -> ProofStack:
     """Compile a source with sanitizers, and say how it is run.
 
     Raises:
         FailedError: it does not compile.
     """
-    stack = yard.stack(name, Variant(source=source, flags=FLAGS, linker=LINKER))
-    return preloaded(stack, yard.steps, stack.tree / yard.chassis.core.relative_to(yard.chassis.root))
+    stack = yard.stack(name, SanitizedVariant(source=source, flags=FLAGS, linker=LINKER))
+    return preload_sanitizers(stack, yard.steps, stack.tree / yard.chassis.core.relative_to(yard.chassis.root))
 
 
-def preloaded(stack: Stack, steps: CoreSteps, core: Path) -> Stack:
+def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> ProofStack:
     """The same stack with the run-time libraries loaded first that a sanitized core asks for."""
     asked = (name for name in read_dynamic(core).needed if name.startswith(_RUNTIMES))
     paths = (_path_of(steps, name) for name in sorted(asked))
     return stack.with_variables({"LD_PRELOAD": " ".join(filter(None, paths)), "PILLOW_BLOCK_SIZE": "4096"})
 
 
-def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack | None]) -> tuple[CaseDifference, ...]:
+def faults(
+    ours: ProofStack, works: Sequence[Work], stock: Callable[[], ProofStack | None]
+) -> tuple[CaseDifference, ...]:
     """The faults that upstream's own source does not have in the same function.
 
     Args:
@@ -178,21 +189,23 @@ def faults(ours: Stack, works: Sequence[Work], stock: Callable[[], Stack | None]
     )
 
 
-def watch(stack: Stack, work: Work) -> Seen:
+def watch(stack: ProofStack, work: Work) -> SanitizerRun:
     """Run cases on a sanitized stack, on all processors."""
     with files.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
         with Results(None) as results:
             runs = [results.start(watched, part) for part in _parts(replace(work, seconds=_SECONDS))]
-            outcomes = {case: outcome for each in runs for case, outcome in awaited(each).items()}
+            outcomes = {case: outcome for each in runs for case, outcome in await_future(each).items()}
         told = (log.read_text("utf-8", "replace") for log in logs.iterdir())
         reports = frozenset(report for text in told for report in read_reports(text))
-    return Seen(deaths={case: how for case, how in outcomes.items() if is_death(how)}, reports=reports)
+    return SanitizerRun(deaths={case: how for case, how in outcomes.items() if is_death(how)}, reports=reports)
 
 
-def _new_faults(ours: Stack, work: Work, seen: Seen, known: frozenset[Report]) -> Iterator[CaseDifference]:
-    told: set[Report] = set()
+def _new_faults(
+    ours: ProofStack, work: Work, seen: SanitizerRun, known: frozenset[SanitizerFault]
+) -> Iterator[CaseDifference]:
+    told: set[SanitizerFault] = set()
     for case in _samples(seen.deaths):
         alone = watch(ours, replace(work, cases=(case,)))
         told |= alone.reports
@@ -200,10 +213,10 @@ def _new_faults(ours: Stack, work: Work, seen: Seen, known: frozenset[Report]) -
             yield _fault(case, alone.reports - known, seen.deaths[case])
     rest = seen.reports - known - told
     if rest:
-        yield from _located(ours, work, rest)
+        yield from _locate_faults(ours, work, rest)
 
 
-def _located(ours: Stack, work: Work, wanted: frozenset[Report]) -> Iterator[CaseDifference]:
+def _locate_faults(ours: ProofStack, work: Work, wanted: frozenset[SanitizerFault]) -> Iterator[CaseDifference]:
     """Find out which operations cause reports that end no process: each operation by itself."""
     for operation in dict.fromkeys(map(operation_of, work.cases)):
         cases = tuple(case for case in work.cases if operation_of(case) == operation)
@@ -222,7 +235,7 @@ def _samples(deaths: Mapping[str, str]) -> Iterator[str]:
             yield case
 
 
-def _fault(case: str, reports: Iterable[Report], outcome: str) -> CaseDifference:
+def _fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
     problem = "; ".join(sorted(report.text for report in reports)) or outcome
     return CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=problem)
 
@@ -255,7 +268,7 @@ _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 @immutable
-class Warned:
+class ComparableWarning:
     """A warning, as far as it can be told of another version of the same source.
 
     Attributes:
@@ -276,7 +289,7 @@ class Warned:
         return f"{self.file}: {f'{self.function}: ' if self.function else ''}{self.text} [{self.kind}]"
 
 
-def prove_warnings(yard: Yard, *, quick: bool = False) -> ProofCheck:
+def prove_warnings(yard: BuildTree, *, quick: bool = False) -> ProofCheck:
     """Compile the source, and upstream's where the first one gave a warning, and compare.
 
     Args:
@@ -285,8 +298,8 @@ def prove_warnings(yard: Yard, *, quick: bool = False) -> ProofCheck:
     """
     begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, yard.stock
     if stock is None:
-        return skipped(name, "upstream's own source, to compare with, is not part of this build")
-    steps = changed_steps(yard, stock) if quick else yard.steps.compile
+        return skip_proof_check(name, "upstream's own source, to compare with, is not part of this build")
+    steps = find_changed_compilations(yard, stock) if quick else yard.steps.compile
     try:
         found = warnings_of(yard, yard.source, steps, quick=quick)
         suspects = [step for step in steps if found[step.source]]
@@ -300,7 +313,9 @@ def prove_warnings(yard: Yard, *, quick: bool = False) -> ProofCheck:
     return _check(name, told, fresh, begun)
 
 
-def _of_the_fork(yard: Yard, steps: Sequence[CompileStep], *, quick: bool) -> dict[str, frozenset[Warned]]:
+def _of_the_fork(
+    yard: BuildTree, steps: Sequence[RecordedCompilation], *, quick: bool
+) -> dict[str, frozenset[ComparableWarning]]:
     """What the fork's files give as they were published: no fault of the merge."""
     if yard.fork is None:
         return {}
@@ -308,16 +323,20 @@ def _of_the_fork(yard: Yard, steps: Sequence[CompileStep], *, quick: bool) -> di
     return warnings_of(yard, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
 
 
-def _less(found: dict[str, frozenset[Warned]], known: dict[str, frozenset[Warned]]) -> dict[str, frozenset[Warned]]:
+def _less(
+    found: dict[str, frozenset[ComparableWarning]], known: dict[str, frozenset[ComparableWarning]]
+) -> dict[str, frozenset[ComparableWarning]]:
     everything = frozenset(warned for each in known.values() for warned in each)
     return {source: each - everything for source, each in found.items()}
 
 
-def _lines(found: dict[str, frozenset[Warned]]) -> tuple[str, ...]:
+def _lines(found: dict[str, frozenset[ComparableWarning]]) -> tuple[str, ...]:
     return tuple(sorted({warned.line for each in found.values() for warned in each}))
 
 
-def warnings_of(yard: Yard, source: Path, steps: Sequence[CompileStep], *, quick: bool) -> dict[str, frozenset[Warned]]:
+def warnings_of(
+    yard: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
+) -> dict[str, frozenset[ComparableWarning]]:
     """The warnings of each file.
 
     Raises:
@@ -327,13 +346,13 @@ def warnings_of(yard: Yard, source: Path, steps: Sequence[CompileStep], *, quick
         return {}
     directory = yard.space / "warnings" / source.name
     directory.mkdir(parents=True, exist_ok=True)
-    bench = Bench(replace(yard.steps, compile=tuple(steps)), Variant(source=source, flags=_FLAGS), directory)
+    bench = Bench(replace(yard.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=_FLAGS), directory)
     output = ("-fsyntax-only",) if quick else ("-o", "/dev/null")
 
-    def compile_one(step: CompileStep, leash: Leash) -> Completed:
+    def compile_one(step: RecordedCompilation, leash: ProcessGroup) -> Completed:
         return bench.compile(step, output, leash)
 
-    answers = for_each(steps, compile_one, yard.steps.jobs)
+    answers = compile_in_parallel(steps, compile_one, yard.steps.jobs)
     failed = [step.source for step, answer in zip(steps, answers, strict=True) if answer.exit_code != 0]
     if failed:
         words = next(answer.stderr for answer in answers if answer.exit_code != 0)
@@ -341,29 +360,29 @@ def warnings_of(yard: Yard, source: Path, steps: Sequence[CompileStep], *, quick
     return {step.source: parse_warnings(answer.stderr) for step, answer in zip(steps, answers, strict=True)}
 
 
-def parse_warnings(text: str) -> frozenset[Warned]:
+def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     """What GCC or clang wrote, in the C locale."""
     return frozenset(_warnings(text.splitlines()))
 
 
-def changed_steps(yard: Yard, stock: Path) -> tuple[CompileStep, ...]:
+def find_changed_compilations(yard: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
     """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
     return tuple(step for step in yard.steps.compile if any(_differs(yard, stock, file) for file in _files(yard, step)))
 
 
-def _files(yard: Yard, step: CompileStep) -> Iterator[Path]:
+def _files(yard: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
     file = Path(step.source)
     yield file
     text = (yard.source / file).read_text("utf-8", "replace")
     yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
 
 
-def _differs(yard: Yard, stock: Path, file: Path) -> bool:
+def _differs(yard: BuildTree, stock: Path, file: Path) -> bool:
     ours, theirs = yard.source / file, stock / file
     return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
 
 
-def _warnings(lines: Iterable[str]) -> Iterator[Warned]:
+def _warnings(lines: Iterable[str]) -> Iterator[ComparableWarning]:
     function = ""
     for line in lines:
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
@@ -371,7 +390,7 @@ def _warnings(lines: Iterable[str]) -> Iterator[Warned]:
             function = _WARNING_OF_MERGE.sub("", heading["function"] or "")
         elif warning is not None:
             text = _LINE_NUMBER.sub("N", _WARNING_OF_MERGE.sub("", warning["text"]))
-            yield Warned(file=warning["file"], function=function, kind=warning["kind"] or "", text=text)
+            yield ComparableWarning(file=warning["file"], function=function, kind=warning["kind"] or "", text=text)
 
 
 def _check(name: str, summary: str, problems: tuple[str, ...], begun: float) -> ProofCheck:

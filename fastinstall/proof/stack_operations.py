@@ -21,7 +21,7 @@ from fastinstall.core import files, process
 from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Progressed, Started
 from fastinstall.core.values import digest, immutable
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Runtime
 from fastinstall.model.receipt import SpeedRow, SpeedTable
@@ -48,7 +48,7 @@ _WORKER = Path(__file__).with_name("_worker.py")
 
 
 @immutable
-class Contender:
+class MeasuredPil:
     """One PIL to measure.
 
     Attributes:
@@ -80,7 +80,7 @@ class TimingEffort:
 
 
 @immutable
-class Circumstances:
+class MeasurementConditions:
     """Where and when it is measured.
 
     Attributes:
@@ -96,7 +96,9 @@ class Circumstances:
     emit: Emit
 
 
-def measure(before: Contender, after: Contender, effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
+def measure(
+    before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
+) -> SpeedTable:
     """Measure two stacks.
 
     Raises:
@@ -127,7 +129,7 @@ def geometric_mean(ratios: Sequence[float]) -> float:
 
 
 def _open(
-    contender: Contender, photo: Path | None, circumstances: Circumstances
+    contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
 ) -> AbstractContextManager[process.Conversation]:
     options: list[str | Path] = []
     if contender.stage is not None:
@@ -138,7 +140,7 @@ def _open(
     return process.conversation((contender.python, "-I", "-B", _WORKER, *options), environment=variables)
 
 
-def _greet(worker: process.Conversation, contender: Contender) -> None:
+def _greet(worker: process.Conversation, contender: MeasuredPil) -> None:
     try:
         worker.listen()
     except FailedError as error:
@@ -282,7 +284,7 @@ _PARTS_OF_WEBP = {"transp_webp", "webp_anim", "webp_mux"}
 
 
 @immutable
-class Subject:
+class ProvenStack:
     """What is proven; two equal ones need one proof.
 
     Attributes:
@@ -300,7 +302,7 @@ class Subject:
     level: str | None
 
 
-def prove(stage: Path, subject: Subject, python: Path, workshop: Workshop) -> Runtime:
+def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionContext) -> Runtime:
     """Import the staged PIL in the target's interpreter and use it.
 
     What was proven before on this machine, the same wheel with the same Python, is used once more
@@ -324,19 +326,19 @@ def prove(stage: Path, subject: Subject, python: Path, workshop: Workshop) -> Ru
         runtime = observe_runtime(python, stage=stage, environment=workshop.variables, quick=True)
         _refuse_failures(runtime)
         return runtime
-    runtime = _compared(stage, subject.reference, python, workshop)
+    runtime = _run_comparison(stage, subject.reference, python, workshop)
     files.write_text(note, f"{subject.wheel_sha256} proven at {workshop.now.isoformat(timespec='seconds')}\n")
     return runtime
 
 
-def _compared(stage: Path, reference: Artefact | None, python: Path, workshop: Workshop) -> Runtime:
+def _run_comparison(stage: Path, reference: Artefact | None, python: Path, workshop: ExecutionContext) -> Runtime:
     with files.temporary_directory("proof", within=workshop.cache / "tmp") as scratch:
         ours = scratch / "ours"
         runtime = observe_runtime(python, stage=stage, pixels=ours, environment=workshop.variables)
         _refuse_failures(runtime)
         if reference is not None:
             theirs = scratch / "reference"
-            official = unpacked(reference, workshop)
+            official = unpack_official_wheel(reference, workshop)
             observe_runtime(python, stage=official, pixels=theirs, environment=workshop.variables)
             ran = {operation.name for operation in runtime.operations}
             _refuse_differences(ours, theirs, reference, ran)
@@ -357,7 +359,7 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
         )
 
 
-def unpacked(wheel: Artefact, workshop: Workshop) -> Path:
+def unpack_official_wheel(wheel: Artefact, workshop: ExecutionContext) -> Path:
     """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
     target = workshop.cache / "unpacked" / (wheel.sha256 or wheel.filename)
     if target.is_dir():

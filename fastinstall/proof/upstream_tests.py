@@ -13,12 +13,12 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.concurrency import together
-from fastinstall.core.process import CommandError, Completed, Leash, run
+from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.proof.cases import ProofCheck, ProofStatus, skipped
-from fastinstall.proof.runs import Stack
+from fastinstall.proof.cases import ProofCheck, ProofStatus, skip_proof_check
+from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.prepare import extract_source
 
 NAME = "pillow's tests"
@@ -31,7 +31,7 @@ _SHOWN = 40
 
 
 @immutable
-class Ended:
+class UpstreamTestEnding:
     """How one test ended.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ended:
     message: str = ""
 
 
-Results = Mapping[str, Ended]
+Results = Mapping[str, UpstreamTestEnding]
 """By the test's identifier."""
 
 
@@ -62,7 +62,9 @@ class Suite:
     space: Path
 
 
-def prove_suite(sdist: Path, interpreter: Interpreter, ours: Stack, reference: Stack) -> tuple[ProofCheck, ...]:
+def prove_suite(
+    sdist: Path, interpreter: Interpreter, ours: ProofStack, reference: ProofStack
+) -> tuple[ProofCheck, ...]:
     """Run self-test and tests on both, and compare.
 
     Args:
@@ -91,7 +93,7 @@ def read_results(report: Path) -> Results:
         xml.etree.ElementTree.ParseError: it was interrupted.
     """
     root = ET.parse(report).getroot()  # noqa: S314 (written by a pytest that we have started)
-    return {_name(case): _ended(case) for case in root.iter("testcase")}
+    return {_name(case): _read_test_ending(case) for case in root.iter("testcase")}
 
 
 def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, str]]:
@@ -108,7 +110,7 @@ def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, st
 
 
 def _left_out(reason: str) -> tuple[ProofCheck, ...]:
-    return (skipped(SELFTEST_NAME, reason), skipped(NAME, reason))
+    return (skip_proof_check(SELFTEST_NAME, reason), skip_proof_check(NAME, reason))
 
 
 def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str, str]) -> Path:
@@ -125,12 +127,12 @@ def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str,
     return python
 
 
-def _variables(stack: Stack) -> dict[str, str]:
+def _variables(stack: ProofStack) -> dict[str, str]:
     ours = {"PYTHONPATH": str(stack.tree.absolute()), "PYTHONDONTWRITEBYTECODE": "1", "FASTINSTALL_GUARD": "0"}
     return {**pip_environment(stack.variables), **ours}
 
 
-def _selftest(suite: Suite, stack: Stack) -> ProofCheck:
+def _selftest(suite: Suite, stack: ProofStack) -> ProofCheck:
     begun = time.monotonic()
     argv = (suite.python, "selftest.py", "--installed")
     completed = run(argv, directory=suite.source, environment=_variables(stack), check=False, timeout=_SECONDS)
@@ -139,13 +141,13 @@ def _selftest(suite: Suite, stack: Stack) -> ProofCheck:
     return ProofCheck(
         name=SELFTEST_NAME,
         status=ProofStatus.OK if passed else ProofStatus.FAILED,
-        summary=lines[-1] if passed and lines else f"it ends with {_ending(completed)}",
+        summary=lines[-1] if passed and lines else f"it ends with {_describe_exit(completed)}",
         details=() if passed else lines,
         seconds=round(time.monotonic() - begun, 2),
     )
 
 
-def _tested(suite: Suite, stack: Stack, number: int, leash: Leash) -> Results | str:
+def _run_suite(suite: Suite, stack: ProofStack, number: int, leash: ProcessGroup) -> Results | str:
     """The results of one stack; a sentence where there are none."""
     report = suite.space / f"report-{number}.xml"
     quiet = ("-q", "-p", "no:cacheprovider", "--tb=line", "-o", "addopts=", f"--junitxml={report}")
@@ -156,13 +158,14 @@ def _tested(suite: Suite, stack: Stack, number: int, leash: Leash) -> Results | 
         return read_results(report)
     except (OSError, ET.ParseError):
         return (
-            f"{stack.label}: pytest ends with {_ending(completed)}: {completed.stdout.strip().rpartition(chr(10))[2]}"
+            f"{stack.label}: pytest ends with {_describe_exit(completed)}: "
+            f"{completed.stdout.strip().rpartition(chr(10))[2]}"
         )
 
 
-def _tests(suite: Suite, ours: Stack, reference: Stack) -> ProofCheck:
+def _tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCheck:
     begun = time.monotonic()
-    works = [partial(_tested, suite, stack, number) for number, stack in enumerate((ours, reference))]
+    works = [partial(_run_suite, suite, stack, number) for number, stack in enumerate((ours, reference))]
     mine, theirs = together(works)
     return _check(tuple(_problems(mine, theirs)), mine, begun)
 
@@ -188,11 +191,11 @@ def _check(problems: tuple[str, ...], mine: Results | str, begun: float) -> Proo
     )
 
 
-def _is_known(test: str, ended: Ended) -> bool:
-    known = known_difference(test)
+def _is_known(test: str, ended: UpstreamTestEnding) -> bool:
+    known = find_known_difference(test)
     if known is None or ended.outcome != "failed":
         return False
-    largest = told_difference(ended.message)
+    largest = parse_reported_difference(ended.message)
     return largest is not None and largest <= known.most
 
 
@@ -200,15 +203,15 @@ def _name(case: ET.Element) -> str:
     return f"{case.get('classname', '')}::{case.get('name', '')}"
 
 
-def _ended(case: ET.Element) -> Ended:
+def _read_test_ending(case: ET.Element) -> UpstreamTestEnding:
     for kind, outcome in (("failure", "failed"), ("error", "failed"), ("skipped", "skipped")):
         found = case.find(kind)
         if found is not None:
-            return Ended(outcome=outcome, message=found.text or found.get("message") or "")
-    return Ended(outcome="passed")
+            return UpstreamTestEnding(outcome=outcome, message=found.text or found.get("message") or "")
+    return UpstreamTestEnding(outcome="passed")
 
 
-def _ending(completed: Completed) -> str:
+def _describe_exit(completed: Completed) -> str:
     return completed.signal_name or f"exit code {completed.exit_code}"
 
 
@@ -240,12 +243,12 @@ KNOWN = (
 )
 
 
-def known_difference(test: str) -> KnownDifference | None:
+def find_known_difference(test: str) -> KnownDifference | None:
     """The entry for a test, if there is one."""
     return next((known for known in KNOWN if test.startswith(known.test)), None)
 
 
-def told_difference(message: str) -> int | None:
+def parse_reported_difference(message: str) -> int | None:
     """The largest difference of one sample between the two tables of an assertion; None where it shows none."""
     tables = _TABLES.search(message)
     if tables is None:

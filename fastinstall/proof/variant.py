@@ -21,18 +21,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from fastinstall.core import files
-from fastinstall.core.concurrency import awaited
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
-from fastinstall.core.process import Completed, Leash, run
+from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
-from fastinstall.model.steps import Target
-from fastinstall.proof.runs import Stack
-from fastinstall.wheelbuild.base_wheel import CORE, VERSION_FILE, Chassis
+from fastinstall.model.steps import LevelTarget
+from fastinstall.proof.runs import ProofStack
+from fastinstall.wheelbuild.base_wheel import CORE, VERSION_FILE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import compile_lanes, without_stray
-from fastinstall.wheelbuild.linking import Place, probe_headers
-from fastinstall.wheelbuild.pipeline import Groundwork, Site, lay_ground
+from fastinstall.wheelbuild.compile import compile_levels, remove_stray_variables
+from fastinstall.wheelbuild.linking import LinkLocation, probe_headers
+from fastinstall.wheelbuild.pipeline import BuildInputs, BuildSite, prepare_build_inputs
 from fastinstall.wheelbuild.prepare import extract_source
 
 _LEVEL = "recorded"
@@ -54,7 +54,7 @@ done
 
 
 @immutable
-class CompileStep:
+class RecordedCompilation:
     """How one C file is compiled.
 
     Attributes:
@@ -83,13 +83,13 @@ class CoreSteps:
 
     compiler: tuple[str, ...]
     variables: dict[str, str]
-    compile: tuple[CompileStep, ...]
+    compile: tuple[RecordedCompilation, ...]
     link: tuple[str, ...]
     prefix: str
     jobs: int
 
 
-def record_steps(work: Groundwork, chassis: Chassis, target: Target) -> CoreSteps:
+def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> CoreSteps:
     """Learn how the core of one level is compiled, to lie in the place of the official wheel's.
 
     Args:
@@ -105,11 +105,11 @@ def record_steps(work: Groundwork, chassis: Chassis, target: Target) -> CoreStep
     notes.mkdir(parents=True)
     request = _recording(work.ground.request, target, space, notes)
     ground = replace(work.ground, request=request, space=space, log=space / "log")
-    (lane,) = compile_lanes(ground, {target.level: Place(run_path=chassis.run_path)})
+    (lane,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_compiled(noted)), _find_link_command(noted)
-    archived = _archived(compiled, link, noted, lane.source)
-    header = lane.source / _included(noted)
+    archived = _group_archived_objects(compiled, link, noted, lane.source)
+    header = lane.source / _find_prefix_header(noted)
     used = (step for step in compiled if step.output in link)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
@@ -121,7 +121,7 @@ def record_steps(work: Groundwork, chassis: Chassis, target: Target) -> CoreStep
     )
 
 
-def _recording(request: BuildRequest, target: Target, space: Path, notes: Path) -> BuildRequest:
+def _recording(request: BuildRequest, target: LevelTarget, space: Path, notes: Path) -> BuildRequest:
     script = space / "compiler"
     compiler = request.compiler
     text = _SCRIPT.format(compiler=shlex.join(compiler.command), notes=shlex.quote(str(notes)))
@@ -130,13 +130,13 @@ def _recording(request: BuildRequest, target: Target, space: Path, notes: Path) 
     return replace(request, step=step, compiler=replace(compiler, command=(str(script),)), emit=ignore)
 
 
-def _compiled(noted: list[tuple[str, ...]]) -> Iterator[CompileStep]:
+def _compiled(noted: list[tuple[str, ...]]) -> Iterator[RecordedCompilation]:
     for words in noted:
         following = dict(pairwise(words))
         if "-c" in following and following["-c"].endswith(".c"):
             paths = (following["-c"], following["-o"])
             kept = tuple(word for word in words if word not in (*paths, "-c", "-o"))
-            yield CompileStep(source=paths[0], words=kept, output=paths[1])
+            yield RecordedCompilation(source=paths[0], words=kept, output=paths[1])
 
 
 def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
@@ -151,12 +151,12 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
 class _Archived:
     """What the build puts into static libraries of its own, and the words that link them."""
 
-    steps: tuple[CompileStep, ...] = ()
+    steps: tuple[RecordedCompilation, ...] = ()
     words: frozenset[str] = frozenset()
 
 
-def _archived(
-    compiled: tuple[CompileStep, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
+def _group_archived_objects(
+    compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
 ) -> _Archived:
     """Objects that no module is linked from; they know nothing of Python, so nothing of it is put before them."""
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
@@ -164,20 +164,22 @@ def _archived(
         return _Archived()
     linked = {word for words in noted if "-shared" in words for word in words}
     steps = (step for step in compiled if step.output not in linked)
-    return _Archived(steps=tuple(replace(step, words=_plain(step.words)) for step in steps), words=frozenset(words))
+    return _Archived(
+        steps=tuple(replace(step, words=_drop_prefix_header(step.words)) for step in steps), words=frozenset(words)
+    )
 
 
-def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words without the header that is put before every file."""
     return tuple(word for previous, word in pairwise(("", *words)) if _INCLUDE not in (previous, word))
 
 
-def _longest_first(steps: Iterable[CompileStep], source: Path) -> tuple[CompileStep, ...]:
+def _longest_first(steps: Iterable[RecordedCompilation], source: Path) -> tuple[RecordedCompilation, ...]:
     """The largest files first, so that no processor is left with one at the end."""
     return tuple(sorted(steps, key=lambda step: -(source / step.source).stat().st_size))
 
 
-def _included(noted: list[tuple[str, ...]]) -> str:
+def _find_prefix_header(noted: list[tuple[str, ...]]) -> str:
     """The header that is put before every file; a name that is not there where none is."""
     return next((dict(pairwise(words))[_INCLUDE] for words in noted if _INCLUDE in words), "no-header")
 
@@ -186,7 +188,7 @@ T = TypeVar("T")
 
 
 @immutable
-class Variant:
+class SanitizedVariant:
     """What is compiled, and how.
 
     Attributes:
@@ -215,7 +217,7 @@ class CompiledCore:
     objects: Mapping[str, Path]
 
 
-def compile_core(steps: CoreSteps, variant: Variant, directory: Path) -> CompiledCore:
+def compile_core(steps: CoreSteps, variant: SanitizedVariant, directory: Path) -> CompiledCore:
     """Compile and link a variant.
 
     Args:
@@ -230,23 +232,25 @@ def compile_core(steps: CoreSteps, variant: Variant, directory: Path) -> Compile
     bench = Bench(replace(steps, compile=wanted), variant, directory)
     made = {step.source: directory / step.output.replace("/", "-") for step in wanted}
 
-    def compile_one(step: CompileStep, leash: Leash) -> None:
+    def compile_one(step: RecordedCompilation, leash: ProcessGroup) -> None:
         completed = bench.compile(step, ("-o", str(made[step.source])), leash)
         if completed.exit_code != 0:
             raise FailedError(f"{step.source} does not compile", details=tuple(completed.stderr.splitlines()))
 
-    for_each(wanted, compile_one, steps.jobs)
+    compile_in_parallel(wanted, compile_one, steps.jobs)
     objects = {**variant.objects, **made}
     return CompiledCore(path=_link(steps, variant, objects, directory / "core.so"), objects=objects)
 
 
-def for_each(steps: Sequence[CompileStep], work: Callable[[CompileStep, Leash], T], jobs: int) -> list[T]:
+def compile_in_parallel(
+    steps: Sequence[RecordedCompilation], work: Callable[[RecordedCompilation, ProcessGroup], T], jobs: int
+) -> list[T]:
     """Do something with every file, several at a time; the first failure ends all, and is raised."""
-    leash = Leash()
+    leash = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         futures = [pool.submit(work, step, leash) for step in steps]
         try:
-            return [awaited(future) for future in futures]
+            return [await_future(future) for future in futures]
         except BaseException:
             leash.pull()
             pool.shutdown(cancel_futures=True)
@@ -256,7 +260,7 @@ def for_each(steps: Sequence[CompileStep], work: Callable[[CompileStep, Leash], 
 class Bench:
     """Compiles the files of one variant."""
 
-    def __init__(self, steps: CoreSteps, variant: Variant, directory: Path) -> None:
+    def __init__(self, steps: CoreSteps, variant: SanitizedVariant, directory: Path) -> None:
         """Precompile the header that is put before every file, with the variant's flags."""
         self._steps = steps
         self._variant = variant
@@ -264,7 +268,7 @@ class Bench:
         directory.mkdir(parents=True, exist_ok=True)
         self._prefix = self._precompiled()
 
-    def compile(self, step: CompileStep, output: tuple[str, ...], leash: Leash) -> Completed:
+    def compile(self, step: RecordedCompilation, output: tuple[str, ...], leash: ProcessGroup) -> Completed:
         """Compile one file; whether that worked is told by the exit code.
 
         Args:
@@ -284,18 +288,18 @@ class Bench:
         header = self._directory / "prefix.h"
         files.write_text(header, self._steps.prefix)
         common = (word for word in _without_prefix(step.words) if not word.startswith("-D") or self._is_common(word))
-        self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), Leash())
+        self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), ProcessGroup())
         return (_INCLUDE, str(header))
 
     def _is_common(self, word: str) -> bool:
         """Whether all files are compiled with it: a precompiled header is not read where macros differ."""
         return all(word in step.words for step in self._steps.compile)
 
-    def _run(self, words: tuple[str, ...], leash: Leash) -> Completed:
+    def _run(self, words: tuple[str, ...], leash: ProcessGroup) -> Completed:
         return _run(self._steps, self._variant, words, leash)
 
 
-def seat_core(chassis: Chassis, core: Path, source: Path, directory: Path) -> Path:
+def install_core_in_copy(chassis: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
     """Put a core into a copy of the official wheel, with the version file that belongs to its source.
 
     Args:
@@ -323,16 +327,16 @@ def _link_or_copy(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _link(steps: CoreSteps, variant: Variant, objects: Mapping[str, Path], core: Path) -> Path:
+def _link(steps: CoreSteps, variant: SanitizedVariant, objects: Mapping[str, Path], core: Path) -> Path:
     paths = {step.output: str(objects[step.source]) for step in steps.compile}
     words = (*(paths.get(word, word) for word in steps.link), *variant.linker, "-o", str(core))
-    completed = _run(steps, variant, words, Leash())
+    completed = _run(steps, variant, words, ProcessGroup())
     if completed.exit_code != 0:
         raise FailedError("the core cannot be linked", details=tuple(completed.stderr.splitlines()))
     return core
 
 
-def _run(steps: CoreSteps, variant: Variant, words: tuple[str, ...], leash: Leash) -> Completed:
+def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], leash: ProcessGroup) -> Completed:
     argv = (*steps.compiler, *words)
     return run(argv, environment=steps.variables, directory=variant.source, check=False, leash=leash)
 
@@ -349,7 +353,7 @@ _CODE = ("src",)
 
 
 @immutable
-class Yard:
+class BuildTree:
     """A build, taken apart.
 
     Attributes:
@@ -364,17 +368,17 @@ class Yard:
         space: a temporary directory.
     """
 
-    work: Groundwork
+    work: BuildInputs
     steps: CoreSteps
-    target: Target
+    target: LevelTarget
     source: Path
     stock: Path | None
     fork: Path | None
-    chassis: Chassis
+    chassis: BaseWheel
     gcc: bool
     space: Path
 
-    def stack(self, name: str, variant: Variant) -> Stack:
+    def stack(self, name: str, variant: SanitizedVariant) -> ProofStack:
         """Compile a variant, and put it where it can be run.
 
         Args:
@@ -385,13 +389,13 @@ class Yard:
             FailedError: it does not compile.
         """
         core = compile_core(self.steps, variant, self.space / name / "objects")
-        tree = seat_core(self.chassis, core.path, variant.source, self.space / name / "tree")
+        tree = install_core_in_copy(self.chassis, core.path, variant.source, self.space / name / "tree")
         request = self.work.ground.request
         python = Path(request.interpreter.executable)
-        return Stack(label=name, python=python, tree=tree, variables=request.variables)
+        return ProofStack(label=name, python=python, tree=tree, variables=request.variables)
 
 
-def open_yard(request: BuildRequest, level: str, space: Path) -> Yard | None:
+def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree | None:
     """Prepare a build once more, up to where it is compiled.
 
     Args:
@@ -405,13 +409,15 @@ def open_yard(request: BuildRequest, level: str, space: Path) -> Yard | None:
     Raises:
         FailedError: it cannot be prepared.
     """
-    request = replace(request, variables=without_stray(request.variables)[0])
+    request = replace(request, variables=remove_stray_variables(request.variables)[0])
     headers = probe_headers(request)
-    work = lay_ground(Site(request=request, headers=headers, space=space, key="proof", log=space / "log"))
+    work = prepare_build_inputs(
+        BuildSite(request=request, headers=headers, space=space, key="proof", log=space / "log")
+    )
     if work.chassis is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)
-    return Yard(
+    return BuildTree(
         work=work,
         steps=record_steps(work, work.chassis, target),
         target=target,

@@ -27,31 +27,31 @@ from fastinstall.elf.description import CoreLevel
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_levels, read_stub
-from fastinstall.elf.symbols import unoptimised_share
+from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.model.receipt import SpeedRow
-from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, matrix_cases, operation_of, skipped
-from fastinstall.proof.quick import WHOLE, Trial, prove_by_running
-from fastinstall.proof.runs import Stack
+from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, matrix_cases, operation_of, skip_proof_check
+from fastinstall.proof.quick import WHOLE, QuickProof, prove_by_running
+from fastinstall.proof.runs import ProofStack
 from fastinstall.proof.sanitizers import COMPILER_WARNINGS as WARNINGS
 from fastinstall.proof.sanitizers import SANITIZED as SANITIZERS
 from fastinstall.proof.sanitizers import prove_sanitized, prove_warnings
-from fastinstall.proof.stack_operations import Circumstances, Contender, TimingEffort, measure
+from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.proof.upstream_tests import NAME as SUITE
 from fastinstall.proof.upstream_tests import prove_suite
-from fastinstall.proof.variant import Yard, open_yard
+from fastinstall.proof.variant import BuildTree, open_build_tree
 from fastinstall.wheelbuild.base_wheel import CORE
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 STAGE = "proof"
 STATIC = "static checks of the merge"
 
-_NO_CHASSIS = "no official wheel of this version carries the core"
+_NO_BASE_WHEEL = "no official wheel of this version carries the core"
 
 Checks = Callable[[], tuple[ProofCheck, ...]]
 
 
 @immutable
-class Case:
+class WholeProof:
     """A build, its stacks, and how it was made.
 
     Attributes:
@@ -61,13 +61,13 @@ class Case:
         space: a temporary directory.
     """
 
-    trial: Trial
+    trial: QuickProof
     request: BuildRequest
     tree: Path
     space: Path
 
 
-def whole_proof(case: Case) -> Proof:
+def run_whole_proof(case: WholeProof) -> Proof:
     """Make every check.
 
     Raises:
@@ -75,18 +75,18 @@ def whole_proof(case: Case) -> Proof:
     """
     begun, emit = time.monotonic(), case.trial.emit
     emit(Started(stage=STAGE, message=f"preparing variants of {case.request.step.version}"))
-    yard = open_yard(case.request, case.trial.subject.levels[-1], case.space)
+    yard = open_build_tree(case.request, case.trial.subject.levels[-1], case.space)
     stages = tuple(_stages(case, yard))
     checks: list[ProofCheck] = []
     for done, (name, make) in enumerate(stages):
         emit(Progressed(stage=STAGE, done=done, total=len(stages)))
-        checks += _made(name, make)
+        checks += _make_check(name, make)
     seconds = round(time.monotonic() - begun, 2)
     emit(Finished(stage=STAGE, message=f"{len(checks)} checks", seconds=seconds))
     return Proof(subject=case.trial.subject, checks=tuple(checks), seconds=seconds)
 
 
-def _stages(case: Case, yard: Yard | None) -> Iterator[tuple[str, Checks]]:
+def _stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, request = case.trial, case.request
     core = Path(request.recipe.package) / f"{CORE}{request.interpreter.extension_suffix}"
     yield "build flags", partial(prove_binaries, case.tree, core, request.step.levels)
@@ -97,7 +97,7 @@ def _stages(case: Case, yard: Yard | None) -> Iterator[tuple[str, Checks]]:
     yield from _beside_the_reference(case, yard)
 
 
-def _beside_the_reference(case: Case, yard: Yard | None) -> Iterator[tuple[str, Checks]]:
+def _beside_the_reference(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, reference = case.trial, case.trial.reference
     if yard is None or reference is None:
         for name in ("speed", SANITIZERS, WARNINGS, SUITE):
@@ -112,16 +112,16 @@ def _beside_the_reference(case: Case, yard: Yard | None) -> Iterator[tuple[str, 
 
 
 def _left_out(name: str) -> tuple[ProofCheck, ...]:
-    return (skipped(name, _NO_CHASSIS),)
+    return (skip_proof_check(name, _NO_BASE_WHEEL),)
 
 
-def _speed(case: Case, yard: Yard, ours: Stack) -> tuple[ProofCheck, ...]:
+def _speed(case: WholeProof, yard: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
     if case.trial.reference is None or not case.request.recipe.expect.symbols:
-        return (skipped(f"speed {ours.label}", "this recipe brings no kernels"),)
+        return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
     return (prove_speed(ours, case.trial.reference, _not_accelerated(case, yard)),)
 
 
-def _not_accelerated(case: Case, yard: Yard) -> frozenset[str]:
+def _not_accelerated(case: WholeProof, yard: BuildTree) -> frozenset[str]:
     """Operations of the catalogue whose kernels were left out."""
     kernels, report = case.request.recipe.kernels, yard.work.prepared.report
     if kernels is None or report is None:
@@ -136,10 +136,10 @@ def _operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
     return (operation for operation in known if operation.startswith(begins)) if begins else iter(())
 
 
-def _static(yard: Yard) -> ProofCheck:
+def _static(yard: BuildTree) -> ProofCheck:
     begun, report = time.monotonic(), yard.work.prepared.report
     if report is None or yard.stock is None:
-        return skipped(STATIC, "nothing is merged")
+        return skip_proof_check(STATIC, "nothing is merged")
     problems = check_tree(yard.stock, yard.source, report.files)
     return ProofCheck(
         name=STATIC,
@@ -152,7 +152,7 @@ def _static(yard: Yard) -> ProofCheck:
     )
 
 
-def _made(name: str, make: Checks) -> tuple[ProofCheck, ...]:
+def _make_check(name: str, make: Checks) -> tuple[ProofCheck, ...]:
     begun = time.monotonic()
     try:
         return make()
@@ -188,8 +188,8 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
             _check(FLAGS_NAME, "", (f"{core}: {error}",), begun),
             _check(LEVELS_NAME, "", (f"{core}: {error}",), begun),
         )
-    slow = tuple(_unoptimised(copies))
-    wrong = tuple(_misplaced(copies, levels))
+    slow = tuple(_find_unoptimised_copies(copies))
+    wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
         _check(FLAGS_NAME, "every copy of the core is optimised", slow, begun),
         _check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
@@ -201,18 +201,18 @@ def _copies(core: Path, levels: Sequence[str]) -> tuple[CoreLevel, ...]:
     stub = read_stub(core)
     if stub is not None:
         return read_levels(stub, None, ())
-    share, note = unoptimised_share(core), read_dynamic(core).isa_needed
+    share, note = measure_unoptimised_share(core), read_dynamic(core).isa_needed
     return (CoreLevel(level=levels[0], path=core, sha256="", loaded=True, unoptimised_share=share, isa_note=note),)
 
 
-def _unoptimised(copies: Sequence[CoreLevel]) -> Iterator[str]:
+def _find_unoptimised_copies(copies: Sequence[CoreLevel]) -> Iterator[str]:
     for copy in copies:
         share = copy.unoptimised_share
         if share is not None and share >= _MOST_UNOPTIMISED:
             yield f"{copy.path.name} of {copy.level}: {share:.0%} of its functions begin as at -O0"
 
 
-def _misplaced(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
+def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
     """The baseline is named by its note, so its place is told by its order."""
     expected = {copy.level: copy.level for copy in copies[1:]}
     for number, copy in enumerate(copies):
@@ -250,7 +250,7 @@ _SERVED = (
 """Operations of the catalogue, and of the speed table, that have kernels."""
 
 
-def prove_speed(ours: Stack, reference: Stack, not_accelerated: Collection[str] = ()) -> ProofCheck:
+def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collection[str] = ()) -> ProofCheck:
     """Time the operations on both stacks.
 
     Args:
@@ -266,7 +266,7 @@ def prove_speed(ours: Stack, reference: Stack, not_accelerated: Collection[str] 
     names = tuple(timed for operation, timed in _SERVED if operation not in not_accelerated)
     if not names:
         return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary="all kernels that are timed were left out")
-    circumstances = Circumstances(cpu="", measured_at="", variables=ours.variables, emit=ignore)
+    circumstances = MeasurementConditions(cpu="", measured_at="", variables=ours.variables, emit=ignore)
     table = measure(_contender(reference), _contender(ours), TimingEffort(operations=names), circumstances)
     holds = table.geomean >= BOUND
     bound = "" if holds else f", at least {BOUND:g} is expected"
@@ -279,8 +279,8 @@ def prove_speed(ours: Stack, reference: Stack, not_accelerated: Collection[str] 
     )
 
 
-def _contender(stack: Stack) -> Contender:
-    return Contender(label=stack.label, python=stack.python, stage=stack.tree)
+def _contender(stack: ProofStack) -> MeasuredPil:
+    return MeasuredPil(label=stack.label, python=stack.python, stage=stack.tree)
 
 
 def _lines(rows: Sequence[SpeedRow]) -> list[str]:

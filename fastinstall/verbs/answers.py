@@ -13,10 +13,10 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
-from fastinstall.core.secrets import known_secrets, redacted
+from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import document, dump, immutable, open_document
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 
 
@@ -33,8 +33,8 @@ class Answers:
     """
 
     target: PurePath
-    before: Wish
-    after: Wish
+    before: Request
+    after: Request
     kept_at: str
     at_work: bool = False
 
@@ -53,7 +53,7 @@ def keep(session: Session, answers: Answers) -> None:
     """
     plain = replace(answers, before=_without_risks(answers.before), after=_without_risks(answers.after))
     text = dump(document("answers", plain))
-    if redacted(text, known_secrets(session.variables)) != text:
+    if redact_text(text, find_secret_values(session.variables)) != text:
         return
     with contextlib.suppress(OSError, UnicodeEncodeError):
         file = _file(session, Path(answers.target))
@@ -63,7 +63,7 @@ def keep(session: Session, answers: Answers) -> None:
             old.unlink(missing_ok=True)
 
 
-def kept(session: Session, target: Path) -> Answers | None:
+def read_kept_answers(session: Session, target: Path) -> Answers | None:
     """Read earlier answers for a target, or return None if there are none that this version understands."""
     file = _file(session, target)
     try:
@@ -78,17 +78,17 @@ def forget(session: Session, target: Path) -> None:
         _file(session, target).unlink()
 
 
-def resumed(answers: Answers, wish: Wish) -> Wish:
+def apply_kept_answers(answers: Answers, wish: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
     changed = {
         field.name: getattr(answers.after, field.name)
-        for field in fields(Wish)
+        for field in fields(Request)
         if getattr(answers.after, field.name) != getattr(answers.before, field.name)
     }
     return replace(wish, **changed)
 
 
-def _without_risks(wish: Wish) -> Wish:
+def _without_risks(wish: Request) -> Request:
     return replace(wish, allow=(), avoid=())
 
 

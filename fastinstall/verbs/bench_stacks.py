@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.bench.candidates import Stack, Stacks
+from fastinstall.bench.candidates import BenchStack, ComparableStacks
 from fastinstall.bench.effort import FULL, QUICK, BenchContext
-from fastinstall.bench.report import BenchWish
+from fastinstall.bench.report import BenchRequest
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import open_document
-from fastinstall.core.version_numbers import base_version, parsed
-from fastinstall.index.execution import Workshop
+from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment, LinkMode, Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.model.request import Environment, LinkMode, Request
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import index_for, settings_of
-from fastinstall.proof.stack_operations import unpacked
-from fastinstall.wheelbuild.wheel_cache import Entry
+from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def observe_context(
-    session: Session, environment: Environment, wish: BenchWish, space: Path, remarks: list[str]
+    session: Session, environment: Environment, wish: BenchRequest, space: Path, remarks: list[str]
 ) -> BenchContext:
     """Observe target and machine.
 
@@ -51,7 +51,7 @@ def observe_context(
     from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started = time.monotonic()
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Wish().recipe)))
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
 
@@ -75,16 +75,16 @@ def observe_context(
     )
 
 
-def workshop_of(context: BenchContext, *, offline: bool) -> Workshop:
+def make_bench_execution_context(context: BenchContext, *, offline: bool) -> ExecutionContext:
     """Tools to fetch an official wheel with.
 
     Args:
         context: where it is measured.
         offline: from our cache alone.
     """
-    wish = Wish(offline=offline)
+    wish = Request(offline=offline)
     session = context.session
-    return Workshop(
+    return ExecutionContext(
         recipe=recipe_named(session, wish.recipe),
         index=index_for(session, wish, settings_of(session, context.python)),
         cache=session.own_cache(),
@@ -104,12 +104,12 @@ def holds_our_build(context: BenchContext) -> bool:
 _NO_BUILD = "our build is not in the cache"
 
 
-def prepare_stacks(context: BenchContext) -> Stacks:
+def prepare_stacks(context: BenchContext) -> ComparableStacks:
     """Have both ready, as far as may be; what could not be had says why."""
-    return Stacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
+    return ComparableStacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
 
 
-def _official(context: BenchContext) -> Stack | None:
+def _official(context: BenchContext) -> BenchStack | None:
     title = "the newest official wheel"
     try:
         wheel = (
@@ -119,21 +119,21 @@ def _official(context: BenchContext) -> Stack | None:
         )
         if wheel is None:
             missing = "is not in the cache" if context.wish.quick else "does not exist for this Python"
-            return Stack(title=title, absent=f"{title} {missing}")
+            return BenchStack(title=title, absent=f"{title} {missing}")
         title = f"pillow {wheel.version} (official wheel)"
-        stage = unpacked(wheel, workshop_of(context, offline=context.wish.quick))
+        stage = unpack_official_wheel(wheel, make_bench_execution_context(context, offline=context.wish.quick))
     except FastinstallError as error:
-        return Stack(title=title, absent=error.message)
-    return None if _is_in_place(context, stage) else Stack(title=title, directory=stage)
+        return BenchStack(title=title, absent=error.message)
+    return None if _is_in_place(context, stage) else BenchStack(title=title, directory=stage)
 
 
 def _newest_official(context: BenchContext) -> Artefact | None:
-    workshop = workshop_of(context, offline=False)
+    workshop = make_bench_execution_context(context, offline=False)
     found = workshop.index.releases_for((workshop.recipe,), context.facts.interpreter)[workshop.recipe.name].wheels
     return found[0] if found else None
 
 
-def _ours(context: BenchContext) -> Stack | None:
+def _ours(context: BenchContext) -> BenchStack | None:
     title = "fastinstall's build, not installed yet"
     try:
         wheel = (
@@ -142,13 +142,13 @@ def _ours(context: BenchContext) -> Stack | None:
             else _built(context)
         )
         if wheel is None:
-            return Stack(title=title, absent=_NO_BUILD)
+            return BenchStack(title=title, absent=_NO_BUILD)
         stage = _stage(wheel, context.session.own_cache())
     except FastinstallError as error:
-        return Stack(title=title, absent=error.message)
+        return BenchStack(title=title, absent=error.message)
     if _is_in_place(context, stage):
         return None
-    return Stack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
+    return BenchStack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
 
 
 def _built(context: BenchContext) -> Path:
@@ -157,8 +157,8 @@ def _built(context: BenchContext) -> Path:
 
     message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
     context.session.emit(Started(stage="build", message=message))
-    target = Target(prefix=Path(context.environment.prefix), python=context.python)
-    return build_into(context.session, target, Wish(), context.space / "wheel").result.wheel
+    target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
+    return build_into(context.session, target, Request(), context.space / "wheel").result.wheel
 
 
 def _stage(wheel: Path, cache: Path) -> Path:
@@ -188,7 +188,7 @@ def find_official_wheel(cache: Path, interpreter: Interpreter) -> Artefact | Non
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    tags = set(selection.supported_tags(interpreter))
+    tags = set(selection.list_supported_tags(interpreter))
     found = []
     for path in (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/pillow-*.whl"):
         name = selection.parse_filename(path.name)
@@ -212,9 +212,9 @@ def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
     return found[0] if found else None
 
 
-def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, Entry]]:
+def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, CachedWheel]]:
     python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
-    wanted = {"recipe": Wish().recipe, "link": LinkMode.BUNDLE.value, "python": python}
+    wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
     for result in sorted((cache / "wheels").glob("*/result.json")):
         entry = _read(result)
         if entry is None or any(entry.inputs.get(name) != value for name, value in wanted.items()):
@@ -223,13 +223,13 @@ def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, Entr
             yield result.parent / entry.wheel, entry
 
 
-def _read(path: Path) -> Entry | None:
+def _read(path: Path) -> CachedWheel | None:
     try:
-        return open_document(Entry, "build", json_data(foreign.read_text(path)), file=path)
+        return open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
 
 
-def _rank(entry: Entry) -> tuple["Version", int]:
+def _rank(entry: CachedWheel) -> tuple["Version", int]:
     version = entry.wheel.split("-")[1]
-    return parsed(base_version(version)), len(version)
+    return parse_version_number(base_version(version)), len(version)

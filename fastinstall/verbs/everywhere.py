@@ -13,27 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from fastinstall.core.concurrency import in_processes
+from fastinstall.core.concurrency import run_in_processes
 from fastinstall.core.errors import FastinstallError, RefusedError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import Examination, Known, examine
-from fastinstall.doctor.registry import check_names, gravest
+from fastinstall.doctor.examine import Examination, PriorFacts, examine
+from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import LiveProcess, running_core
-from fastinstall.model.finding import Report, Status, Survey, Unobservable
-from fastinstall.model.request import Environment, Wish
+from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
+from fastinstall.model.request import Environment, Request
 from fastinstall.observe.active_environment import active_prefixes, locate
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import (
-    Glimpse,
+    EnvironmentSummary,
     Siblings,
-    glimpse,
     has_pillow,
     is_environment,
-    known_environments,
+    list_known_environments,
     nearby_environments,
+    scan_environment,
 )
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
@@ -53,38 +53,41 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
         UsageError: there is no check of that name, or the usual recipe is not there.
     """
     check_names(examination.checks)
-    prefixes = known_environments(session.variables, session.directories.state)
+    prefixes = list_known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
-    results = _results(session, replace(examination, known=_known(session)), worth)
-    reports = tuple(result for result in results if isinstance(result, Report))
+    results = _results(session, replace(examination, known=_observe_shared_facts(session)), worth)
+    reports = tuple(result for result in results if isinstance(result, EnvironmentReport))
     unobservable = tuple(result for result in results if isinstance(result, Unobservable))
     statuses = (*(report.status for report in reports), *(Status.UNKNOWN for _ in unobservable))
     return Survey(
-        status=gravest(statuses), reports=reports, unobservable=unobservable, without=len(prefixes) - len(worth)
+        status=select_gravest_status(statuses),
+        reports=reports,
+        unobservable=unobservable,
+        without=len(prefixes) - len(worth),
     )
 
 
-def _known(session: Session) -> Known:
+def _observe_shared_facts(session: Session) -> PriorFacts:
     """What is the same for all of them."""
-    usual = Wish().recipe
+    usual = Request().recipe
     cpu = observe_cpu(allowed_cores=_cores(), tunables=session.variables.get("GLIBC_TUNABLES", ""))
-    return Known(cpu=cpu, recipes={usual: recipe_named(session, usual)})
+    return PriorFacts(cpu=cpu, recipes={usual: recipe_named(session, usual)})
 
 
 def _results(
     session: Session, examination: Examination, prefixes: Sequence[Path]
-) -> list[Report | Unobservable | None]:
+) -> list[EnvironmentReport | Unobservable | None]:
     siblings = Siblings()
 
-    def work(prefix: Path) -> Report | Unobservable | None:
-        return _examined(session, examination, siblings, prefix)
+    def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
+        return _examine_environment(session, examination, siblings, prefix)
 
-    return in_processes(work, prefixes, count=_cores() if len(prefixes) >= _ENOUGH else 1)
+    return run_in_processes(work, prefixes, count=_cores() if len(prefixes) >= _ENOUGH else 1)
 
 
-def _examined(
+def _examine_environment(
     session: Session, examination: Examination, siblings: Siblings, prefix: Path
-) -> Report | Unobservable | None:
+) -> EnvironmentReport | Unobservable | None:
     """The report on one environment; None for the tool's own."""
     stranger = stranger_in(prefix)
     if stranger:
@@ -127,11 +130,11 @@ class AtHand:
         found: how it is known ("active (VIRTUAL_ENV)", "in this directory", "known here").
     """
 
-    seen: Glimpse
+    seen: EnvironmentSummary
     found: str
 
 
-def environments_at_hand(session: Session, directory: Path) -> tuple[AtHand, ...]:
+def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ...]:
     """The likeliest first: active ones, those of the directory, those that fastinstall set up, others with a Pillow.
 
     Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
@@ -147,7 +150,7 @@ def environments_at_hand(session: Session, directory: Path) -> tuple[AtHand, ...
         real = os.path.realpath(prefix)
         if real == own or real in found or len(found) >= _SHOWN:
             continue
-        seen = glimpse(prefix)
+        seen = scan_environment(prefix)
         if how or seen.pillow or seen.ours:
             found[real] = AtHand(seen=seen, found=how or "known here")
     return tuple(sorted(found.values(), key=_rank))
@@ -159,7 +162,7 @@ def _candidates(session: Session, directory: Path) -> Iterator[tuple[Path, str]]
             yield Path(active), f"active ({name})"
     for prefix in nearby_environments(directory, session.variables):
         yield prefix, NEARBY
-    for prefix in known_environments(session.variables, session.directories.state):
+    for prefix in list_known_environments(session.variables, session.directories.state):
         yield prefix, ""
 
 

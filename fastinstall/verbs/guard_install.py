@@ -19,30 +19,30 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from fastinstall.apply.recovery import late_interruptions_told, mended
-from fastinstall.conda.history_file import history_revision, linked_moves
+from fastinstall.apply.recovery import lock_recovered_environment, report_late_interruptions
+from fastinstall.conda.history_file import history_revision, list_linked_moves
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import judge
 from fastinstall.guard.pinning import (
+    find_pinned_project,
+    find_unpinned_project,
     pin_its_project,
     pin_of,
     pin_removal,
     pin_to_add,
-    pinned_project,
     project_pins,
     unpin_alone,
     unpin_its_project,
-    unpinned_project,
 )
 from fastinstall.guard.status import Guards, measure_cost, moves_out, read_events, renew
 from fastinstall.journal.external_changes import claims
 from fastinstall.journal.fingerprints import HISTORY
-from fastinstall.journal.store import Store, fresh_stamp
+from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.conda import CondaChange, CondaPackage, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Status
@@ -51,7 +51,7 @@ from fastinstall.model.request import Environment
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import is_of_pixi, refuse_unpinnable
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_recipe
+from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.make import engine_of
@@ -72,11 +72,11 @@ def guards_of(
         project: whose pin is told too, beside that of the project which the environment lies in.
     """
     receipt = receipt_of(environment)
-    recipe = recorded_recipe(session, environment, receipt)
+    recipe = read_recorded_recipe(session, environment, receipt)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     guards = _guards(facts, receipt)
     guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
-    return _measured(guards, facts) if measured else guards
+    return _count_guards(guards, facts) if measured else guards
 
 
 def install_guard(
@@ -94,8 +94,11 @@ def install_guard(
         RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
     """
     verb = "guard install --pin" if pin else "guard install"
-    with late_interruptions_told(Path(environment.prefix), verb), mended(session, environment) as result:
-        store, facts, receipt = _ready(session, environment, result.store)
+    with (
+        report_late_interruptions(Path(environment.prefix), verb),
+        lock_recovered_environment(session, environment) as result,
+    ):
+        store, facts, receipt = _prepare_guarding(session, environment, result.store)
         core = facts.stack.core
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
@@ -109,7 +112,7 @@ def install_guard(
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
         add_pin = pin_to_add(session, facts, receipt, owner) if pin and not by_pixi else None
-        belongs = unpinned_project(session, environment, project, receipt) if pin else None
+        belongs = find_unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)
         with _transaction(store, facts, verb) as transaction:
@@ -121,7 +124,7 @@ def install_guard(
                 add_pin(transaction)
             if belongs is not None:
                 pin_its_project(session, environment, receipt, belongs, transaction)
-            transaction.commit(_wishing(receipt, pin=pin or receipt.wish.pin))
+            transaction.commit(_record_wanted_guards(receipt, pin=pin or receipt.wish.pin))
     return guards_of(session, environment, project=project)
 
 
@@ -131,13 +134,16 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
     Raises:
         RefusedError: nothing is set up here.
     """
-    with late_interruptions_told(Path(environment.prefix), _REMOVAL), mended(session, environment) as result:
+    with (
+        report_late_interruptions(Path(environment.prefix), _REMOVAL),
+        lock_recovered_environment(session, environment) as result,
+    ):
         if receipt_of(environment) is None and unpin_alone(session, environment, project):
             return guards_of(session, environment)
-        store, facts, receipt = _ready(session, environment, result.store)
+        store, facts, receipt = _prepare_guarding(session, environment, result.store)
         site_packages = Path(facts.interpreter.site_packages)
-        present, package = entries_present(site_packages), installed_package(facts)
-        belongs = pinned_project(session, environment, project)
+        present, package = entries_present(site_packages), find_installed_guard(facts)
+        belongs = find_pinned_project(session, environment, project)
         pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
         if not present and package is None and not pinned:
             return guards_of(session, environment)
@@ -148,17 +154,17 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
                 note_removal(package, facts, session.now(), transaction)
             if belongs is not None:
                 unpin_its_project(session, store, belongs, transaction)
-            transaction.commit(_wishing(receipt, pin=False))
+            transaction.commit(_record_wanted_guards(receipt, pin=False))
     return guards_of(session, environment)
 
 
-def _wishing(receipt: Receipt, *, pin: bool) -> Receipt:
+def _record_wanted_guards(receipt: Receipt, *, pin: bool) -> Receipt:
     """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
     return replace(receipt, wish=replace(receipt.wish, pin=pin))
 
 
 def _guards(facts: Facts, receipt: Receipt | None) -> Guards:
-    state, package = facts.guard, installed_package(facts)
+    state, package = facts.guard, find_installed_guard(facts)
     return Guards(
         installed=state.installed,
         version=state.version,
@@ -170,35 +176,39 @@ def _guards(facts: Facts, receipt: Receipt | None) -> Guards:
     )
 
 
-def _measured(guards: Guards, facts: Facts) -> Guards:
+def _count_guards(guards: Guards, facts: Facts) -> Guards:
 
     python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
     cost = measure_cost(python, site_packages) if guards.installed else None
     return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
 
 
-def _ready(session: Session, environment: Environment, store: Store) -> tuple[Store, Facts, Receipt]:
+def _prepare_guarding(
+    session: Session, environment: Environment, store: JournalStore
+) -> tuple[JournalStore, Facts, Receipt]:
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
             f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
-    facts = facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+    facts = facts_of(
+        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
+    )
     refuse_if_protected(facts)
     return store, facts, receipt
 
 
-def _transaction(store: Store, facts: Facts, verb: str) -> Transaction:
+def _transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
     document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
-    return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=fresh_stamp())
+    return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=make_stamp())
 
 
 _RECORDS = "conda-meta"
 _STAGED = "conda"
 
 
-def installed_package(facts: Facts) -> CondaPackage | None:
+def find_installed_guard(facts: Facts) -> CondaPackage | None:
     """Find the guard package in conda's records, or return None if it is not installed."""
     return facts.conda.named(GUARD) if facts.conda is not None else None
 
@@ -206,7 +216,7 @@ def installed_package(facts: Facts) -> CondaPackage | None:
 def missing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
     """Return the setup's guard package if it should be installed and is not, else None."""
     guard = receipt.conda.guard if receipt.conda is not None else None
-    return guard if guard is not None and installed_package(facts) is None else None
+    return guard if guard is not None and find_installed_guard(facts) is None else None
 
 
 def bring_package(
@@ -219,17 +229,17 @@ def bring_package(
         FailedError: the package is damaged; the caller undoes.
     """
     prefix = Path(facts.environment.prefix)
-    tool = find_conda(session.variables, prefix) if receipt.engine is Engine.CONDA else None
+    tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
     engine = engine_of(session, receipt.engine, tool, offline=True)
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
-    transaction.perform(tuple(linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
+    transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
     _note(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
 
 
 def package_moves(facts: Facts) -> Sequence[Move]:
     """The moves that take it out: its files, then its record; nothing where it is not there."""
-    guard = installed_package(facts)
+    guard = find_installed_guard(facts)
     if guard is None:
         return ()
     prefix = Path(facts.environment.prefix)
@@ -269,7 +279,7 @@ class Replacement:
 
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
     """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
-    receipt = Store(Path(environment.prefix)).read_receipt()
+    receipt = JournalStore(Path(environment.prefix)).read_receipt()
     return _replacement(session, _facts(session, environment, receipt), receipt) if receipt is not None else None
 
 
@@ -284,7 +294,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(environment.prefix)
-    with late_interruptions_told(prefix, _VERB), mended(session, environment) as result:
+    with report_late_interruptions(prefix, _VERB), lock_recovered_environment(session, environment) as result:
         store = result.store
         receipt = store.read_receipt()
         if receipt is None:
@@ -298,7 +308,9 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
 
 
 def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+    return facts_of(
+        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
+    )
 
 
 def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
@@ -309,10 +321,10 @@ def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacemen
     return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")
 
 
-def _withdraw(session: Session, store: Store, facts: Facts) -> None:
+def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
     document = {"schema": "fastinstall.plan/1", "summary": _VERB, "verb": _VERB}
-    stamp, site_packages = fresh_stamp(), Path(facts.interpreter.site_packages)
-    project, package = pinned_project(session, facts.environment), installed_package(facts)
+    stamp, site_packages = make_stamp(), Path(facts.interpreter.site_packages)
+    project, package = find_pinned_project(session, facts.environment), find_installed_guard(facts)
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
         unpinning = pin_removal(store, transaction.stage)
         registration = _registration(store)
@@ -324,7 +336,7 @@ def _withdraw(session: Session, store: Store, facts: Facts) -> None:
         transaction.retire(stamp.at)
 
 
-def _registration(store: Store) -> tuple[Move, ...]:
+def _registration(store: JournalStore) -> tuple[Move, ...]:
     """Conda would go on taking our packages out of the channel that it registers."""
     if not (store.prefix / REGISTRATION).is_file():
         return ()

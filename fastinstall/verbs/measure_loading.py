@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.bench.adoption import Surroundings
+from fastinstall.bench.adoption import AdviceSurroundings
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import CandidateRun, Stack, Stacks
+from fastinstall.bench.candidates import BenchStack, CandidateRun, ComparableStacks
 from fastinstall.bench.catalogue import all_adapters, all_kinds
-from fastinstall.bench.effort import BenchContext, least_seconds, share_of
-from fastinstall.bench.materials import Known, choose_candidate_runs, known_candidates, materials_for
-from fastinstall.bench.report import BenchReport, BenchWish, WorkloadResult
+from fastinstall.bench.effort import BenchContext, minimum_workload_seconds, share_of
+from fastinstall.bench.materials import PossibleCandidate, choose_candidate_runs, list_known_candidates, materials_for
+from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
 from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import files
@@ -26,11 +26,18 @@ from fastinstall.model.conda_packages import dependants_of
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
-from fastinstall.proof.stack_operations import SHORT, Circumstances, Contender, TimingEffort, measure, unpacked
-from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks, workshop_of
+from fastinstall.proof.stack_operations import (
+    SHORT,
+    MeasuredPil,
+    MeasurementConditions,
+    TimingEffort,
+    measure,
+    unpack_official_wheel,
+)
+from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context, prepare_stacks
 
 
-def bench(session: Session, environment: Environment, wish: BenchWish) -> BenchReport:
+def bench(session: Session, environment: Environment, wish: BenchRequest) -> BenchReport:
     """Measure, judge and advise.
 
     Args:
@@ -72,23 +79,23 @@ def measure_operations(session: Session, environment: Environment, effort: Timin
         FailedError: no official wheel to compare with.
     """
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        context = observe_context(session, environment, BenchWish(loading=False), space, [])
+        context = observe_context(session, environment, BenchRequest(loading=False), space, [])
         return compare_with_official(context, effort)
 
 
-def candidate_names(_session: Session) -> tuple[Known, ...]:
+def candidate_names(_session: Session) -> tuple[PossibleCandidate, ...]:
     """Every candidate that there could be, with what it needs."""
-    return known_candidates()
+    return list_known_candidates()
 
 
-def _workloads(context: BenchContext, stacks: Stacks) -> Iterator[WorkloadResult]:
+def _workloads(context: BenchContext, stacks: ComparableStacks) -> Iterator[WorkloadResult]:
     names = task_names(context)
     context = context.with_time_for(len(names))
     candidate_runs = choose_candidate_runs(context, materials_for(context, stacks))
     target_rate = _target_rate(context)
     left_out: list[str] = []
     for number, name in enumerate(names):
-        least = least_seconds(name)
+        least = minimum_workload_seconds(name)
         if number and context.wish.quick and context.left() < least:
             left_out.append(name)
             continue
@@ -129,8 +136,8 @@ def _workload(
     )
 
 
-def _surroundings(context: BenchContext) -> Surroundings:
-    return Surroundings(
+def _surroundings(context: BenchContext) -> AdviceSurroundings:
+    return AdviceSurroundings(
         pipeline=context.wish.pipeline,
         codes={each.name: each.code for each in all_adapters()} | {each.name: each.code for each in all_kinds()},
         requirements={each.name: each.brings for each in all_adapters()}
@@ -158,7 +165,7 @@ _OPERATION_SECONDS = 0.14
 _FEWEST = 5
 
 
-def compare_operations(context: BenchContext, stacks: Stacks) -> SpeedTable | None:
+def compare_operations(context: BenchContext, stacks: ComparableStacks) -> SpeedTable | None:
     """Measure them; None, and a remark, where there is nothing to compare with.
 
     Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
@@ -186,11 +193,13 @@ def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedT
     Raises:
         FailedError: there is no official wheel for this Python, or one of the two cannot be imported.
     """
-    workshop = workshop_of(context, offline=False)
+    workshop = make_bench_execution_context(context, offline=False)
     wheels = workshop.index.releases(workshop.recipe, context.facts.interpreter).wheels
     if not wheels:
         raise FailedError("there is no official wheel for this Python to compare with")
-    official = Stack(title=f"pillow {wheels[0].version} (official wheel)", directory=unpacked(wheels[0], workshop))
+    official = BenchStack(
+        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], workshop)
+    )
     return measure(_contender(context, official), _in_place(context), effort, _circumstances(context))
 
 
@@ -207,7 +216,7 @@ def _effort(context: BenchContext) -> TimingEffort | None:
     return TimingEffort(operations=SHORT[:count], rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
 
 
-def _pair(context: BenchContext, stacks: Stacks) -> tuple[Contender, Contender] | None:
+def _pair(context: BenchContext, stacks: ComparableStacks) -> tuple[MeasuredPil, MeasuredPil] | None:
     if stacks.ours is not None and stacks.ours.directory is not None:
         return _in_place(context), _contender(context, stacks.ours)
     if stacks.official is not None and stacks.official.directory is not None:
@@ -215,16 +224,18 @@ def _pair(context: BenchContext, stacks: Stacks) -> tuple[Contender, Contender] 
     return None
 
 
-def _in_place(context: BenchContext) -> Contender:
-    return Contender(label=context.label, python=context.python)
+def _in_place(context: BenchContext) -> MeasuredPil:
+    return MeasuredPil(label=context.label, python=context.python)
 
 
-def _contender(context: BenchContext, stack: Stack) -> Contender:
-    return Contender(label=stack.title, python=context.python, stage=Path(stack.directory) if stack.directory else None)
+def _contender(context: BenchContext, stack: BenchStack) -> MeasuredPil:
+    return MeasuredPil(
+        label=stack.title, python=context.python, stage=Path(stack.directory) if stack.directory else None
+    )
 
 
-def _circumstances(context: BenchContext) -> Circumstances:
-    return Circumstances(
+def _circumstances(context: BenchContext) -> MeasurementConditions:
+    return MeasurementConditions(
         cpu=context.facts.cpu.name,
         measured_at=context.session.now().isoformat(timespec="seconds"),
         variables=context.session.variables,

@@ -3,28 +3,28 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import workshop_for
-from fastinstall.apply.proven_wheel import Ground, bring_headers, make_wheel, request_for, subject_of, trial_of
+from fastinstall.apply.carry_out import make_execution_context
+from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_wheel, request_for, subject_of, trial_of
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.events import Noted
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, open_document
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Build
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import Proof, ProofSubject
-from fastinstall.proof.whole import Case, whole_proof
+from fastinstall.proof.whole import WholeProof, run_whole_proof
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 
-def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Proof:
+def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request) -> Proof:
     """Build what a recipe makes for an interpreter, and prove it in every way; nothing is installed.
 
     Args:
@@ -43,7 +43,7 @@ def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Pro
     plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
-    workshop = workshop_for(session, plan, recipe_named(session, name))
+    workshop = make_execution_context(session, plan, recipe_named(session, name))
     step = next(step for step in plan.steps if isinstance(step, Build))
     if step.prebuilt is not None:
         raise RefusedError(
@@ -52,11 +52,13 @@ def prove_recipe(session: Session, name: str, target: Target, wish: Wish) -> Pro
     brought = bring_headers(plan, workshop)
     built = make_wheel(step, interpreter, brought, workshop)
     request = request_for(step, interpreter, brought, workshop)
-    return _proven(built, request, interpreter, workshop)
+    return _run_proof(built, request, interpreter, workshop)
 
 
-def _proven(built: BuildResult, request: BuildRequest, interpreter: Interpreter, workshop: Workshop) -> Proof:
-    ground = Ground(interpreter=interpreter, cpu=workshop.cpu, reference=request.step.chassis)
+def _run_proof(
+    built: BuildResult, request: BuildRequest, interpreter: Interpreter, workshop: ExecutionContext
+) -> Proof:
+    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=request.step.chassis)
     subject = subject_of(request.step, built, ground)
     kept = workshop.cache / "proofs" / f"{_key(subject, request)}.whole.json"
     proof = _read_proof(kept)
@@ -67,7 +69,7 @@ def _proven(built: BuildResult, request: BuildRequest, interpreter: Interpreter,
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
         trial = trial_of(subject, tree, ground, workshop)
-        proof = whole_proof(Case(trial=trial, request=request, tree=tree, space=space / "yard"))
+        proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "yard"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof
 

@@ -15,15 +15,15 @@ from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Advisory, Recipe, applicable
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipe_file, load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import buildable
 from fastinstall.plan.level_choice import refuse_unsuited
 from fastinstall.plan.make import releases_of_all
-from fastinstall.plan.versions import Choice, newest_fitting
+from fastinstall.plan.versions import VersionChoice, newest_fitting
 
 
 def all_recipes(session: Session) -> tuple[Recipe, ...]:
@@ -51,7 +51,7 @@ def check_recipe(file: Path) -> Recipe:
 
 
 @immutable
-class Offer:
+class RecipePreview:
     """What a recipe would give.
 
     Attributes:
@@ -63,13 +63,13 @@ class Offer:
     """
 
     recipe: Recipe
-    choice: Choice | None
+    choice: VersionChoice | None
     problem: str = ""
     advisories: tuple[Advisory, ...] = ()
     speed: SpeedTable | None = None
 
 
-def compare_recipes(session: Session, target: Target, facts: Facts, wish: Wish) -> tuple[Offer, ...]:
+def compare_recipes(session: Session, target: NamedTarget, facts: Facts, wish: Request) -> tuple[RecipePreview, ...]:
     """What each recipe would give for a target, the recommended ones first.
 
     Args:
@@ -83,20 +83,22 @@ def compare_recipes(session: Session, target: Target, facts: Facts, wish: Wish) 
     """
     recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
     releases = releases_of_all(session, target, recipes, facts.interpreter, wish)
-    speeds = tuple(_measured(session.directories.cache, facts.cpu.name))
-    plain = Wish(recipe=wish.recipe, dist_name=wish.dist_name)
+    speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
+    plain = Request(recipe=wish.recipe, dist_name=wish.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
 
 
-def _offer(recipe: Recipe, releases: Releases, facts: Facts, wish: Wish, speeds: tuple[SpeedTable, ...]) -> Offer:
+def _offer(
+    recipe: Recipe, releases: Releases, facts: Facts, wish: Request, speeds: tuple[SpeedTable, ...]
+) -> RecipePreview:
     try:
         refuse_unsuited(recipe, facts.cpu, wish)
         usable = buildable(releases, recipe, facts.cpu, wish)
         choice = newest_fitting(usable, recipe, facts.interpreter, facts.stack.dependants, wish)
     except (RefusedError, UsageError) as error:
-        return Offer(recipe=recipe, choice=None, problem=error.message)
+        return RecipePreview(recipe=recipe, choice=None, problem=error.message)
     made = f"{wish.dist_name} {base_version(choice.version)}+{recipe.source.label}."
-    return Offer(
+    return RecipePreview(
         recipe=recipe,
         choice=choice,
         advisories=applicable(recipe.advisories, choice.version, kernels=bool(recipe.expect.symbols)),
@@ -104,7 +106,7 @@ def _offer(recipe: Recipe, releases: Releases, facts: Facts, wish: Wish, speeds:
     )
 
 
-def _measured(cache: Path, cpu: str) -> Iterator[SpeedTable]:
+def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     """The speed tables of our cache for a CPU, the latest first."""
     found = (table for path in (cache / "speed").glob("*.json") if (table := _read(path)) is not None)
     yield from sorted((table for table in found if table.cpu == cpu), key=lambda table: table.measured_at, reverse=True)

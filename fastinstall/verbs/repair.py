@@ -12,29 +12,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from fastinstall.apply.carry_out import Agree, carry_out
-from fastinstall.apply.eta import foretelling
+from fastinstall.apply.carry_out import PlanConsent, carry_out
+from fastinstall.apply.eta import announce_eta
 from fastinstall.conda.reinstall import with_reinstalls
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
-from fastinstall.doctor.intent import Asked, Intent, Order, intent_of
+from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Risk, Wish
+from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
 from fastinstall.model.steps import Prove
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_recipe
+from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import index_for, plan, plan_restoring, settings_of
 from fastinstall.plan.planner import nothing_to_do
-from fastinstall.plan.risks import vulnerable_hazard
+from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import guard_plan
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
@@ -42,7 +42,7 @@ _VERB = "doctor --fix"
 """What the list of what can be undone calls it."""
 
 
-def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
+def plan_repair(session: Session, environment: Environment, wish: Request) -> Plan:
     """Decide what makes an environment healthy again.
 
     Where a setup is on record, exactly its build comes back, from the cache if it is there; unless somebody has put a
@@ -56,10 +56,10 @@ def plan_repair(session: Session, environment: Environment, wish: Wish) -> Plan:
     return replace(_planned(session, environment, wish), verb=_VERB)
 
 
-def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
+def _planned(session: Session, environment: Environment, wish: Request) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return _reinstalling(session, plan(session, Target(prefix=Path(environment.prefix)), wish))
+        return _reinstalling(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), wish))
     facts = _facts(session, environment, receipt)
     recipe = recipe_named(session, receipt.recipe)
     done = nothing_to_do(facts, recipe, receipt.wish, receipt) or guard_plan(facts, recipe, receipt.wish, receipt)
@@ -75,7 +75,7 @@ def _planned(session: Session, environment: Environment, wish: Wish) -> Plan:
     return _returning(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, wish)
 
 
-def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt:
+def repair(session: Session, planned: Plan, wish: Request, agree: PlanConsent) -> Receipt:
     """Carry out what `plan_repair` has decided.
 
     Args:
@@ -88,19 +88,19 @@ def repair(session: Session, planned: Plan, wish: Wish, agree: Agree) -> Receipt
         FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
     """
     try:
-        return _foretold(session, planned)
+        return _announce_repair_eta(session, planned)
     except UnprovenError as error:
-        swapped = _swapped(session, planned.environment)
+        swapped = _find_swapped_stack(session, planned.environment)
         if swapped is None or planned.wish.version != swapped.intent.version:
             raise
         for line in error.details:
             session.emit(Noted(message=line))
         back = replace(_returning(session, swapped, (error.message,), wish), verb=_VERB)
-        return _foretold(session, agree(back))
+        return _announce_repair_eta(session, agree(back))
 
 
-def _foretold(session: Session, plan: Plan) -> Receipt:
-    with foretelling(session, plan) as telling:
+def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
+    with announce_eta(session, plan) as telling:
         return carry_out(telling, plan).receipt
 
 
@@ -113,7 +113,7 @@ class _Swapped:
     intent: Intent
 
 
-def _swapped(session: Session, environment: Environment) -> _Swapped | None:
+def _find_swapped_stack(session: Session, environment: Environment) -> _Swapped | None:
     receipt = receipt_of(environment)
     if receipt is None:
         return None
@@ -122,7 +122,7 @@ def _swapped(session: Session, environment: Environment) -> _Swapped | None:
     return _Swapped(facts=facts, receipt=receipt, intent=intent) if intent is not None else None
 
 
-def _returning(session: Session, swapped: _Swapped, reasons: Sequence[str], wish: Wish) -> Plan:
+def _returning(session: Session, swapped: _Swapped, reasons: Sequence[str], wish: Request) -> Plan:
     """Back to ours, which is a risk to be allowed; refused where something requires what is in place."""
     environment, intent = swapped.facts.environment, swapped.intent
     if intent.unmet:
@@ -151,7 +151,9 @@ def _is_link(facts: Facts) -> bool:
 
 
 def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(session, environment, ObservationRequest(recipe=recorded_recipe(session, environment, receipt)))
+    return facts_of(
+        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
+    )
 
 
 def _releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
@@ -175,7 +177,7 @@ _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
 
 
 @immutable
-class Followed:
+class InPlacePlan:
     """What came of planning for the version in place.
 
     Attributes:
@@ -188,8 +190,8 @@ class Followed:
 
 
 def plan_following(
-    session: Session, environment: Environment, receipt: Receipt, intent: Intent, wish: Wish
-) -> Followed:
+    session: Session, environment: Environment, receipt: Receipt, intent: Intent, wish: Request
+) -> InPlacePlan:
     """Plan our build of the version in place: by the receipt's recipe, else with the kernels merged onto it.
 
     Args:
@@ -201,19 +203,21 @@ def plan_following(
     """
     reasons: dict[str, None] = {}
     reachable = True
-    for recipe in dict.fromkeys((receipt.recipe, Wish().recipe)):
-        for wanted in _attempts(session, _wanted(receipt, recipe, intent.version, wish), reachable=reachable):
+    for recipe in dict.fromkeys((receipt.recipe, Request().recipe)):
+        for wanted in _attempts(
+            session, _make_followed_request(receipt, recipe, intent.version, wish), reachable=reachable
+        ):
             made = _plan_following(session, environment, wanted)
             if isinstance(made, Plan):
-                return Followed(plan=_told(made, intent))
+                return InPlacePlan(plan=_explain_plan(made, intent))
             reasons[made.message] = None
             reachable = reachable and not isinstance(made, FailedError)
             if reachable:
                 break
-    return Followed(plan=None, reasons=tuple(reasons))
+    return InPlacePlan(plan=None, reasons=tuple(reasons))
 
 
-def _attempts(session: Session, wanted: Wish, *, reachable: bool) -> Iterator[Wish]:
+def _attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
     """With the index, as long as it answers; without one what was fetched before may do."""
     if reachable or wanted.offline:
         yield wanted
@@ -222,7 +226,7 @@ def _attempts(session: Session, wanted: Wish, *, reachable: bool) -> Iterator[Wi
         yield replace(wanted, offline=True)
 
 
-def _wanted(receipt: Receipt, recipe: str, version: str, wish: Wish) -> Wish:
+def _make_followed_request(receipt: Receipt, recipe: str, version: str, wish: Request) -> Request:
     kept = tuple(risk for risk in receipt.wish.allow if risk not in _OF_ONE_VERSION)
     return replace(
         receipt.wish,
@@ -236,15 +240,15 @@ def _wanted(receipt: Receipt, recipe: str, version: str, wish: Wish) -> Wish:
     )
 
 
-def _plan_following(session: Session, environment: Environment, wish: Wish) -> Plan | FastinstallError:
+def _plan_following(session: Session, environment: Environment, wish: Request) -> Plan | FastinstallError:
     try:
         _refuse_unless_offered(session, environment, wish)
-        return plan(session, Target(prefix=Path(environment.prefix)), wish)
+        return plan(session, NamedTarget(prefix=Path(environment.prefix)), wish)
     except (UsageError, RefusedError, FailedError) as error:
         return error
 
 
-def _refuse_unless_offered(session: Session, environment: Environment, wish: Wish) -> None:
+def _refuse_unless_offered(session: Session, environment: Environment, wish: Request) -> None:
     """Look whether there is such a version at all, before anything else is looked at for it."""
     recipe = recipe_named(session, wish.recipe)
     interpreter = observe_interpreter(Path(environment.python))
@@ -255,7 +259,7 @@ def _refuse_unless_offered(session: Session, environment: Environment, wish: Wis
         raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {wish.version}")
 
 
-def _told(made: Plan, intent: Intent) -> Plan:
+def _explain_plan(made: Plan, intent: Intent) -> Plan:
     """The plan with its story; like any repair it does without the measurement of speed."""
     why = f", and {listing(intent.unmet)}" if intent.unmet else ""
     story = f"{intent.story}{why}: that version is kept, and gets the kernels"
@@ -275,7 +279,7 @@ def returning(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Itera
     taken = tuple(allowed)
     found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
     known = found.summary if found is not None else "ours is an earlier version"
-    hazard = Hazard(
+    hazard = PlanRisk(
         risk=Risk.DOWNGRADE,
         summary=f"{intent.story}, and no build of it with the kernels can be made; {known}",
         items=(
@@ -319,13 +323,13 @@ def with_word_of(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Re
         receipt: of ours.
         recipe: of ours, for what is known against the version that was asked for.
     """
-    if intent is None or intent.order is not Order.EARLIER or intent.asked is not Asked.BY_NAME:
+    if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
         return plan
     if intent.broken:
         warning = f"{intent.story}; {receipt.version} comes back, because {listing(intent.broken)}"
         return replace(plan, warnings=(warning, *plan.warnings))
     risks = [Risk.DOWNGRADE]
-    if vulnerable_hazard(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None:
+    if find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None:
         risks.append(Risk.VULNERABLE)
     prefix = quote(plan.environment.prefix)
     command = f"fastinstall setup --version {intent.version} --allow {','.join(risks)} --prefix {prefix}"

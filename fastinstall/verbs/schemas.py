@@ -20,7 +20,7 @@ from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
 from fastinstall.model.artefact import BuildReport
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Report, Survey
+from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.history import Transactions
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt, SpeedTable
@@ -55,7 +55,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "advisories": partial(json_schema, AdvisoryList),
     "facts": partial(json_schema, Facts, name="facts"),
     "plan": partial(json_schema, Plan, name="plan"),
-    "doctor": partial(json_schema, Report, name="doctor"),
+    "doctor": partial(json_schema, EnvironmentReport, name="doctor"),
     "doctor-all": partial(json_schema, Survey, name="doctor-all"),
     "fleet": partial(json_schema, Fleet, name="fleet"),
     "collected": partial(json_schema, Collected, name="collected"),

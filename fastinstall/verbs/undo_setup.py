@@ -6,11 +6,11 @@ What has taken the place of a stack since it was set up, and would contradict wh
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
-from fastinstall.apply.exclusive import alone
-from fastinstall.apply.recovery import Unpinning, late_interruptions_told, mended, pin_left_behind
+from fastinstall.apply.exclusive import hold_environment_lock
+from fastinstall.apply.recovery import Unpinning, lock_recovered_environment, pin_left_behind, report_late_interruptions
 from fastinstall.conda.reinstall import unmet_sentences
 from fastinstall.core import signals
-from fastinstall.core.errors import DamagedError, FastinstallError, RefusedError
+from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
@@ -21,28 +21,28 @@ from fastinstall.journal.recover import (
     RolledBack,
     forget,
     forgettable,
+    list_undoable_transactions,
+    move_damaged_transaction_away,
     position,
-    put_away,
     receipt_if_readable,
     rollback,
-    undoable,
     unreadable_named,
 )
-from fastinstall.journal.store import Store, TransactionInfo
-from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable, in_words
+from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable, format_bytes
 from fastinstall.model.receipt import MoveKind, Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Wish
+from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.active_environment import kind_of_prefix
 from fastinstall.observe.interpreter import absence
-from fastinstall.observe.known_environments import glimpse
+from fastinstall.observe.known_environments import scan_environment
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.observe.stack import normalised, observe_distributions, observe_owners
+from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
 
 
 @immutable
-class Forgettable:
+class ForgettableHistory:
     """What giving up the way back would come to.
 
     Attributes:
@@ -58,8 +58,8 @@ class Forgettable:
 
 def history(environment: Environment) -> Transactions:
     """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
-    store = Store(Path(environment.prefix))
-    damaged = tuple(_damaged(store, each) for each in store.unreadable())
+    store = JournalStore(Path(environment.prefix))
+    damaged = tuple(_describe_damaged_transaction(store, each) for each in store.unreadable())
     found = (*damaged, *(_past(info) for info in store.readable()))
     return Transactions(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
@@ -81,23 +81,26 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         UsageError: there is no transaction `to`, or there are several.
     """
     prefix = Path(environment.prefix)
-    with late_interruptions_told(prefix, "rollback"), mended(session, environment, force=force) as result:
+    with (
+        report_late_interruptions(prefix, "rollback"),
+        lock_recovered_environment(session, environment, force=force) as result,
+    ):
         if result.recovered and to is None:
             return result.sentences
         store = result.store
-        receipt, chosen = receipt_if_readable(store), _chosen(store, to)
-        with signals.deferred():  # all of them, or none
+        receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
+        with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
         return (*result.sentences, *done, *pin_left_behind(store), *_unmet(session, prefix, receipt))
 
 
-def forgettable_in(environment: Environment, identifier: str | None) -> Forgettable:
+def forgettable_in(environment: Environment, identifier: str | None) -> ForgettableHistory:
     """What `forget_in` would give up; arguments and errors likewise."""
-    store = Store(Path(environment.prefix))
+    store = JournalStore(Path(environment.prefix))
     if identifier is not None and unreadable_named(store, identifier) is not None:
-        return Forgettable(transactions=(), held_bytes=0, damaged=identifier)
+        return ForgettableHistory(transactions=(), held_bytes=0, damaged=identifier)
     found = tuple(_past(info) for info in forgettable(store, identifier))
-    return Forgettable(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+    return ForgettableHistory(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
@@ -116,17 +119,20 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
         RefusedError: another program works there.
         UsageError: there is no such transaction, or there are several.
     """
-    store = Store(Path(environment.prefix))
+    store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
-        with alone(store.prefix):
-            return (f"put away, and nothing deleted: {put_away(store, damaged)}",)
-    with late_interruptions_told(store.prefix, "forgetting"), mended(session, environment) as result:
+        with hold_environment_lock(store.prefix):
+            return (f"put away, and nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
+    with (
+        report_late_interruptions(store.prefix, "forgetting"),
+        lock_recovered_environment(session, environment) as result,
+    ):
         freed = sum(info.held_bytes for info in forgettable(store, identifier))
-        with signals.deferred():  # all of them, or none
+        with signals.defer_signals():  # all of them, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
-    return (*result.sentences, *told, f"{in_words(freed)} freed" if gone else "nothing to forget")
+    return (*result.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")
 
 
 def _past(info: TransactionInfo) -> PastTransaction:
@@ -138,12 +144,12 @@ def _past(info: TransactionInfo) -> PastTransaction:
         verb=title.verb,
         stack=title.stack,
         sequence=info.sequence,
-        held=in_words(held),
+        held=format_bytes(held),
         held_bytes=held,
     )
 
 
-def _damaged(store: Store, unreadable: Unreadable) -> PastTransaction:
+def _describe_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> PastTransaction:
     held = store.held_by(unreadable.transaction)
     return PastTransaction(
         id=unreadable.transaction,
@@ -152,15 +158,15 @@ def _damaged(store: Store, unreadable: Unreadable) -> PastTransaction:
         verb="",
         stack="",
         sequence=0,
-        held=in_words(held),
+        held=format_bytes(held),
         held_bytes=held,
         problem=unreadable.problem,
     )
 
 
-def _chosen(store: Store, to: str | None) -> tuple[str, ...]:
+def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
     """The transactions to be undone, newest first."""
-    infos = undoable(store)
+    infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
     receipt = receipt_if_readable(store)
@@ -174,7 +180,7 @@ def _chosen(store: Store, to: str | None) -> tuple[str, ...]:
     return known[: known.index(receipt.id) + 1]
 
 
-def _way_back_gone(store: Store, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
+def _way_back_gone(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
     where, python = quote(store.prefix), quote(receipt.environment.python)
     stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
@@ -193,14 +199,14 @@ def _roll_back(
     session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
 ) -> Iterator[str]:
     """All of them, or none."""
-    store, unpinning = Store(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
-    intruders = intruders_of(session, store)
+    store, unpinning = JournalStore(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
+    intruders = find_foreign_packages(session, store)
     oldest = None if to is None and len(chosen) == 1 else chosen[-1]
     try:
         done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
-    except DamagedError as error:
+    except EnvironmentDamagedError as error:
         details = (*error.details, in_place(store.prefix))
-        raise DamagedError(error.message, hint=error.hint, details=details) from error
+        raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
     yield from _sentences(store.prefix, done)
     yield from unpinning.sentences
     absent = absence(Path(environment.python))
@@ -214,7 +220,7 @@ def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[
         return
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
-    names = provided_by(recipe_of(session, receipt))
+    names = list_provided_names(recipe_of(session, receipt))
     yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
@@ -237,7 +243,7 @@ def _left(prefix: Path) -> Iterator[str]:
 
 def in_place(prefix: Path) -> str:
     """What stands in an environment, by its files: a record may say something else."""
-    seen = glimpse(prefix)
+    seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
     if not seen.is_replaced:
         return f"{found} is in place"
@@ -247,7 +253,7 @@ def in_place(prefix: Path) -> str:
 _SITES = ("site-packages", "dist-packages")
 
 
-def intruders_of(session: Session, store: Store) -> tuple[str, ...]:
+def find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
     """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
 
     From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
@@ -258,7 +264,7 @@ def intruders_of(session: Session, store: Store) -> tuple[str, ...]:
     logs = [store.journal(info.id).read() for info in store.readable()]
     found = tuple(path for site in _sites(logs) for path in _distributions(store.prefix, site, recipe))
     if receipt is None:
-        brought = _brought(logs)
+        brought = _list_brought_files(logs)
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
     return (*distributions, *_other_records(store.prefix, recipe, receipt))
@@ -267,12 +273,12 @@ def intruders_of(session: Session, store: Store) -> tuple[str, ...]:
 def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
     """The receipt's, which may be somebody's own and gone by now; the usual one names the same distributions."""
     try:
-        return recipe_named(session, receipt.recipe if receipt is not None else Wish().recipe)
+        return recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
     except FastinstallError:
-        return recipe_named(session, Wish().recipe)
+        return recipe_named(session, Request().recipe)
 
 
-def provided_by(recipe: Recipe) -> set[str]:
+def list_provided_names(recipe: Recipe) -> set[str]:
     """Names of distributions, and of conda packages, that provide what a recipe provides."""
     return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
 
@@ -286,11 +292,13 @@ def _sites(logs: Iterable[Log]) -> tuple[str, ...]:
 
 def _distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
     there = observe_distributions(prefix / site)
-    owners = observe_owners(prefix / site, tuple(map(normalised, provided_by(recipe))), there, thorough=False)
+    owners = observe_owners(
+        prefix / site, tuple(map(normalise_distribution_name, list_provided_names(recipe))), there, thorough=False
+    )
     yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)
 
 
-def _brought(logs: Iterable[Log]) -> set[str]:
+def _list_brought_files(logs: Iterable[Log]) -> set[str]:
     moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
     return {move.live for move in moves if move.kind is not MoveKind.OUT}
 
@@ -302,5 +310,5 @@ def _other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[s
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
     for package in read_records(prefix / "conda-meta").packages:
-        if package.name in provided_by(recipe) and package.dist != receipt.conda.package.dist:
+        if package.name in list_provided_names(recipe) and package.dist != receipt.conda.package.dist:
             yield f"conda-meta/{package.record}"

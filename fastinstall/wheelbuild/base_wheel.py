@@ -31,7 +31,7 @@ _PYTHON_CODE = (".py", ".pyi")
 
 
 @immutable
-class Chassis:
+class BaseWheel:
     """An unpacked official wheel.
 
     Attributes:
@@ -71,7 +71,7 @@ class Chassis:
         return f"$ORIGIN/../{self.libraries.name}" if self.libraries is not None else ""
 
 
-def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Chassis:
+def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> BaseWheel:
     """Unpack an official wheel and look at its core.
 
     Args:
@@ -91,7 +91,7 @@ def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Cha
         raise FailedError(f"{wheel.name}: no {package}/{core.name} that can be read: {error}") from error
     libraries = next(iter(sorted(directory.glob("*.libs"))), None)
     bundled = tuple(name for name in needed if libraries is not None and (libraries / name).is_file())
-    return Chassis(
+    return BaseWheel(
         root=directory,
         filename=wheel.name,
         package=directory / package,
@@ -104,7 +104,7 @@ def open_chassis(wheel: Path, package: str, suffix: str, directory: Path) -> Cha
 
 
 @contextmanager
-def without_idle_libraries(chassis: Chassis) -> Iterator[None]:
+def hide_idle_libraries(chassis: BaseWheel) -> Iterator[None]:
     """Take out libraries that the official modules reach, and after the block no module does.
 
     Where the core was built without a codec, its library would only lie there.
@@ -115,7 +115,7 @@ def without_idle_libraries(chassis: Chassis) -> Iterator[None]:
         files.discard(before[name])
 
 
-def take_version(chassis: Chassis, built: Path) -> None:
+def take_version(chassis: BaseWheel, built: Path) -> None:
     """Take the version file of an unpacked, freshly built wheel, which must have the same Python code.
 
     Raises:
@@ -126,7 +126,7 @@ def take_version(chassis: Chassis, built: Path) -> None:
     files.write_bytes(chassis.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
 
 
-def require_known_libraries(chassis: Chassis, core: Path, run_path: str) -> None:
+def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> None:
     """Refuse a core that asks for other libraries than the official one, or looks for them elsewhere.
 
     Raises:
@@ -144,11 +144,11 @@ def require_known_libraries(chassis: Chassis, core: Path, run_path: str) -> None
         raise FailedError(f"{core.name} searches its libraries in {found!r}, where {run_path!r} was asked for")
 
 
-def _reached(chassis: Chassis) -> dict[str, Path]:
-    return reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
+def _reached(chassis: BaseWheel) -> dict[str, Path]:
+    return find_reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
 
 
-def _require_same_code(chassis: Chassis, package: Path) -> None:
+def _require_same_code(chassis: BaseWheel, package: Path) -> None:
     official, built = _python_code(chassis.package), _python_code(package)
     different = sorted(name for name in official.keys() | built.keys() if official.get(name) != built.get(name))
     if different:
@@ -169,7 +169,7 @@ def _stem(name: str) -> str:
     return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
 
 
-def reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
+def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
     """The bundled libraries that modules need, and those that these need, by file name."""
     found: dict[str, Path] = {}
     waiting = list(modules)

@@ -54,7 +54,7 @@ class StaticPart:
 
 
 @immutable
-class Contents:
+class WheelComponents:
     """What went into a wheel.
 
     Attributes:
@@ -84,7 +84,7 @@ class Contents:
 
 def contents_of(
     step: Build, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
-) -> Contents:
+) -> WheelComponents:
     """Put together what is known of a build.
 
     Args:
@@ -97,7 +97,7 @@ def contents_of(
     for library in statics:
         sdist = made.statics[library.name]
         parts.append(StaticPart(name=sdist.name, version=library.version, archive_sha256=library.sha256, sdist=sdist))
-    return Contents(
+    return WheelComponents(
         distribution=step.distribution,
         version=step.version,
         source=made.source,
@@ -111,7 +111,7 @@ def contents_of(
     )
 
 
-def bill_of_materials(contents: Contents, tree: Path) -> str:
+def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
     """Write the bill.
 
     Args:
@@ -138,7 +138,7 @@ def bill_of_materials(contents: Contents, tree: Path) -> str:
     return json.dumps({**document, "serialNumber": f"urn:uuid:{number}"}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _own(contents: Contents) -> _Component:
+def _own(contents: WheelComponents) -> _Component:
     purl = _purl("pypi", contents.distribution, contents.version)
     found = {
         "type": "library",
@@ -151,7 +151,7 @@ def _own(contents: Contents) -> _Component:
     return {**found, "pedigree": {"ancestors": ancestors, "notes": _notes(contents)}}
 
 
-def _notes(contents: Contents) -> str:
+def _notes(contents: WheelComponents) -> str:
     source, kernels, base = contents.source, contents.kernels, contents.base
     if kernels is None or base is None:
         return f"Its core is {source.name} {source.version}, compiled by fastinstall."
@@ -160,13 +160,13 @@ def _notes(contents: Contents) -> str:
     return f"Its core is {source.name} {source.version} with {changes}{left_out}, merged and compiled by fastinstall."
 
 
-def _made_from(contents: Contents) -> list[_Component]:
+def _made_from(contents: WheelComponents) -> list[_Component]:
     """Distributions whose code or files are in the wheel."""
     parts = [each for each in (contents.source, contents.kernels, contents.chassis) if each is not None]
     return [{**_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 
-def _made_with(contents: Contents) -> list[_Component]:
+def _made_with(contents: WheelComponents) -> list[_Component]:
     """What took part in the making, and is not in the wheel."""
     found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
     if contents.base is not None:
@@ -221,13 +221,13 @@ def _official(tree: Path) -> dict[str, _Component]:
     for path in sorted(tree.glob("*.dist-info/sboms/*.cdx.json")):
         try:
             listed = json_data(foreign.read_text(path))["components"]
-            found.update(entry for component in listed for entry in _told(component))
+            found.update(entry for component in listed for entry in _describe_component(component))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     return found
 
 
-def _told(component: _Component) -> Iterator[tuple[str, _Component]]:
+def _describe_component(component: _Component) -> Iterator[tuple[str, _Component]]:
     reference, version = str(component["bom-ref"]), str(component.get("version", ""))
     kept = {"type": "library", **{key: component[key] for key in _KEPT if key in component}}
     if _VENDORED in reference:

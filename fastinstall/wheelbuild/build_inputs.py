@@ -132,7 +132,7 @@ _DEFAULT = ("setuptools>=40.8.0",)  # PEP 518: where there is no pyproject.toml,
 
 
 @immutable
-class Requirements:
+class BuildRequirements:
     """Wheels that a build runs with.
 
     Attributes:
@@ -158,7 +158,7 @@ class _Latest:
     files: dict[str, str]
 
 
-def fetch_requirements(request: BuildRequest, source: Path) -> Requirements:
+def fetch_requirements(request: BuildRequest, source: Path) -> BuildRequirements:
     """Bring the wheels that a source tree requires for its build, out of our cache where they are fresh.
 
     Args:
@@ -171,12 +171,12 @@ def fetch_requirements(request: BuildRequest, source: Path) -> Requirements:
     """
     required = build_requires(source)
     if not required:
-        return Requirements(directory=None, files=())
+        return BuildRequirements(directory=None, files=())
     place = request.cache / "requirements" / values.digest(_inputs(request, required))
     latest, age = latest_whole(_Latest, "requirements", place / _LATEST)
     if latest is None or (age > _LIFETIME and not request.offline):
-        latest = _refreshed(request, required, place, latest)
-    return Requirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
+        latest = _refresh_requirements(request, required, place, latest)
+    return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
 
 
 def build_requires(source: Path) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def build_requires(source: Path) -> tuple[str, ...]:
         raise FailedError(f"{path}: build-system.requires cannot be read: {error!r}") from error
 
 
-def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
+def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
     """The environment for a pip that asks no index: without the user's settings, which may name further files."""
     kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
     return {**kept, "PIP_CONFIG_FILE": os.devnull}
@@ -211,10 +211,12 @@ def _inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
     }
 
 
-def _refreshed(request: BuildRequest, required: tuple[str, ...], place: Path, latest: _Latest | None) -> _Latest:
+def _refresh_requirements(
+    request: BuildRequest, required: tuple[str, ...], place: Path, latest: _Latest | None
+) -> _Latest:
     """Fetch anew; where that fails, what is there serves beyond its time."""
     try:
-        return _fetched(request, required, place)
+        return _fetch_requirements(request, required, place)
     except CommandError as error:
         if latest is None:
             raise _missing(request, required, error) from error
@@ -223,7 +225,7 @@ def _refreshed(request: BuildRequest, required: tuple[str, ...], place: Path, la
         return latest
 
 
-def _fetched(request: BuildRequest, required: tuple[str, ...], place: Path) -> _Latest:
+def _fetch_requirements(request: BuildRequest, required: tuple[str, ...], place: Path) -> _Latest:
     with files.temporary_directory("requirements", within=request.cache / "tmp") as space:
         fresh = space / "wheels"
         fresh.mkdir()
@@ -255,7 +257,7 @@ def _missing(request: BuildRequest, required: tuple[str, ...], error: CommandErr
     return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)
 
 
-class Fetched(Protocol):
+class FetchedFiles(Protocol):
     """A record of files that were fetched together."""
 
     @property
@@ -269,7 +271,7 @@ class Fetched(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Fetched)
+T = TypeVar("T", bound=FetchedFiles)
 
 
 def latest_whole(kind: type[T], name: str, path: Path) -> tuple[T | None, float]:

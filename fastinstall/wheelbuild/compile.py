@@ -31,28 +31,28 @@ from fastinstall.core import files
 from fastinstall.core.concurrency import together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Progressed, Started
-from fastinstall.core.process import Leash, run
-from fastinstall.core.secrets import redacted, without_secret_variables
+from fastinstall.core.process import ProcessGroup, run
+from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.steps import Target
-from fastinstall.observe.toolchain import audit_compile_lines, compiled_file, parse_setup_summary
+from fastinstall.model.steps import LevelTarget
+from fastinstall.observe.toolchain import audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import (
     FIXED_VARIABLES,
     BuildRequest,
-    Requirements,
+    BuildRequirements,
     path_flags,
-    without_settings,
+    remove_pip_settings,
 )
-from fastinstall.wheelbuild.linking import Headers, Linking, Place, include_flags
+from fastinstall.wheelbuild.linking import Headers, Linking, LinkLocation, include_flags
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 STAGE = "compile"
 
 
 @immutable
-class Compiled:
+class CompilerOutput:
     """What the compiler made.
 
     Attributes:
@@ -67,7 +67,7 @@ class Compiled:
 
 
 @immutable
-class Workshop:
+class CompileContext:
     """Where a core is compiled.
 
     Attributes:
@@ -82,18 +82,18 @@ class Workshop:
         tally: counts compiled files.
     """
 
-    target: Target
+    target: LevelTarget
     jobs: int
     source: Path
     output: Path
     temporary: Path
-    requirements: Requirements
+    requirements: BuildRequirements
     log: Path
-    leash: Leash
-    tally: "Tally"
+    leash: ProcessGroup
+    tally: "CompileProgress"
 
 
-class Tally:
+class CompileProgress:
     """Compiled files of all levels that are built at the same time, told to whoever listens."""
 
     def __init__(self, emit: Emit, total: int) -> None:
@@ -109,7 +109,9 @@ class Tally:
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
 
 
-def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppflags: tuple[str, ...]) -> Compiled:
+def compile_wheel(
+    request: BuildRequest, workshop: CompileContext, link: Linking, cppflags: tuple[str, ...]
+) -> CompilerOutput:
     """Build the wheel.
 
     Args:
@@ -123,34 +125,34 @@ def compile_wheel(request: BuildRequest, workshop: Workshop, link: Linking, cppf
             was not used; with the last lines, the log's path, and what to do where the cause is known.
     """
     flags = Flags(target=workshop.target, jobs=workshop.jobs, preprocessor=cppflags, linker=link.flags)
-    variables = {**without_settings(build_variables(request, flags)), "TMPDIR": str(workshop.temporary)}
+    variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(workshop.temporary)}
     watch = _Watch(workshop.tally)
     argv = _argv(request, workshop, link)
     completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=workshop.leash)
-    output = redacted(completed.stdout)
+    output = redact_text(completed.stdout)
     files.write_text(workshop.log, output)
     if completed.exit_code != 0:
         raise explain(request, completed, workshop.log)
     features = parse_setup_summary(completed.stdout)
     _require_flags(workshop, watch.lines)
     _require_features(request, features, workshop.log)
-    return Compiled(wheel=_only_wheel(workshop), features=features, output=output)
+    return CompilerOutput(wheel=_only_wheel(workshop), features=features, output=output)
 
 
 class _Watch:
     """Turns lines of the build into progress."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: CompileProgress) -> None:
         self.lines: list[str] = []
         self._tally = tally
 
     def hear(self, line: str) -> None:
         self.lines.append(line)
-        if compiled_file(line) is not None:
+        if parse_compiled_file(line) is not None:
             self._tally.count()
 
 
-def _argv(request: BuildRequest, workshop: Workshop, link: Linking) -> tuple[str, ...]:
+def _argv(request: BuildRequest, workshop: CompileContext, link: Linking) -> tuple[str, ...]:
     # The long form: pip knows -C only since 23.1, and an old Python is served by its own pip.
     chosen = tuple(word for name, value in link.options.items() for word in ("--config-settings", f"{name}={value}"))
     quiet = ("--no-color", "--progress-bar", "off")
@@ -167,7 +169,7 @@ def files_to_compile(source: Path) -> int:
     return sum(1 for path in found if path.name not in included)
 
 
-def _require_flags(workshop: Workshop, lines: list[str]) -> None:
+def _require_flags(workshop: CompileContext, lines: list[str]) -> None:
     problems = audit_compile_lines(lines, workshop.target.cflags)
     if problems:
         raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {workshop.log}", details=problems)
@@ -180,7 +182,7 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
         raise FailedError(f"the build left out {', '.join(missing)}, which it was to use; log: {log}")
 
 
-def _only_wheel(workshop: Workshop) -> Path:
+def _only_wheel(workshop: CompileContext) -> Path:
     wheels = sorted(workshop.output.glob("*.whl"))
     if len(wheels) != 1:
         raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {workshop.log}")
@@ -188,7 +190,7 @@ def _only_wheel(workshop: Workshop) -> Path:
 
 
 @immutable
-class Ground:
+class BuildContext:
     """What all lanes of a build share.
 
     Attributes:
@@ -205,13 +207,13 @@ class Ground:
     headers: Headers
     source: Path
     link: Linking
-    requirements: Requirements
+    requirements: BuildRequirements
     space: Path
     log: Path
 
 
 @immutable
-class Lane:
+class CompiledLevel:
     """One level, compiled.
 
     Attributes:
@@ -221,13 +223,13 @@ class Lane:
         tree: its wheel, unpacked.
     """
 
-    target: Target
+    target: LevelTarget
     source: Path
-    compiled: Compiled
+    compiled: CompilerOutput
     tree: Path
 
 
-def compile_lanes(ground: Ground, places: Mapping[str, Place]) -> tuple[Lane, ...]:
+def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
     """Compile for every target of the build.
 
     Args:
@@ -241,7 +243,7 @@ def compile_lanes(ground: Ground, places: Mapping[str, Place]) -> tuple[Lane, ..
     targets = request.step.targets
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
-    tally = Tally(request.emit, len(targets) * files_to_compile(ground.source))
+    tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
     lanes = tuple(together(works))
     files.write_text(ground.log, "".join(lane.compiled.output for lane in lanes))
@@ -251,23 +253,27 @@ def compile_lanes(ground: Ground, places: Mapping[str, Place]) -> tuple[Lane, ..
     return lanes
 
 
-def _compile(ground: Ground, target: Target, place: Place, tally: Tally, leash: Leash) -> Lane:
+def _compile(
+    ground: BuildContext, target: LevelTarget, place: LinkLocation, tally: CompileProgress, leash: ProcessGroup
+) -> CompiledLevel:
     request, space = ground.request, ground.space / target.level
-    workshop = _workshop(ground, target, tally, leash)
+    workshop = _make_compile_context(ground, target, tally, leash)
     link = replace(ground.link, flags=(*ground.link.flags, *place.flags))
-    with precompiled(request, target, ground.headers, workshop.source) as prefix:
+    with precompile_prefix_header(request, target, ground.headers, workshop.source) as prefix:
         before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
         compiled = compile_wheel(request, workshop, link, before)
     unpack_wheel(compiled.wheel, space / "tree")
-    return Lane(target=target, source=workshop.source, compiled=compiled, tree=space / "tree")
+    return CompiledLevel(target=target, source=workshop.source, compiled=compiled, tree=space / "tree")
 
 
-def _workshop(ground: Ground, target: Target, tally: Tally, leash: Leash) -> Workshop:
+def _make_compile_context(
+    ground: BuildContext, target: LevelTarget, tally: CompileProgress, leash: ProcessGroup
+) -> CompileContext:
     space = ground.space / target.level
     source = space / ground.source.name
     shutil.copytree(ground.source, source)
     (space / "tmp").mkdir()
-    return Workshop(
+    return CompileContext(
         target=target,
         jobs=-(-ground.request.step.jobs // len(ground.request.step.targets)),
         source=source,
@@ -280,7 +286,7 @@ def _workshop(ground: Ground, target: Target, tally: Tally, leash: Leash) -> Wor
     )
 
 
-def _log_of(ground: Ground, target: Target) -> Path:
+def _log_of(ground: BuildContext, target: LevelTarget) -> Path:
     return ground.log.with_suffix(f".{target.level}.log")
 
 
@@ -312,7 +318,9 @@ _INTRINSICS = """\
 
 
 @contextmanager
-def precompiled(request: BuildRequest, target: Target, headers: Headers, source: Path) -> Iterator[tuple[str, ...]]:
+def precompile_prefix_header(
+    request: BuildRequest, target: LevelTarget, headers: Headers, source: Path
+) -> Iterator[tuple[str, ...]]:
     """Precompile the prefix header in the background, while pip prepares the build.
 
     Args:
@@ -340,7 +348,7 @@ def _text(python: str) -> str:
     return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
 
 
-def _precompile(request: BuildRequest, target: Target, headers: Headers, source: Path) -> None:
+def _precompile(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
     """Write it beside its place and rename it, so that no compiler reads half of it."""
     unfinished = source / f"{_NAME}.unfinished"
     include = include_flags((*headers.directories, Path(request.interpreter.include)))
@@ -374,7 +382,7 @@ _MULTIARCH = Path("/usr/include/x86_64-linux-gnu")
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 
-def without_stray(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The user's environment without what would lead a build elsewhere.
 
     Returns:
@@ -395,7 +403,7 @@ class Flags:
         linker: where to find libraries, at build time and at run time.
     """
 
-    target: Target
+    target: LevelTarget
     jobs: int
     preprocessor: tuple[str, ...]
     linker: tuple[str, ...]
@@ -414,7 +422,7 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     return {
-        **pip_environment(without_secret_variables(request.variables)),
+        **pip_environment(remove_secret_variables(request.variables)),
         "CC": compiler,
         "LDSHARED": f"{compiler} -shared",
         "CFLAGS": shlex.join(flags.target.cflags),

@@ -32,7 +32,7 @@ from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.wheelbuild.base_wheel import Chassis
+from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 _HIDDEN = "-Wl,--exclude-libs,ALL"
@@ -53,7 +53,7 @@ class Linking:
 
 
 @immutable
-class Place:
+class LinkLocation:
     """Where a core will lie.
 
     Attributes:
@@ -71,7 +71,7 @@ class Place:
         return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
 
 
-def linking(request: BuildRequest, chassis: Chassis | None, archives: Mapping[str, Path], directory: Path) -> Linking:
+def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[str, Path], directory: Path) -> Linking:
     """Decide which libraries are linked.
 
     Args:
@@ -98,12 +98,12 @@ def linking(request: BuildRequest, chassis: Chassis | None, archives: Mapping[st
     return Linking(flags=own if archives else (), options=options(request, exclusive=False))
 
 
-def own_place(request: BuildRequest) -> Place:
+def make_standalone_location(request: BuildRequest) -> LinkLocation:
     """Where a core lies that is the module itself, without a chassis."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = Path(request.interpreter.site_packages) / request.recipe.package
-        return Place(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
-    return Place(run_path="")
+        return LinkLocation(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
+    return LinkLocation(run_path="")
 
 
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
@@ -116,7 +116,7 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
+def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
     """The files that the linker finds for the enabled libraries without a chassis, for the cache's key."""
     places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
     linked = (library for name, library in request.enabled().items() if name not in request.statics)
@@ -125,10 +125,10 @@ def linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
 
 
 def _link_bundled(
-    request: BuildRequest, chassis: Chassis, enabled: Mapping[str, NativeRequirement], directory: Path
+    request: BuildRequest, chassis: BaseWheel, enabled: Mapping[str, NativeRequirement], directory: Path
 ) -> None:
     for name, library in enabled.items():
-        target = _carried(request, chassis, library)
+        target = _find_carried_library(request, chassis, library)
         if target is None:
             raise FailedError(
                 f"{chassis.filename} brings no lib{library.link}, so a core with {name} cannot be linked to it",
@@ -137,7 +137,7 @@ def _link_bundled(
         (directory / f"lib{library.link}.so").symlink_to(target)
 
 
-def _carried(request: BuildRequest, chassis: Chassis, library: NativeRequirement) -> Path | None:
+def _find_carried_library(request: BuildRequest, chassis: BaseWheel, library: NativeRequirement) -> Path | None:
     """The library that the official core uses: out of the wheel, or the host's (libz)."""
     bundled = chassis.library(library.link)
     if bundled is not None and chassis.libraries is not None:
@@ -258,12 +258,12 @@ def _own_directories(request: BuildRequest, directories: Iterable[Path]) -> Iter
 
 def _program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
     lines = ["#include <stddef.h>", "#include <stdio.h>", *_included("Python", "<Python.h>")]
-    for name, library in _observed(request).items():
-        lines += _included(name, _spelled(library, directories))
+    for name, library in _observe_libraries(request).items():
+        lines += _included(name, _spell_library(library, directories))
     return "\n".join(lines) + "\n"
 
 
-def _observed(request: BuildRequest) -> dict[str, NativeRequirement]:
+def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
     """Libraries whose headers are the machine's; those of libraries that are built here come with them."""
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
@@ -276,7 +276,7 @@ def _included(name: str, header: str) -> Iterator[str]:
     yield "#endif"
 
 
-def _spelled(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
+def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
     if "*" not in library.header:
         return f"<{library.header}>"
     found = _versioned(library, directories)
@@ -291,7 +291,7 @@ def _versioned(library: NativeRequirement, directories: tuple[Path, ...]) -> Pat
 
 def _versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
     found = {}
-    for name, library in _observed(request).items():
+    for name, library in _observe_libraries(request).items():
         match = re.search(rf"^#define {_VERSION_MACROS.get(library.header, '(?!)')}", text, re.MULTILINE)
         if match:
             found[name] = match[1]
@@ -361,11 +361,11 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
         )
     for header in _jpeg_files(request, headers.directories):
         text = header.read_text(encoding="utf-8", errors="surrogateescape")
-        files.write_bytes(directory / header.name, _adapted(text, wanted).encode("utf-8", "surrogateescape"))
+        files.write_bytes(directory / header.name, _adapt_header(text, wanted).encode("utf-8", "surrogateescape"))
     return (directory,)
 
 
-def _adapted(text: str, abi: str) -> str:
+def _adapt_header(text: str, abi: str) -> str:
     return _DEFINITION.sub(rf"\g<1>{abi}", text)
 
 

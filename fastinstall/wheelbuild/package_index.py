@@ -41,8 +41,8 @@ from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import metadata_of as metadata_of_wheel_contents
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.variants import FILE, Variant, index_file, metadata_of, read_variant, split_label
-from fastinstall.wheelbuild.wheel_cache import reserved
+from fastinstall.wheelbuild.variants import FILE, WheelVariant, index_file, metadata_of, read_variant, split_label
+from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 
 def require_wheelhouse(session: Session, directory: Path) -> None:
@@ -88,7 +88,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 def _alone(session: Session, directory: Path) -> Iterator[None]:
     """One writer of a directory at a time, as far as this user's runs go."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
-    with reserved(session.own_cache(), key, session.emit, "writes the same directory"):
+    with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
         yield
 
 
@@ -274,7 +274,7 @@ class OfferedWheel:
     path: Path
     file: IndexedFile
     metadata: bytes
-    variant: Variant | None = None
+    variant: WheelVariant | None = None
 
 
 def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
@@ -285,7 +285,7 @@ def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
         DocumentError: SHA256SUMS cannot be read.
     """
     sums = read_sums(directory / SUMS)
-    found = tuple(_offered(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
+    found = tuple(_read_offered_wheel(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
     _refuse_ambiguous(found)
     return found
 
@@ -295,7 +295,7 @@ def moment(file: Path) -> str:
     return f"{datetime.fromtimestamp(int(file.stat().st_mtime), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _offered(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
+def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
     plain, label = split_label(path.name)
     parsed = parse_filename(plain)
     if parsed is None:
@@ -327,7 +327,7 @@ def _offered(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
     )
 
 
-def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, Variant | None]:
+def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, WheelVariant | None]:
     """METADATA of a sound wheel, and its variant; of one whose sum is known, only these members are read."""
     try:
         if not known:
@@ -346,7 +346,7 @@ def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, Varian
 
 def _refuse_ambiguous(wheels: Iterable[OfferedWheel]) -> None:
     """A variant label means the same for all wheels of a version (PEP 825)."""
-    known: dict[tuple[str, str, str], Variant] = {}
+    known: dict[tuple[str, str, str], WheelVariant] = {}
     for wheel in wheels:
         if wheel.variant is not None:
             key = (wheel.file.name, wheel.file.version, wheel.variant.label)
@@ -398,7 +398,7 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     variants = dict(_variants(wheels))
     for name, text in variants.items():
         _write(directory / name, text.encode())
-    pages = index_pages([wheel.file for wheel in wheels] + [_listed(directory / name) for name in variants])
+    pages = index_pages([wheel.file for wheel in wheels] + [_read_indexed_file(directory / name) for name in variants])
     for path, text in sorted(pages.items(), reverse=True):  # the page of a project before what leads to it
         _write(directory / PAGES / path, text.encode())
     _tidy(directory, pages, variants)
@@ -406,7 +406,7 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
 
 def _variants(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
     """The file that tells the variants of each version that has some (PEP 825), by name."""
-    labelled: dict[tuple[str, str], dict[str, Variant]] = {}
+    labelled: dict[tuple[str, str], dict[str, WheelVariant]] = {}
     for wheel in wheels:
         if wheel.variant is not None:
             labelled.setdefault((wheel.file.name, wheel.file.version), {})[wheel.variant.label] = wheel.variant
@@ -414,7 +414,7 @@ def _variants(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
         yield index_file(name, version), metadata_of(variants.values())
 
 
-def _listed(file: Path) -> IndexedFile:
+def _read_indexed_file(file: Path) -> IndexedFile:
     """A file that tells variants, as its project's page names it."""
     name, version, _ = file.name.split("-")
     return IndexedFile(

@@ -13,32 +13,32 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import files, values
-from fastinstall.core.concurrency import awaited
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.events import Noted, ignore
-from fastinstall.core.process import Leash
+from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.assemble import Berth, Parts, assemble, berths
-from fastinstall.wheelbuild.base_wheel import Chassis, open_chassis
+from fastinstall.wheelbuild.assemble import CorePlacement, Parts, assemble, plan_core_placements
+from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult, fetch_requirements
-from fastinstall.wheelbuild.compile import Ground, compile_lanes, without_stray
+from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import (
     Headers,
-    Place,
-    linked_libraries,
+    LinkLocation,
+    find_linked_libraries,
     linking,
+    make_standalone_location,
     matching_headers,
-    own_place,
     probe_headers,
 )
-from fastinstall.wheelbuild.prepare import Prepared, prepare_source
-from fastinstall.wheelbuild.provenance import known_inputs
+from fastinstall.wheelbuild.prepare import PreparedSource, prepare_source
+from fastinstall.wheelbuild.provenance import list_known_inputs
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
 
 
 @immutable
-class Site:
+class BuildSite:
     """Where one build happens.
 
     Attributes:
@@ -57,7 +57,7 @@ class Site:
 
 
 @immutable
-class Groundwork:
+class BuildInputs:
     """What is ready once nothing is left to be done but to compile.
 
     Attributes:
@@ -68,21 +68,24 @@ class Groundwork:
         ground: what all levels share.
     """
 
-    prepared: Prepared
+    prepared: PreparedSource
     statics: tuple[StaticLibrary, ...]
-    chassis: Chassis | None
-    berths: tuple[Berth, ...]
-    ground: Ground
+    chassis: BaseWheel | None
+    berths: tuple[CorePlacement, ...]
+    ground: BuildContext
 
     @property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, LinkLocation]:
         """Where the core of each level will lie, by the level's name."""
         if self.chassis is None:
-            return {target.level: own_place(self.ground.request) for target in self.ground.request.step.targets}
+            return {
+                target.level: make_standalone_location(self.ground.request)
+                for target in self.ground.request.step.targets
+            }
         return {berth.target.level: berth.place for berth in self.berths}
 
 
-def lay_ground(site: Site) -> Groundwork:
+def prepare_build_inputs(site: BuildSite) -> BuildInputs:
     """Make everything ready.
 
     Raises:
@@ -90,32 +93,32 @@ def lay_ground(site: Site) -> Groundwork:
     """
     request, space = site.request, site.space
     prepared, statics = _source_and_libraries(site)
-    chassis = _chassis(request, space)
-    return Groundwork(
+    chassis = _fetch_base_wheel(request, space)
+    return BuildInputs(
         prepared=prepared,
         statics=tuple(statics.values()),
         chassis=chassis,
-        berths=berths(request, chassis, site.key) if chassis is not None else (),
-        ground=_ground(site, prepared, chassis, statics),
+        berths=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
+        ground=_make_build_context(site, prepared, chassis, statics),
     )
 
 
-def _source_and_libraries(site: Site) -> tuple[Prepared, dict[str, StaticLibrary]]:
+def _source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict[str, StaticLibrary]]:
     """Both at the same time: a library's `configure` and our merge would each leave a processor idle.
 
     The merge stays in this thread, so that an interruption ends it at once.
     """
-    leash = Leash()
+    leash = ProcessGroup()
     with ThreadPoolExecutor(max_workers=1) as pool:
         libraries = pool.submit(_libraries, site.request, leash)
         try:
-            return prepare_source(site.request, site.headers, site.space), awaited(libraries)
+            return prepare_source(site.request, site.headers, site.space), await_future(libraries)
         except BaseException:
             leash.pull()
             raise
 
 
-def _libraries(request: BuildRequest, leash: Leash) -> dict[str, StaticLibrary]:
+def _libraries(request: BuildRequest, leash: ProcessGroup) -> dict[str, StaticLibrary]:
     return {order.name: build_static(order, leash) for order in static_orders(request)}
 
 
@@ -141,7 +144,9 @@ def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
     return tuple(found)
 
 
-def _ground(site: Site, prepared: Prepared, chassis: Chassis | None, statics: Mapping[str, StaticLibrary]) -> Ground:
+def _make_build_context(
+    site: BuildSite, prepared: PreparedSource, chassis: BaseWheel | None, statics: Mapping[str, StaticLibrary]
+) -> BuildContext:
     request, space = site.request, site.space
     archives = {name: library.archive for name, library in statics.items()}
     directories = (
@@ -149,7 +154,7 @@ def _ground(site: Site, prepared: Prepared, chassis: Chassis | None, statics: Ma
         *_jpeg_directories(site, chassis),
         *site.headers.directories,
     )
-    return Ground(
+    return BuildContext(
         request=request,
         headers=replace(site.headers, directories=directories),
         source=prepared.tree,
@@ -160,14 +165,14 @@ def _ground(site: Site, prepared: Prepared, chassis: Chassis | None, statics: Ma
     )
 
 
-def _chassis(request: BuildRequest, space: Path) -> Chassis | None:
+def _fetch_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
     if request.chassis is None:
         return None
     suffix = request.interpreter.extension_suffix
-    return open_chassis(request.chassis, request.recipe.package, suffix, space / "chassis")
+    return open_base_wheel(request.chassis, request.recipe.package, suffix, space / "chassis")
 
 
-def _jpeg_directories(site: Site, chassis: Chassis | None) -> tuple[Path, ...]:
+def _jpeg_directories(site: BuildSite, chassis: BaseWheel | None) -> tuple[Path, ...]:
     library = chassis.library("jpeg") if chassis is not None else None
     if library is None:
         return ()
@@ -183,7 +188,7 @@ def build_wheel(request: BuildRequest) -> BuildResult:
         FailedError: a header is missing, the build failed, or what it made is not what was asked for.
     """
     started = time.monotonic()
-    request = _tidied(request)
+    request = _tidy_request(request)
     headers = probe_headers(request)
     inputs = inputs_of(request, headers)
     key = wheel_cache.key_of(inputs)
@@ -191,9 +196,9 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     found = wheel_cache.find(request.cache, key, request.emit)
     entry = found
     if entry is None:
-        with wheel_cache.reserved(request.cache, key, request.emit):
+        with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
             found = wheel_cache.find(request.cache, key, ignore)  # by the one that was waited for
-            entry = found or _made(request, headers, inputs, log)
+            entry = found or _make_wheel(request, headers, inputs, log)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache"))
     return BuildResult(
@@ -206,9 +211,9 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     )
 
 
-def _made(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.Entry:
+def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.CachedWheel:
     with files.temporary_directory("build", within=request.cache / "tmp") as space:
-        site = Site(request=request, headers=headers, space=space, key=wheel_cache.key_of(inputs), log=log)
+        site = BuildSite(request=request, headers=headers, space=space, key=wheel_cache.key_of(inputs), log=log)
         wheel, features = _build(site)
         return wheel_cache.store(request.cache, inputs, wheel, features)
 
@@ -217,9 +222,11 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     """Everything that decides the bytes of the wheel, by name."""
     step, interpreter = request.step, request.interpreter
     return {
-        **known_inputs(request.recipe, step, interpreter, _digests(request)),
+        **list_known_inputs(request.recipe, step, interpreter, _digests(request)),
         "statics": values.digest({order.name: static_inputs(order) for order in static_orders(request)}),
-        "linked": " ".join(files.sha256(path) for path in linked_libraries(request)) if request.chassis is None else "",
+        "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
+        if request.chassis is None
+        else "",
         "compiler": request.compiler.text,
         "headers": headers.digest,
         "libc": f"{interpreter.libc} {interpreter.libc_version}",
@@ -237,17 +244,17 @@ def _digests(request: BuildRequest) -> dict[str, str]:
     return {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
 
 
-def _tidied(request: BuildRequest) -> BuildRequest:
-    variables, dropped = without_stray(request.variables)
+def _tidy_request(request: BuildRequest) -> BuildRequest:
+    variables, dropped = remove_stray_variables(request.variables)
     if dropped:
         message = f"{', '.join(dropped)} of the environment: not used, for the flags of a build are the plan's"
         request.emit(Noted(message=message))
     return replace(request, variables=variables)
 
 
-def _build(site: Site) -> tuple[Path, dict[str, str | None]]:
-    work = lay_ground(site)
-    lanes = compile_lanes(work.ground, work.places)
+def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
+    work = prepare_build_inputs(site)
+    lanes = compile_levels(work.ground, work.places)
     parts = Parts(
         request=site.request,
         headers=site.headers,

@@ -67,7 +67,7 @@ def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str])
     return not below or (below[0] not in but and (not only or below[0] in only))
 
 
-def tuned(source: str, rule: Tuning) -> str | None:
+def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
     """Apply a rule to a source, or return None if the source lacks a function that the rule names.
 
     Args:
@@ -88,11 +88,11 @@ def _around_functions(source: str, rule: Tuning) -> str | None:
     for item in parsed.items:
         wanted = item.key.kind == "function" and item.key.name in rule.functions
         missing -= {item.key.name} if wanted else set()
-        pieces += (item.lead, _wrapped(item.text, rule) if wanted else item.text)
+        pieces += (item.lead, _wrap_definition(item.text, rule) if wanted else item.text)
     return None if missing else "".join((*pieces, parsed.tail))
 
 
-def _wrapped(definition: str, rule: Tuning) -> str:
+def _wrap_definition(definition: str, rule: Tuning) -> str:
     before = [f"#define {macro}" for macro in rule.macros]
     after = [f"#undef {macro.partition('(')[0]}" for macro in rule.macros]
     if rule.options:
@@ -132,7 +132,7 @@ class MergeOrder:
 
 
 @immutable
-class _Entry:
+class _CachedMerge:
     """A merge in the cache: its report and, by path in the source, the digests of the files that it wrote."""
 
     report: MergeReport
@@ -183,7 +183,7 @@ def keep(place: Path, tree: Path, report: MergeReport) -> None:
     with files.temporary_directory("merge", within=place.parent.parent / "tmp") as space:
         for name, content in contents.items():
             files.write_bytes(space / "entry" / _FILES / name, content, durable=False)
-        entry = values.dump(values.document("merged", _Entry(report=report, files=digests)))
+        entry = values.dump(values.document("merged", _CachedMerge(report=report, files=digests)))
         files.write_text(space / "entry" / _ENTRY, entry, durable=False)
         files.publish(space / "entry", place, space / "old")
 
@@ -209,9 +209,9 @@ def _code() -> str:
     return values.digest({path.name: files.sha256(path) for path in modules})
 
 
-def _read(place: Path) -> _Entry:
+def _read(place: Path) -> _CachedMerge:
     path = place / _ENTRY
-    return values.open_document(_Entry, "merged", json_data(foreign.read_text(path)), file=path)
+    return values.open_document(_CachedMerge, "merged", json_data(foreign.read_text(path)), file=path)
 
 
 def _digest(content: bytes) -> str:
@@ -223,7 +223,7 @@ _CODE = ("src",)
 
 
 @immutable
-class Prepared:
+class PreparedSource:
     """A source that can be compiled.
 
     Attributes:
@@ -235,7 +235,7 @@ class Prepared:
     report: MergeReport | None
 
 
-def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> Prepared:
+def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> PreparedSource:
     """Unpack, merge and tune.
 
     Args:
@@ -249,13 +249,13 @@ def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> Prep
     tree = extract_source(request.source, space / "source", but=_NOT_COMPILED)
     report = None
     if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
-        report = _merged(request, request.recipe.kernels, tree, space)
+        report = _merge_kernels(request, request.recipe.kernels, tree, space)
     if headers.gcc:
         _tune(request, request.recipe.tuning, tree)
-    return Prepared(tree=tree, report=report)
+    return PreparedSource(tree=tree, report=report)
 
 
-def _merged(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:
+def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:
     order = MergeOrder(
         source=request.source,
         kernels=_given(request.kernels),
@@ -304,7 +304,7 @@ def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
         if not path.is_file():
             request.emit(Noted(message=f"{rule.file} is not in this source: the rule that tunes it is not used"))
             continue
-        text = tuned(path.read_text(encoding="utf-8", errors="surrogateescape"), rule)
+        text = apply_tuning_rule(path.read_text(encoding="utf-8", errors="surrogateescape"), rule)
         if text is None:
             request.emit(Noted(message=f"{rule.file} lacks a function that a rule tunes: the rule is not used"))
             continue

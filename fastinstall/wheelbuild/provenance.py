@@ -19,7 +19,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import Headers
@@ -79,7 +79,7 @@ class Provenance:
     without: tuple[str, ...]
     statics: dict[str, Ingredient]
     chassis: Ingredient | None
-    targets: tuple[Target, ...]
+    targets: tuple[LevelTarget, ...]
     link: LinkMode
     compiler: str
     features: dict[str, str | None]
@@ -134,7 +134,7 @@ _OF_THIS_CPU = "-march=native"
 
 
 @immutable
-class Ready:
+class ReadyWheel:
     """A wheel in the cache.
 
     Attributes:
@@ -143,7 +143,7 @@ class Ready:
     """
 
     key: str
-    entry: wheel_cache.Entry
+    entry: wheel_cache.CachedWheel
 
     @property
     def compiler(self) -> str:
@@ -151,7 +151,7 @@ class Ready:
         return self.entry.inputs["compiler"]
 
 
-def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interpreter) -> Iterator[Ready]:
+def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interpreter) -> Iterator[ReadyWheel]:
     """Wheels that are what a step builds, and that the interpreter takes, the last one that was made first.
 
     Args:
@@ -162,21 +162,23 @@ def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interp
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    hashes = planned_hashes(step)
+    hashes = read_planned_hashes(step)
     if hashes is None or not _is_portable(step):
         return
-    known = known_inputs(recipe, step, interpreter, hashes)
-    tags = set(selection.supported_tags(interpreter))
+    known = list_known_inputs(recipe, step, interpreter, hashes)
+    tags = set(selection.list_supported_tags(interpreter))
     for key, entry in wheel_cache.entries(directory):
         same = all(entry.inputs.get(name) == value for name, value in known.items())
         if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
             continue
         name = selection.parse_filename(entry.wheel)
         if name is not None and name.tags & tags and wheel_cache.is_whole(directory, key, entry):
-            yield Ready(key=key, entry=entry)
+            yield ReadyWheel(key=key, entry=entry)
 
 
-def known_inputs(recipe: Recipe, step: Build, interpreter: Interpreter, hashes: Mapping[str, str]) -> dict[str, str]:
+def list_known_inputs(
+    recipe: Recipe, step: Build, interpreter: Interpreter, hashes: Mapping[str, str]
+) -> dict[str, str]:
     """Of what decides the bytes of a wheel, what a plan names; `hashes` are those of its files."""
     python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
     return {
@@ -194,7 +196,7 @@ def known_inputs(recipe: Recipe, step: Build, interpreter: Interpreter, hashes: 
     }
 
 
-def planned_hashes(step: Build) -> dict[str, str] | None:
+def read_planned_hashes(step: Build) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
     files: dict[str, Artefact | None] = {
         "source": step.source,

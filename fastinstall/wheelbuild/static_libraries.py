@@ -20,12 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import files, foreign, values
-from fastinstall.core.concurrency import awaited
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Leash, run
-from fastinstall.core.secrets import without_secret_variables
+from fastinstall.core.process import CommandError, ProcessGroup, run
+from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
@@ -41,7 +41,7 @@ _DEEPEST, _LONGEST, _SHOWN = 50, 1 << 16, 80
 
 
 @immutable
-class CompileStep:
+class MakefileCompilation:
     """How one object file is made.
 
     Attributes:
@@ -55,7 +55,7 @@ class CompileStep:
     output: Path
 
 
-def compile_steps(directory: Path, archive: str) -> tuple[CompileStep, ...]:
+def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, ...]:
     """The commands that make the members of an archive, in the archive's order.
 
     Args:
@@ -126,7 +126,7 @@ def _read_makefile(directory: Path) -> _Makefile:
     return _Makefile(directory=directory, variables=variables, rules=tuple(rules))
 
 
-def _step(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> CompileStep:
+def _step(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> MakefileCompilation:
     """An object of the top directory is made there, or in the architecture's directory and copied."""
     if name.parent != PurePosixPath():
         found = _made_in(_read_makefile(directory / name.parent), name.name)
@@ -137,7 +137,7 @@ def _step(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: st
     return found
 
 
-def _made_in(makefile: _Makefile, name: str) -> CompileStep | None:
+def _made_in(makefile: _Makefile, name: str) -> MakefileCompilation | None:
     """By the rule for this very object, else by the pattern where a source of that name is there."""
     compiling = [rule for rule in makefile.rules if rule.command.startswith("$(CC) ") and " -c " in rule.command]
     rule = next((rule for rule in compiling if rule.target == name), None)
@@ -153,7 +153,7 @@ def _made_in(makefile: _Makefile, name: str) -> CompileStep | None:
         words = shlex.split(text)
     except ValueError as error:
         raise FailedError(f"{makefile.directory / _NAME}: {text!r}: {error}") from None
-    return CompileStep(directory=makefile.directory, argv=tuple(words), output=makefile.directory / name)
+    return MakefileCompilation(directory=makefile.directory, argv=tuple(words), output=makefile.directory / name)
 
 
 STAGE = "library"
@@ -216,14 +216,14 @@ class StaticLibrary:
 
 
 @immutable
-class _Entry:
+class _CachedLibrary:
     """What is known of a cached library: its version and, by path, the digests of its files."""
 
     version: str
     files: dict[str, str]
 
 
-def build_static(order: StaticOrder, leash: Leash | None = None) -> StaticLibrary:
+def build_static(order: StaticOrder, leash: ProcessGroup | None = None) -> StaticLibrary:
     """Build the library, or take it from the cache.
 
     Args:
@@ -235,16 +235,16 @@ def build_static(order: StaticOrder, leash: Leash | None = None) -> StaticLibrar
             makefiles are not understood.
     """
     place = order.cache / "statics" / values.digest(static_inputs(order))
-    entry = _stored(place, order.emit)
+    entry = _find_stored_library(place, order.emit)
     if entry is None:
         started = time.monotonic()
         order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
         within = order.cache / "tmp"
         with (
             files.temporary_directory("entry", within=within) as space,
-            files.temporary_directory("static", within=_plain(within)) as workplace,
+            files.temporary_directory("static", within=_find_plain_directory(within)) as workplace,
         ):
-            _Workshop(order, workplace, leash or Leash()).build(space / "entry")
+            _LibraryBuild(order, workplace, leash or ProcessGroup()).build(space / "entry")
             entry = _put(space / "entry", place, space / "aside")
         seconds = time.monotonic() - started
         order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
@@ -277,15 +277,15 @@ def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler
     }
 
 
-def _plain(directory: Path) -> Path | None:
+def _find_plain_directory(directory: Path) -> Path | None:
     """Where `configure` and makefiles can work, for they know no quoting; None for the system's temporary directory."""
     return directory if re.fullmatch(r"[\w./+-]+", str(directory), re.ASCII) else None
 
 
-class _Workshop:
+class _LibraryBuild:
     """One build, in a temporary directory of its own."""
 
-    def __init__(self, order: StaticOrder, space: Path, leash: Leash) -> None:
+    def __init__(self, order: StaticOrder, space: Path, leash: ProcessGroup) -> None:
         self._order = order
         self._space = space
         self._leash = leash
@@ -313,22 +313,22 @@ class _Workshop:
         argv = ("/bin/sh", "./configure", *order.source.configure)
         self._run(argv, source, f"configuring {order.source.pypi} failed", **variables)
 
-    def _compile(self, steps: tuple[CompileStep, ...]) -> None:
+    def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
         with ThreadPoolExecutor(max_workers=max(self._order.jobs, 1)) as pool:
             work = [pool.submit(self._run, step.argv, step.directory, self._failure(step)) for step in steps]
             try:
                 for done, each in enumerate(work, 1):
-                    awaited(each)
+                    await_future(each)
                     self._order.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
                 self._leash.pull()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _failure(self, step: CompileStep) -> str:
+    def _failure(self, step: MakefileCompilation) -> str:
         return f"compiling {step.output.name} of {self._order.source.pypi} failed"
 
-    def _archive(self, steps: tuple[CompileStep, ...], target: Path) -> None:
+    def _archive(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: no times, owners and permissions in it (ar(1))."""
         order = self._order
         command = (*order.compiler.command, "-print-prog-name=ar")
@@ -337,7 +337,7 @@ class _Workshop:
         self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
 
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        harmless = without_secret_variables(self._order.variables)
+        harmless = remove_secret_variables(self._order.variables)
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
@@ -359,17 +359,17 @@ def _describe(entry: Path) -> None:
     text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in paths if path.suffix == ".h")
     match = _VERSION.search(text)
     digests = {path.relative_to(entry).as_posix(): files.sha256(path) for path in paths}
-    value = _Entry(version=match[1] if match else "", files=digests)
+    value = _CachedLibrary(version=match[1] if match else "", files=digests)
     files.write_text(entry / _ENTRY, values.dump(values.document("static", value)))
 
 
-def _put(fresh: Path, place: Path, aside: Path) -> _Entry:
+def _put(fresh: Path, place: Path, aside: Path) -> _CachedLibrary:
     entry = _read(fresh)
     files.publish(fresh, place, aside)
     return entry
 
 
-def _stored(place: Path, emit: Emit) -> _Entry | None:
+def _find_stored_library(place: Path, emit: Emit) -> _CachedLibrary | None:
     if not place.is_dir():
         return None
     try:
@@ -382,6 +382,6 @@ def _stored(place: Path, emit: Emit) -> _Entry | None:
     return None
 
 
-def _read(place: Path) -> _Entry:
+def _read(place: Path) -> _CachedLibrary:
     path = place / _ENTRY
-    return values.open_document(_Entry, "static", json_data(foreign.read_text(path)), file=path)
+    return values.open_document(_CachedLibrary, "static", json_data(foreign.read_text(path)), file=path)

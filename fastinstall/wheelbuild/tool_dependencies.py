@@ -85,17 +85,17 @@ def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platfo
         if (wheel.filename, extra) in seen:
             continue
         seen.add((wheel.filename, extra))
-        for requirement in _asked(wheel, extra, environment):
-            best = _best(requirement.name, shelf, tags)
+        for requirement in _list_requirements(wheel, extra, environment):
+            best = _choose_best_wheel(requirement.name, shelf, tags)
             if best is None:
-                missing[_wanted(requirement, shelf)] = None
+                missing[_find_wanted_version(requirement, shelf)] = None
                 continue
             used.add(best.filename)
             waiting += [(best, each) for each in ("", *requirement.extras)]
     return Closure(used=tuple(sorted(used)), missing=tuple(missing))
 
 
-def shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
+def make_shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
     """A wheel by its name and its lines of Requires-Dist.
 
     Raises:
@@ -132,14 +132,14 @@ def environment_of(minor: str) -> Mapping[str, str]:
     return {key: str(value) for key, value in default_environment().items()} | ours
 
 
-def _asked(wheel: ShelfWheel, extra: str, environment: Mapping[str, str]) -> Iterable[Requirement]:
+def _list_requirements(wheel: ShelfWheel, extra: str, environment: Mapping[str, str]) -> Iterable[Requirement]:
     for line in wheel.requires:
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": extra}):
             yield requirement
 
 
-def _best(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag, int]) -> ShelfWheel | None:
+def _choose_best_wheel(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag, int]) -> ShelfWheel | None:
     ranked = [
         (min(tags[tag] for tag in wheel.tags & tags.keys()), wheel.filename, wheel)
         for wheel in shelf
@@ -148,7 +148,7 @@ def _best(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag, int]) -> Sh
     return min(ranked)[2] if ranked else None
 
 
-def _wanted(requirement: Requirement, shelf: Sequence[ShelfWheel]) -> str:
+def _find_wanted_version(requirement: Requirement, shelf: Sequence[ShelfWheel]) -> str:
     """The version that the shelf has for another Python, so that there is one version of each distribution."""
     known = next((wheel for wheel in shelf if wheel.name == canonicalize_name(requirement.name)), None)
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
@@ -163,7 +163,7 @@ _ROUNDS = 8
 
 
 @immutable
-class Fetching:
+class DependencyFetching:
     """What is fetched, and by which means.
 
     Attributes:
@@ -186,7 +186,7 @@ class Fetching:
 
 
 @immutable
-class Needs:
+class FetchedDependencies:
     """What was fetched.
 
     Attributes:
@@ -200,7 +200,7 @@ class Needs:
     left_out: dict[str, str]
 
 
-def fetch_needs(fetching: Fetching) -> tuple[Path, Needs]:
+def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies]:
     """Bring the wheels that a wheel needs for each Python, out of our cache where they are fresh.
 
     Returns:
@@ -210,10 +210,10 @@ def fetch_needs(fetching: Fetching) -> tuple[Path, Needs]:
         FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / values.digest(_inputs(fetching))
-    latest, age = latest_whole(Needs, "tool-needs", place / _LATEST)
+    latest, age = latest_whole(FetchedDependencies, "tool-needs", place / _LATEST)
     # That of a time when a Python could not be served may be of a bad moment:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
-        latest = _refreshed(fetching, place, latest)
+        latest = _refresh_dependencies(fetching, place, latest)
     return place / latest.directory, latest
 
 
@@ -238,10 +238,10 @@ class _Shelf:
 
 def _read(path: Path) -> ShelfWheel:
     headers = HeaderParser().parsestr(read_sound_metadata(path))
-    return shelf_wheel(path.name, map(str, headers.get_all("Requires-Dist") or ()))
+    return make_shelf_wheel(path.name, map(str, headers.get_all("Requires-Dist") or ()))
 
 
-def _inputs(fetching: Fetching) -> dict[str, str]:
+def _inputs(fetching: DependencyFetching) -> dict[str, str]:
     return {
         "requires": "\n".join(sorted(_read(fetching.wheel).requires)),
         "pythons": " ".join(fetching.pythons),
@@ -249,14 +249,16 @@ def _inputs(fetching: Fetching) -> dict[str, str]:
     }
 
 
-def _refreshed(fetching: Fetching, place: Path, latest: Needs | None) -> Needs:
+def _refresh_dependencies(
+    fetching: DependencyFetching, place: Path, latest: FetchedDependencies | None
+) -> FetchedDependencies:
     if fetching.offline:
         raise FailedError(
             "what fastinstall itself needs is not in the cache, and this run is offline",
             hint="the same command without --offline, once; what it fetches is kept",
         )
     try:
-        return _fetched(fetching, place)
+        return _fetch_dependencies(fetching, place)
     except CommandError as error:
         if latest is None:
             message = "what fastinstall itself needs cannot be fetched"
@@ -267,22 +269,22 @@ def _refreshed(fetching: Fetching, place: Path, latest: Needs | None) -> Needs:
         return latest
 
 
-def _fetched(fetching: Fetching, place: Path) -> Needs:
+def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDependencies:
     with files.temporary_directory("tool", within=fetching.cache / "tmp") as space:
         shelf, fresh = space / "shelf", space / "wheels"
         shelf.mkdir()
-        used, left_out = _gathered(fetching, _Shelf(shelf))
+        used, left_out = _gather_requirements(fetching, _Shelf(shelf))
         fresh.mkdir()
         for name in used - {fetching.wheel.name}:
             (shelf / name).rename(fresh / name)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
-        needs = Needs(directory=values.digest(digests)[:16], files=digests, left_out=left_out)
+        needs = FetchedDependencies(directory=values.digest(digests)[:16], files=digests, left_out=left_out)
         files.publish(fresh, place / needs.directory, space / "aside")
     files.write_text(place / _LATEST, values.dump(values.document("tool-needs", needs)))
     return needs
 
 
-def _gathered(fetching: Fetching, shelf: _Shelf) -> tuple[frozenset[str], dict[str, str]]:
+def _gather_requirements(fetching: DependencyFetching, shelf: _Shelf) -> tuple[frozenset[str], dict[str, str]]:
     """The names of what is needed, and why some Pythons cannot be served; the first failure where none can."""
     used: set[str] = set()
     failures: dict[str, CommandError] = {}
@@ -296,7 +298,7 @@ def _gathered(fetching: Fetching, shelf: _Shelf) -> tuple[frozenset[str], dict[s
     return frozenset(used), {minor: _reason(_closure(fetching, shelf, minor)) for minor in failures}
 
 
-def _complete(fetching: Fetching, shelf: _Shelf, minor: str) -> Closure:
+def _complete(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
     """Download until nothing is missing: what pip resolves may itself require more under another Python."""
     for _ in range(_ROUNDS):
         found = _closure(fetching, shelf, minor)
@@ -306,7 +308,7 @@ def _complete(fetching: Fetching, shelf: _Shelf, minor: str) -> Closure:
     raise FailedError(f"what fastinstall needs for Python {minor} does not come to an end", details=found.missing)
 
 
-def _closure(fetching: Fetching, shelf: _Shelf, minor: str) -> Closure:
+def _closure(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
     return closure_of(_read(fetching.wheel), shelf.wheels, minor, fetching.platforms)
 
 
@@ -314,7 +316,7 @@ def _reason(closure: Closure) -> str:
     return f"pip finds no wheels of {', '.join(closure.missing)} that fit it"
 
 
-def _download(fetching: Fetching, shelf: _Shelf, minor: str, wanted: Sequence[str]) -> None:
+def _download(fetching: DependencyFetching, shelf: _Shelf, minor: str, wanted: Sequence[str]) -> None:
     pins = shelf.directory.with_name("constraints.txt")
     known = (f"{wheel.name}=={wheel.version}\n" for wheel in shelf.wheels)
     files.write_text(pins, "".join(dict.fromkeys(known)), durable=False)

@@ -33,7 +33,7 @@ Properties = Mapping[str, Mapping[str, list[str]]]
 
 
 @immutable
-class Variant:
+class WheelVariant:
     """A variant of a version.
 
     Attributes:
@@ -45,12 +45,12 @@ class Variant:
     properties: Properties
 
 
-def variant_of(level: str | None) -> Variant:
+def variant_of(level: str | None) -> WheelVariant:
     """The variant for a CPU level ("x86-64-v3"), or for every CPU."""
     if level is None:
-        return Variant(label=NULL, properties={})
+        return WheelVariant(label=NULL, properties={})
     number = level.removeprefix(_PREFIX)
-    return Variant(label=f"{_NAMESPACE}_{number}", properties={_NAMESPACE: {"level": [number]}})
+    return WheelVariant(label=f"{_NAMESPACE}_{number}", properties={_NAMESPACE: {"level": [number]}})
 
 
 def split_label(filename: str) -> tuple[str, str]:
@@ -65,14 +65,14 @@ def split_label(filename: str) -> tuple[str, str]:
     return ("-".join(parts[:-1]) + ".whl", parts[-1]) if has_label else (filename, "")
 
 
-def metadata_of(variants: Iterable[Variant]) -> str:
+def metadata_of(variants: Iterable[WheelVariant]) -> str:
     """The document of some variants: `variant.json` of one, or that of an index for all of a version."""
     described = {variant.label: variant.properties for variant in sorted(variants, key=lambda each: each.label)}
     document = {"$schema": _SCHEMA, "default-priorities": {"namespace": [_NAMESPACE]}, "variants": described}
     return json.dumps(document, indent=2) + "\n"
 
 
-def read_variant(text: str, label: str) -> Variant:
+def read_variant(text: str, label: str) -> WheelVariant:
     """The variant that `variant.json` of a wheel describes.
 
     Raises:
@@ -84,7 +84,7 @@ def read_variant(text: str, label: str) -> Variant:
     described = document.get("variants")
     if not isinstance(described, dict) or set(described) != {label}:
         raise ValueError(f"it does not describe the variant {label!r}, which the name of the wheel tells")
-    return Variant(label=label, properties=described[label])
+    return WheelVariant(label=label, properties=described[label])
 
 
 def index_file(name: str, version: str) -> str:
@@ -92,7 +92,7 @@ def index_file(name: str, version: str) -> str:
     return f"{re.sub(r'[-_.]+', '_', name).lower()}-{version.replace('-', '_')}-variants.json"
 
 
-def label_variant(wheel: Path, version: str, variant: Variant, directory: Path) -> Path:
+def label_variant(wheel: Path, version: str, variant: WheelVariant, directory: Path) -> Path:
     """Pack a wheel again as a variant of a version (PEP 825).
 
     Args:

@@ -19,7 +19,7 @@ _RESULT = "result.json"
 
 
 @immutable
-class Entry:
+class CachedWheel:
     """What is known of a cached wheel.
 
     Attributes:
@@ -50,7 +50,7 @@ def log_of(cache: Path, key: str) -> Path:
     return cache / "logs" / f"build-{key[:16]}.log"
 
 
-def find(cache: Path, key: str, emit: Emit) -> Entry | None:
+def find(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     """Look an entry up; one that is damaged is reported and counts as absent."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
@@ -63,7 +63,7 @@ def find(cache: Path, key: str, emit: Emit) -> Entry | None:
 
 
 @contextmanager
-def reserved(cache: Path, key: str, emit: Emit, work: str = "builds the same wheel") -> Iterator[None]:
+def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the same wheel") -> Iterator[None]:
     """Be the only process that works for a key while the block runs; wait for another one that does.
 
     A process that waited finds the result when its turn comes. The lock ends with its holder, however that ends; its
@@ -80,7 +80,7 @@ def reserved(cache: Path, key: str, emit: Emit, work: str = "builds the same whe
         who = f"process {process}" if process else "another process"
         emit(Noted(message=f"{who} {work}; waiting for it"))
 
-    with lock.reserved(cache / "locks" / key, say):
+    with lock.reserve_file(cache / "locks" / key, say):
         yield
 
 
@@ -92,7 +92,7 @@ def find_wheel(cache: Path, sha256: str) -> Path | None:
     return None
 
 
-def entries(cache: Path) -> list[tuple[str, Entry]]:
+def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
     """All that can be read, with their keys, the one that was stored last first; wheels are not looked at."""
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
@@ -103,12 +103,12 @@ def entries(cache: Path) -> list[tuple[str, Entry]]:
     return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
 
 
-def is_whole(cache: Path, key: str, entry: Entry) -> bool:
+def is_whole(cache: Path, key: str, entry: CachedWheel) -> bool:
     """Whether an entry's wheel is what was stored."""
     return _is_whole(directory_of(cache, key) / entry.wheel, entry.sha256)
 
 
-def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> Entry:
+def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> CachedWheel:
     """Put a wheel into the cache, in place of what is there.
 
     Args:
@@ -117,7 +117,7 @@ def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, 
         wheel: the file; it is moved.
         features: of the build's own summary.
     """
-    entry = Entry(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
+    entry = CachedWheel(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
     target = directory_of(cache, key_of(inputs))
     with files.temporary_directory("entry", within=cache / "tmp") as space:
         fresh = space / "entry"
@@ -128,9 +128,9 @@ def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, 
     return entry
 
 
-def _read(path: Path) -> Entry | None:
+def _read(path: Path) -> CachedWheel | None:
     try:
-        return values.open_document(Entry, "build", json_data(foreign.read_text(path)), file=path)
+        return values.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
 

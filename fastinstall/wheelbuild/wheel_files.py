@@ -27,7 +27,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.core.zip_archives import unpack_zip
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.facts import Interpreter
@@ -174,8 +174,8 @@ def label_tree(tree: Path, label: Label) -> str:
         FailedError: METADATA has no Name or Version to rewrite.
     """
     tags = tags_of(tree)
-    stem = f"{_escaped(label.distribution)}-{label.version.replace('-', '_')}"
-    metadata = _renamed(metadata_directory(tree), f"{stem}.dist-info")
+    stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
+    metadata = _rename_directory(metadata_directory(tree), f"{stem}.dist-info")
     _rewrite(metadata / "METADATA", {"Name": label.distribution, "Version": label.version, "Summary": label.summary})
     files.write_text(metadata / "WHEEL", _wheel_text(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms)))
     for stale in metadata.glob("sboms/*"):
@@ -204,7 +204,7 @@ def _rewrite(path: Path, fields: dict[str, str]) -> None:
     files.write_text(path, rewritten(path.read_text(encoding="utf-8"), fields))
 
 
-def _renamed(directory: Path, name: str) -> Path:
+def _rename_directory(directory: Path, name: str) -> Path:
     target = directory.with_name(name)
     if target != directory:
         files.rename(directory, target)
@@ -216,7 +216,7 @@ def _wheel_text(tags: tuple[str, ...]) -> str:
     return "\n".join([*lines, *(f"Tag: {tag}" for tag in tags)]) + "\n"
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
@@ -303,7 +303,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
     )
 
 
-def _refuse_unusable(relative: str, core: Core) -> None:
+def _refuse_unusable(relative: str, core: ImagingCore) -> None:
     """Refuse a core that this or another CPU could not load: nothing that runs here shows the others."""
     problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
     if problems or not core.readable:
@@ -328,7 +328,7 @@ def stack_version(stage: Path) -> str:
 
 
 @immutable
-class Origin:
+class MergeSources:
     """What was merged.
 
     Attributes:
@@ -340,7 +340,7 @@ class Origin:
     left_out: tuple[str, ...] = ()
 
 
-def origin_of(stage: Path, metadata: str) -> Origin:
+def origin_of(stage: Path, metadata: str) -> MergeSources:
     """Read it; a wheel without the statement, or with one of another kind, says nothing.
 
     Args:
@@ -351,6 +351,6 @@ def origin_of(stage: Path, metadata: str) -> Origin:
         said = json_data(foreign.read_text(stage / metadata / PROVENANCE_FILE))
         kernels = said["kernels"]
         label = f"{kernels['name']} {kernels['version']}" if kernels else ""
-        return Origin(kernels=label, left_out=tuple(map(str, said["without"])))
+        return MergeSources(kernels=label, left_out=tuple(map(str, said["without"])))
     except (OSError, ValueError, KeyError, TypeError):
-        return Origin()
+        return MergeSources()

@@ -17,8 +17,8 @@ from conda_packages import CondaPackage
 from real_conda import RealConda
 from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
 
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair
 
@@ -154,7 +154,7 @@ def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
         done = place.conda_does(*words)
         assert done.exit_code == 0, done.text
     session = open_session(place.sandbox.variables(place.conda.variables))
-    planned = plan_repair(session, find(session, Target(prefix=place.prefix)), Wish())
+    planned = plan_repair(session, find(session, NamedTarget(prefix=place.prefix)), Request())
     assert (planned.wish.version, planned.hazards) == ("12.1.1", ())
     assert "keeper 1.0 requires pillow==12.1.1" in planned.warnings[0]
 

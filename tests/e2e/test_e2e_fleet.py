@@ -13,7 +13,7 @@ from interpreters import at_hand, running
 from jsonschema import Draft202012Validator
 from sandbox import STOCK, NewSandbox, Sandbox
 
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.values import json_schema, open_document
 from fastinstall.fleet.fleet import Fleet, FleetHost
 from fastinstall.fleet.hosts import read_hosts
@@ -126,7 +126,7 @@ def test_a_build_makes_each_wheel_once_and_names_the_python_that_is_missing(
     assert f"{made.wheel} is there already" in again.stderr
     assert {file: file.stat().st_mtime_ns for file in wheelhouse.rglob("*.whl")} == before
 
-    with locked(wheelhouse):
+    with lock_environment(wheelhouse):
         rival = sandbox.cli(*words)
     assert rival.exit_code == 5, rival.text
     assert "works on this wheelhouse" in rival.stderr

@@ -22,7 +22,7 @@ _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module
 _OWN_WHEEL = """
 import sys; sys.path[:0] = sys.argv[2:]
 from pathlib import Path
-from fastinstall.fleet.tool_wheels import own_wheel
+from fastinstall.fleet.tool_wheels import make_tool_wheel as own_wheel
 made, again = (own_wheel(Path(sys.argv[1]), {}, offline=True) for _ in range(2))
 print(made if made == again else "made twice")
 """

@@ -13,9 +13,9 @@ from faults.errors import Fault, breaking, spread_over
 from faults.scenes import Scene, materials, picture
 from journaled import swift_directory
 
-from fastinstall.apply.recovery import mend
+from fastinstall.apply.recovery import recover_environment
 from fastinstall.core.errors import ExitCode
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 
 _LOG = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def _true_outcome(ended: Ended, case: Case) -> str:
 def _recover(scene: Scene) -> None:
     """What every command does first."""
     session = open_session(scene.variables)
-    mend(session, find(session, Target(prefix=scene.prefix)))
+    recover_environment(session, find(session, NamedTarget(prefix=scene.prefix)))
 
 
 def _timeless(looks: object) -> object:

@@ -11,7 +11,8 @@ PROGRAM = """
 import os, sys, time
 from fastinstall.cli.console import Console, is_dumb, page_for
 from fastinstall.cli.progress import progress_listener
-from fastinstall.core.events import Finished, Foretold, Noted, Progressed, Started
+from fastinstall.core.events import Finished, Noted, Progressed, Started
+from fastinstall.core.events import RemainingTime as Foretold
 
 page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
 with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from faults.doors import FORCES, Boundary
 from faults.film import Film, film
 from faults.forked import Ended, command, forked, start
@@ -197,7 +197,7 @@ def _words(scene: Scene, turn: str) -> tuple[str, ...]:
     """The next command; a rollback only looks where it would go further back than to before the scene's command."""
     here = ("--yes", "--prefix", str(scene.prefix))
     rollback = ("rollback", *here)
-    if scene.is_over_ours and Store(scene.prefix).unfinished() is None:
+    if scene.is_over_ours and JournalStore(scene.prefix).unfinished() is None:
         rollback = ("rollback", "--list", *here[1:])
     return {"rollback": rollback, "setup": scene.setup, "doctor": ("doctor", "--fix", *here)}[turn]
 

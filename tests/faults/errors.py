@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fastinstall.core.errors import DamagedError, FastinstallError
+from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError
 from faults.doors import Boundary, Hook, Side, watched
 from faults.hooks import Notes
 
@@ -173,7 +173,7 @@ def _tell(
         with watched(make_hook(lambda boundary: reached.append(str(boundary))), within=[within]):
             work()
         told = Told(kind="done")
-    except DamagedError as error:
+    except EnvironmentDamagedError as error:
         told = Told(kind="damaged", message=error.message, hint=error.hint or "")
     except FastinstallError as error:
         told = Told(kind="as before", message=error.message, hint=error.hint or "")

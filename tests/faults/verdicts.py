@@ -10,7 +10,7 @@ from sandbox import run
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from faults.film import Film, Frame
 from faults.scenes import Scene
 from faults.trees import Pool, Tree
@@ -55,7 +55,7 @@ def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
     for frame in film.frames:
         frame.lay(pool, scene.live)
         try:
-            recovered = recover(Store(scene.prefix)) is not None if scene.prefix.is_dir() else False
+            recovered = recover(JournalStore(scene.prefix)) is not None if scene.prefix.is_dir() else False
         except FastinstallError as error:
             yield Judged(frame=frame, verdict=Verdict.LOST, recovered=False, unlike=(error.message,))
             continue

@@ -10,11 +10,11 @@ from conda_stack import MINOR, SITE
 from real_conda import RealConda
 from sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.choose import CondaTools, engine_for
 from fastinstall.conda.engines.linked_records import package_of, records_of
 from fastinstall.core.events import Emit, ignore
 from fastinstall.index.execution import CondaEngine
-from fastinstall.model.conda import CondaPackage, CondaTool, Engine
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
 
 STACK = "simd_v2v3_py311_0"
 
@@ -37,12 +37,12 @@ class Ours:
         return (self.stack, self.guard)
 
 
-def engine_of(kind: Engine, conda: RealConda, sandbox: Sandbox, emit: Emit = ignore) -> CondaEngine:
+def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox, emit: Emit = ignore) -> CondaEngine:
     """An engine with the variables of somebody who uses this conda, and a cache of its own."""
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
-    return engine_for(kind, tool, Means(variables=conda.variables, cache=sandbox.root / "cache", emit=emit))
+    return engine_for(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=emit))
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:

@@ -14,9 +14,9 @@ from pathlib import Path
 from journaled import FIRST, OLD_TIME, SITE, receipt_of, write_tree
 
 from fastinstall.conda.changes import change_conda_packages
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.steps import ChangeCondaPackages
 
@@ -54,7 +54,7 @@ CONTENTS: Mapping[str, Mapping[str, str]] = {
 REPLACED = CondaChange(linked=(NEW,), unlinked=(OLD, JPEG))
 
 
-def make_conda_environment(prefix: Path) -> Store:
+def make_conda_environment(prefix: Path) -> JournalStore:
     """jpeg and turbo are installed, and jpeg came last: their common files are its."""
     write_tree(prefix, {HISTORY: _FIRST_REVISION, "conda-meta/pinned": "python 3.11.*\n", "bin/python": "python"})
     write_tree(prefix / SITE, {"imageio.py": "imageio", "__pycache__/turbo.cpython-311.pyc": "bytecode of 2"})
@@ -65,7 +65,7 @@ def make_conda_environment(prefix: Path) -> Store:
     (prefix / "lib/libturbojpeg.so.0").chmod(0o755)
     for path in (*prefix.rglob("*"), prefix):
         os.utime(path, ns=(OLD_TIME, OLD_TIME), follow_symlinks=False)
-    return Store(prefix)
+    return JournalStore(prefix)
 
 
 @dataclass(kw_only=True)
@@ -83,7 +83,7 @@ class FakeEngine:
     silent: bool = False
     extra: CondaPackage | None = None
     fails: bool = False
-    name: Engine = Engine.CONDA
+    name: CondaInstaller = CondaInstaller.CONDA
     description: str = "a fake of conda"
 
     def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
@@ -153,19 +153,21 @@ class FakeEngine:
         raise NotImplementedError
 
 
-def open_in(store: Store, stamp: Stamp = FIRST) -> Transaction:
+def open_in(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
     """A transaction with nothing done yet."""
     (store.prefix / SITE).mkdir(parents=True, exist_ok=True)
     return begin(store, {"summary": "change"}, site_packages=store.prefix / SITE, stamp=stamp)
 
 
-def change_in(store: Store, transaction: Transaction, engine: FakeEngine, change: CondaChange = REPLACED) -> None:
+def change_in(
+    store: JournalStore, transaction: Transaction, engine: FakeEngine, change: CondaChange = REPLACED
+) -> None:
     """Have the engine do it."""
-    step = ChangeCondaPackages(engine=Engine.CONDA, change=change, reason="to test it")
+    step = ChangeCondaPackages(engine=CondaInstaller.CONDA, change=change, reason="to test it")
     change_conda_packages(step, engine, transaction, store.prefix)
 
 
-def change_and_commit(store: Store, change: CondaChange = REPLACED, stamp: Stamp = FIRST) -> None:
+def change_and_commit(store: JournalStore, change: CondaChange = REPLACED, stamp: Stamp = FIRST) -> None:
     """A whole transaction that consists of one stretch."""
     with open_in(store, stamp) as transaction:
         change_in(store, transaction, FakeEngine(), change)
@@ -200,7 +202,7 @@ def _remove_empty_parents(path: Path, prefix: Path) -> None:
         parent.rmdir()
 
 
-def change_of_all_kinds(store: Store, transaction: Transaction) -> None:
+def change_of_all_kinds(store: JournalStore, transaction: Transaction) -> None:
     """A library of ours comes in, the engine replaces it with others, ours takes its place again, and text is added."""
     write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
     transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))

@@ -9,7 +9,7 @@ from engaged import change_of_all_kinds, make_conda_environment, open_in
 from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
 
 from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -29,8 +29,8 @@ class Verb:
         act: does it.
     """
 
-    scene: Callable[[Path], Store]
-    act: Callable[[Store], object]
+    scene: Callable[[Path], JournalStore]
+    act: Callable[[JournalStore], object]
 
 
 def timeless(looks: Picture) -> Picture:
@@ -43,33 +43,35 @@ def but_its_journals_times(looks: Picture) -> Picture:
     return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
 
 
-def _stock_set_up(prefix: Path) -> Store:
+def _stock_set_up(prefix: Path) -> JournalStore:
     store = make_environment(prefix)
     set_up(store)
     return store
 
 
-def _twice_set_up(prefix: Path) -> Store:
+def _twice_set_up(prefix: Path) -> JournalStore:
     store = _stock_set_up(prefix)
     set_up_again(store)
     return store
 
 
-def _all_kinds(store: Store) -> None:
+def _all_kinds(store: JournalStore) -> None:
     """Moves, an engine's changes and lines added, in one transaction."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
 
 
-def _all_kinds_done(prefix: Path) -> Store:
+def _all_kinds_done(prefix: Path) -> JournalStore:
     store = make_conda_environment(prefix)
     _all_kinds(store)
     return store
 
 
-def _cut_off(scene: Callable[[Path], Store], act: Callable[[Store], object], step: int) -> Callable[[Path], Store]:
-    def make(prefix: Path) -> Store:
+def _cut_off(
+    scene: Callable[[Path], JournalStore], act: Callable[[JournalStore], object], step: int
+) -> Callable[[Path], JournalStore]:
+    def make(prefix: Path) -> JournalStore:
         store = scene(prefix)
         assert dies_at(step, lambda: act(store))
         return store
@@ -77,7 +79,7 @@ def _cut_off(scene: Callable[[Path], Store], act: Callable[[Store], object], ste
     return make
 
 
-def _retire(store: Store) -> None:
+def _retire(store: JournalStore) -> None:
     with begin(store, {"summary": "accept"}, site_packages=store.prefix / SITE, stamp=_THIRD) as transaction:
         transaction.perform((Move(kind=MoveKind.OUT, live=f"{SITE}/made/for/it.py", kept="aside/guard.py"),))
         transaction.retire(_THIRD.at)

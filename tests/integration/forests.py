@@ -24,7 +24,7 @@ from pathlib import Path
 from forest import Forest, fell, grow, search_entry
 from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
-from fastinstall.elf.cpu_levels import level_of, platform_of, required_by
+from fastinstall.elf.cpu_levels import level_of, list_level_features, platform_of
 from fastinstall.elf.description import Cpu, MissingLibrary
 from fastinstall.elf.loader.opened_files import MappedFile
 from fastinstall.elf.loader.search import usable_hwcaps
@@ -93,7 +93,7 @@ def emulated() -> tuple[Processor, ...]:
 
 
 def _emulated(model: str, vendor: str, level: str, missing: str) -> Processor:
-    flags = tuple(flag for flag in required_by(level) if flag != missing)
+    flags = tuple(flag for flag in list_level_features(level) if flag != missing)
     cpu = Cpu(architecture="x86_64", vendor=vendor, flags=flags, level=level_of(flags))
     return Processor(model=f"{model},-{missing}" if missing else model, cpu=cpu)
 

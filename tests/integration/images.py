@@ -15,7 +15,7 @@ from interpreters import running
 from made_once import key_of, made_once
 from sandbox import STOCK, Sandbox, run
 
-from fastinstall.fleet.tool_wheels import own_wheel
+from fastinstall.fleet.tool_wheels import make_tool_wheel
 
 BASE = "the-machine-itself"
 _PASSED = ("PIP_", "SSL_", "REQUESTS_", "CURL_")
@@ -92,7 +92,7 @@ def build_image(sandbox: Sandbox, build: Build) -> Any:
 
 def wheelhouse(sandbox: Sandbox) -> Path:
     """A copy in the sandbox of what `build -o wheelhouse --with-tool` leaves, with the tool for this Python alone."""
-    own = own_wheel(sandbox.cache, sandbox.variables())
+    own = make_tool_wheel(sandbox.cache, sandbox.variables())
 
     def make(directory: Path) -> None:
         built = sandbox.cli("build", "--quiet", "-o", directory, "--python", running().executable, *STOCK)

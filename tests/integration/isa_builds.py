@@ -16,25 +16,25 @@ from pathlib import Path
 
 from needs import require_system
 
-from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import bring_headers, request_for
 from fastinstall.elf.cpu_levels import level_of
 from fastinstall.elf.description import Cpu
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Build
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.variant import (
+    BuildTree,
     CompiledCore,
-    CompileStep,
     CoreSteps,
-    Variant,
-    Yard,
+    RecordedCompilation,
+    SanitizedVariant,
     compile_core,
-    open_yard,
-    seat_core,
+    install_core_in_copy,
+    open_build_tree,
 )
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
@@ -82,7 +82,7 @@ class Machine:
 @contextmanager
 def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
     """Directories for `sys.path`: one for each of BUILDS, and for DECLARED and MIXED."""
-    yard = open_yard(_request(cache, scratch), LEVEL, scratch / "yard")
+    yard = open_build_tree(_request(cache, scratch), LEVEL, scratch / "yard")
     assert yard is not None
     steps = _of_a_person(yard.steps)
     cores: dict[str, CompiledCore] = {}
@@ -93,7 +93,8 @@ def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
     stray = {_ONE_FILE: cores["avx2"].objects[_ONE_FILE]}
     cores[MIXED] = _linked(yard, steps, MIXED, {**cores["sse4"].objects, **stray})
     trees = {
-        name: seat_core(yard.chassis, core.path, yard.source, scratch / name / "tree") for name, core in cores.items()
+        name: install_core_in_copy(yard.chassis, core.path, yard.source, scratch / name / "tree")
+        for name, core in cores.items()
     }
     yield trees
     shutil.rmtree(scratch)
@@ -130,20 +131,20 @@ def emulator() -> str:
 
 
 def _compiled(
-    yard: Yard, steps: CoreSteps, name: str, flags: tuple[str, ...], shared: Mapping[str, Path]
+    yard: BuildTree, steps: CoreSteps, name: str, flags: tuple[str, ...], shared: Mapping[str, Path]
 ) -> CompiledCore:
-    variant = Variant(source=yard.source, flags=(*flags, *QUICKLY), objects=shared)
+    variant = SanitizedVariant(source=yard.source, flags=(*flags, *QUICKLY), objects=shared)
     return compile_core(steps, variant, yard.space / name)
 
 
-def _linked(yard: Yard, steps: CoreSteps, name: str, objects: Mapping[str, Path], *linker: str) -> CompiledCore:
-    return compile_core(steps, Variant(source=yard.source, linker=linker, objects=objects), yard.space / name)
+def _linked(yard: BuildTree, steps: CoreSteps, name: str, objects: Mapping[str, Path], *linker: str) -> CompiledCore:
+    return compile_core(steps, SanitizedVariant(source=yard.source, linker=linker, objects=objects), yard.space / name)
 
 
 def _of_a_person(steps: CoreSteps) -> CoreSteps:
     """The commands without what fastinstall adds for a level: its `-march`, and the note for the loader."""
 
-    def compiled(step: CompileStep) -> CompileStep:
+    def compiled(step: RecordedCompilation) -> RecordedCompilation:
         return replace(step, words=_without_level(step.words))
 
     return replace(steps, compile=tuple(map(compiled, steps.compile)), link=_without_level(steps.link))
@@ -155,8 +156,8 @@ def _without_level(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Wish(recipe="pillow-simd", version=VERSION, level=LEVEL)
-    plan, interpreter = plan_build(session, Target(python=Path(sys.executable)), wish)
-    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    wish = Request(recipe="pillow-simd", version=VERSION, level=LEVEL)
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
+    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return request_for(step, interpreter, bring_headers(plan, workshop), workshop)

@@ -17,7 +17,7 @@ from builders import changed, receipt
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 
@@ -44,7 +44,7 @@ FIRST = Stamp(id="20261121T101500Z-000001", at="2026-11-21T10:15:00Z")
 SECOND = Stamp(id="20261121T101500Z-000000", at="2026-11-21T10:15:00Z")  # same second: the name does not decide
 
 
-def make_environment(prefix: Path, *, share: bool = False) -> Store:
+def make_environment(prefix: Path, *, share: bool = False) -> JournalStore:
     """A small environment with stock Pillow, every entry of it as old as the others."""
     write_tree(prefix / SITE, STOCK)
     write_tree(prefix, {"bin/python": "python"})
@@ -55,7 +55,7 @@ def make_environment(prefix: Path, *, share: bool = False) -> Store:
         write_tree(prefix, {"share/man/man1/x.1": "manual"})
     for path in (*prefix.rglob("*"), prefix):
         os.utime(path, ns=(OLD_TIME, OLD_TIME), follow_symlinks=False)
-    return Store(prefix)
+    return JournalStore(prefix)
 
 
 def write_tree(root: Path, content: dict[str, str]) -> None:
@@ -105,18 +105,18 @@ def swap_moves() -> tuple[Move, ...]:
     )
 
 
-def open_transaction(store: Store, stamp: Stamp = FIRST) -> Transaction:
+def open_transaction(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
     """A transaction with ours on its stage."""
     transaction = _begun(store, stamp)
     write_tree(transaction.stage, OURS)
     return transaction
 
 
-def _begun(store: Store, stamp: Stamp) -> Transaction:
+def _begun(store: JournalStore, stamp: Stamp) -> Transaction:
     return begin(store, {"summary": "swap"}, site_packages=store.prefix / SITE, stamp=stamp)
 
 
-def set_up(store: Store, stamp: Stamp = FIRST) -> None:
+def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
     """A whole setup."""
     with _begun(store, stamp) as transaction:
         write_tree(transaction.stage, OURS)
@@ -124,7 +124,7 @@ def set_up(store: Store, stamp: Stamp = FIRST) -> None:
         transaction.commit(receipt_of(stamp))
 
 
-def set_up_again(store: Store) -> None:
+def set_up_again(store: JournalStore) -> None:
     """A setup over ours: the same content comes in once more, beside a changed module."""
     with _begun(store, SECOND) as transaction:
         write_tree(transaction.stage, OURS)
@@ -230,7 +230,7 @@ def swift_directory(fallback: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def recover_all(store: Store) -> None:
+def recover_all(store: JournalStore) -> None:
     """What the next command does first."""
     recover(store)
     assert store.unfinished() is None

@@ -12,20 +12,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import bring_headers, request_for
 from fastinstall.cmerge.trees import Trees, merge_trees
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Build
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import CaseDifference
 from fastinstall.proof.quick import prove_matrix
-from fastinstall.proof.runs import Results, Stack, Work
-from fastinstall.proof.sanitizers import FLAGS, LINKER, faults, preloaded
-from fastinstall.proof.variant import CompiledCore, Variant, Yard, compile_core, open_yard, seat_core
+from fastinstall.proof.runs import ProofStack, Results, Work
+from fastinstall.proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
+from fastinstall.proof.variant import (
+    BuildTree,
+    CompiledCore,
+    SanitizedVariant,
+    compile_core,
+    install_core_in_copy,
+    open_build_tree,
+)
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -45,7 +52,7 @@ class MergedBuild:
         scratch: for what tests make.
     """
 
-    yard: Yard
+    yard: BuildTree
     core: CompiledCore
     scratch: Path
 
@@ -55,10 +62,12 @@ class MergedBuild:
         return self.yard.work.ground.request
 
     @property
-    def reference(self) -> Stack:
+    def reference(self) -> ProofStack:
         """The official wheel."""
         python = Path(self.request.interpreter.executable)
-        return Stack(label="the official wheel", python=python, tree=self.yard.chassis.root, variables=self._variables)
+        return ProofStack(
+            label="the official wheel", python=python, tree=self.yard.chassis.root, variables=self._variables
+        )
 
     @property
     def _variables(self) -> dict[str, str]:
@@ -66,11 +75,11 @@ class MergedBuild:
 
     def stack(
         self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
-    ) -> Stack:
+    ) -> ProofStack:
         """The build with the files compiled again that are not as in the merged source."""
-        variant = Variant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
+        variant = SanitizedVariant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
         core = compile_core(self.yard.steps, variant, self.scratch / name / "objects")
-        tree = seat_core(self.yard.chassis, core.path, source, self.scratch / name / "tree")
+        tree = install_core_in_copy(self.yard.chassis, core.path, source, self.scratch / name / "tree")
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
@@ -96,7 +105,7 @@ class MergedBuild:
         merge_trees(Trees(base=base, kernels=fork, target=source), replace(kernels, guards=()))
         return source
 
-    def differences(self, ours: Stack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
+    def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
         """What the matrix says of some cases."""
         assert cases
         with Results(None) as results:
@@ -106,9 +115,9 @@ class MergedBuild:
         """What the sanitizers say of some cases, in the files that are not as in the merged source."""
         return faults(self._sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
 
-    def _sanitized(self, name: str, source: Path) -> Stack:
+    def _sanitized(self, name: str, source: Path) -> ProofStack:
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
-        return preloaded(stack, self.yard.steps, stack.tree / "PIL" / self.yard.chassis.core.name)
+        return preload_sanitizers(stack, self.yard.steps, stack.tree / "PIL" / self.yard.chassis.core.name)
 
     def _unchanged(self, source: Path) -> dict[str, Path]:
         return {file: made for file, made in self.core.objects.items() if _same(file, source, self.yard.source)}
@@ -118,18 +127,18 @@ class MergedBuild:
 def merged_build(cache: Path, scratch: Path) -> Iterator[MergedBuild]:
     """Merge, learn how the core is compiled, and compile it, with little optimisation."""
     request = _request(cache, scratch)
-    yard = open_yard(request, LEVEL, scratch / "yard")
+    yard = open_build_tree(request, LEVEL, scratch / "yard")
     assert yard is not None
-    core = compile_core(yard.steps, Variant(source=yard.source, flags=QUICKLY), scratch / "core")
+    core = compile_core(yard.steps, SanitizedVariant(source=yard.source, flags=QUICKLY), scratch / "core")
     yield MergedBuild(yard=yard, core=core, scratch=scratch)
     shutil.rmtree(scratch)
 
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Wish(recipe="pillow-merged", version=VERSION, levels=("x86-64-v2", LEVEL))
-    plan, interpreter = plan_build(session, Target(python=Path(sys.executable)), wish)
-    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    wish = Request(recipe="pillow-merged", version=VERSION, levels=("x86-64-v2", LEVEL))
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
+    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
 

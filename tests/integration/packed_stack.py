@@ -14,10 +14,10 @@ from fastinstall.conda.engines.choose import microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
 from fastinstall.core import files
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.conda_packages import planned_guard, planned_stack
+from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel
 
@@ -76,7 +76,7 @@ def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
         chassis=None,
         distribution="pillow",
         version=wheel.name.split("-")[1],
-        targets=tuple(Target(level=level, cflags=(), ldflags=()) for level in levels),
+        targets=tuple(LevelTarget(level=level, cflags=(), ldflags=()) for level in levels),
         link=LinkMode.BUNDLE,
         libraries=(),
         jobs=1,
@@ -84,12 +84,12 @@ def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
     )
     own = {"version": interpreter().version, "abi": interpreter().abi}
     running = changed(healthy_facts(), {"interpreter": own})
-    return planned_stack(step, running, microarchitectures(levels), number=number)
+    return plan_stack_package(step, running, microarchitectures(levels), number=number)
 
 
 def packed_stack(wheel: Path, channel: Path, *levels: str) -> PackedStack:
     """Pack it into a channel, and index that."""
     package = pack_stack(wheel, planned(wheel, *levels), interpreter(), channel)
-    guard = pack_guard(planned_guard(package, channel), channel)
+    guard = pack_guard(plan_guard_package(package, channel), channel)
     write_index(channel)
     return PackedStack(channel=channel, wheel=wheel, package=package, guard=guard)

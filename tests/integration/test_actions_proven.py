@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.proven_wheel import Ground, make_proven
+from fastinstall.apply.proven_wheel import ProofContext, make_proven
 from fastinstall.core import files
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
@@ -39,8 +39,8 @@ CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0,
 class Scene:
     """A workshop, and wheels to prove in it."""
 
-    workshop: Workshop
-    ground: Ground
+    workshop: ExecutionContext
+    ground: ProofContext
     step: Build
     official: Path
     heard: list[Event]
@@ -79,7 +79,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
     official = index.releases(recipe, interpreter).wheels[0]
     path = index.fetch(official, shared_cache, heard.append)
     cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
-    workshop = Workshop(
+    workshop = ExecutionContext(
         recipe=recipe,
         index=index,
         cache=cache,
@@ -88,7 +88,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
         now=datetime.now(UTC),
         cpu=cpu,
     )
-    ground = Ground(interpreter=interpreter, cpu=cpu, reference=official)
+    ground = ProofContext(interpreter=interpreter, cpu=cpu, reference=official)
     return Scene(workshop=workshop, ground=ground, step=_step(official), official=path, heard=heard)
 
 
@@ -138,7 +138,7 @@ def _step(official: Artefact) -> Build:
         chassis=official,
         distribution="pillow",
         version=official.version,
-        targets=(Target(level="x86-64-v2", cflags=(), ldflags=()),),
+        targets=(LevelTarget(level="x86-64-v2", cflags=(), ldflags=()),),
         link=LinkMode.BUNDLE,
         libraries=(),
         jobs=1,

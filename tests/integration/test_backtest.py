@@ -16,7 +16,7 @@ import pytest
 from needs import require_system
 
 from fastinstall.cmerge.diagnostics import check_pairs, check_tree
-from fastinstall.cmerge.documents import Kernels, Origin
+from fastinstall.cmerge.documents import Kernels, TextOrigin
 from fastinstall.cmerge.trees import Trees, merge_trees
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.observe.observation import load_recipe
@@ -70,7 +70,7 @@ def newest(sdists: Sdists, scratch: Path, kernels: Kernels) -> Path:
     shutil.copytree(upstream(sdists, scratch), target)
     base, fork = (BACKTEST.unpacked(name, "12.1.1", sdists, scratch) for name in (BACKTEST.UPSTREAM, BACKTEST.FORK))
     report = merge_trees(Trees(base=base, kernels=fork, target=target), kernels)
-    assert [item for item in report.items if item.origin is Origin.CONFLICT] == []
+    assert [item for item in report.items if item.origin is TextOrigin.CONFLICT] == []
     assert report.not_accelerated == ()
     assert report.unused_rules == ()
     assert f"{FILTER}: ImagingFilter" in report.guards

@@ -14,8 +14,8 @@ from PIL import Image
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import adapter_named, all_adapters
 from fastinstall.bench.comparison import compare_pictures
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.report import Outcome, Pipeline
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
 WHOLE = ("jpeg4py", "imagecodecs", "simplejpeg", "turbojpeg")
@@ -47,9 +47,9 @@ COMPARED = [
 """All that are not Pillow itself, and that a test can have: no GPU is needed."""
 
 PIPELINES = (
-    Pipeline(),
-    Pipeline(shorter=200, crop=0, filter="bicubic"),
-    Pipeline(shorter=160, crop=160, filter="lanczos"),
+    ImagePipeline(),
+    ImagePipeline(shorter=200, crop=0, filter="bicubic"),
+    ImagePipeline(shorter=160, crop=160, filter="lanczos"),
 )
 ENDINGS = {"JPEG": ".jpg", "PNG": ".png", "WEBP": ".webp"}
 
@@ -73,7 +73,9 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 
 @contextmanager
-def loaded(images: tuple[Path, ...], pipeline: Pipeline, adapter: str, loader: str = "") -> Iterator[Loading]:
+def loaded(
+    images: tuple[Path, ...], pipeline: ImagePipeline, adapter: str, loader: str = ""
+) -> Iterator[LoadingProcess]:
     """An adapter or a loader in the environment that has the packages."""
     variables = dict(os.environ)
     python = Path(LIBRARIES)
@@ -86,7 +88,7 @@ def loaded(images: tuple[Path, ...], pipeline: Pipeline, adapter: str, loader: s
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda pipeline: pipeline.filter)
 @pytest.mark.parametrize("name", COMPARED)
 def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
-    name: str, pipeline: Pipeline, images: tuple[Path, ...], tmp_path: Path
+    name: str, pipeline: ImagePipeline, images: tuple[Path, ...], tmp_path: Path
 ) -> None:
     adapter = adapter_named(name)
     suffixes = [ENDINGS[each] for each in adapter.formats if each in ENDINGS]
@@ -99,7 +101,7 @@ def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
             found = theirs.pictures(indexes)
             assert set(theirs.ready.versions) > {"numpy"} or name == "torchvision-io"
     except NotLoadedError as error:
-        if error.outcome in (Outcome.MISSING, Outcome.UNSUITED):
+        if error.outcome in (CandidateOutcome.MISSING, CandidateOutcome.UNSUITED):
             pytest.skip(f"{name}: {error.reason}")
         raise
     with loaded(own, pipeline, "pillow") as pillow, loaded(own, pipeline, name, f"{code}:load") as printed:
@@ -126,4 +128,4 @@ def test_a_package_that_is_not_there_is_named(name: str) -> None:
     job = Job(python=Path(sys.executable), images=(), adapter=name, variables=dict(os.environ))
     with pytest.raises(NotLoadedError) as caught, start_loading(job):
         pass
-    assert (caught.value.outcome, caught.value.reason) == (Outcome.MISSING, adapter_named(name).modules[-1])
+    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, adapter_named(name).modules[-1])

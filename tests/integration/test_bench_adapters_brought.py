@@ -14,8 +14,8 @@ from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import adapter_named
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
-from fastinstall.bench.materials import Fetching, fetch_packages, find_packages
-from fastinstall.bench.report import Outcome, Pipeline
+from fastinstall.bench.materials import PackageFetching, fetch_packages, find_packages
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.interpreter import observe_interpreter
@@ -42,9 +42,9 @@ def wheelhouse(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fetching(interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_path: Path) -> Fetching:
+def fetching(interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_path: Path) -> PackageFetching:
     """From the wheelhouse alone, into a cache of the test's own."""
-    return Fetching(
+    return PackageFetching(
         interpreter=interpreter,
         cache=tmp_path / "cache",
         variables=sandbox.variables(),
@@ -58,7 +58,7 @@ def entries(cache: Path) -> list[Path]:
     return [each for name in ("libraries", "tmp") for each in sorted((cache / name).glob("*"))]
 
 
-def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: Fetching) -> None:
+def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: PackageFetching) -> None:
     assert find_packages(("outerpart",), fetching) is None
     place = fetch_packages("it", ("outerpart",), fetching)
     assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
@@ -70,10 +70,10 @@ def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cach
     assert fetch_packages("it", ("outerpart",), fetching) == place
 
 
-def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(fetching: Fetching) -> None:
+def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(fetching: PackageFetching) -> None:
     with pytest.raises(NotLoadedError, match="fetched: No matching distribution found for nosuchpart") as caught:
         fetch_packages("it", ("outerpart", "nosuchpart"), fetching)
-    assert caught.value.outcome is Outcome.MISSING
+    assert caught.value.outcome is CandidateOutcome.MISSING
     assert entries(fetching.cache) == []
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(
 def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
     settings = {**UNREACHABLE, "PIP_RETRIES": "1", "PIP_FIND_LINKS": None, "PIP_CONFIG_FILE": os.devnull}
     variables = sandbox.variables(settings)
-    there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
+    there = PackageFetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
     with pytest.raises(NotLoadedError, match="the package index cannot be reached"):
         fetch_packages("it", ("outerpart",), there)
 
@@ -89,7 +89,9 @@ def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox
 def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
     interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    there = Fetching(interpreter=interpreter, cache=tmp_path / "cache", variables=sandbox.variables(), offline=True)
+    there = PackageFetching(
+        interpreter=interpreter, cache=tmp_path / "cache", variables=sandbox.variables(), offline=True
+    )
     with pytest.raises(RefusedError, match="this run is offline") as caught:
         fetch_packages("simplejpeg", ("simplejpeg",), there)
     assert caught.value.hint == "where there is a network: fastinstall bench --with simplejpeg"
@@ -98,10 +100,10 @@ def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
 def test_simplejpeg_is_brought_with_numpy_and_its_code_gives_the_same_picture(
     interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    adapter, pipeline = adapter_named("simplejpeg"), Pipeline(shorter=48, crop=48, filter="lanczos")
+    adapter, pipeline = adapter_named("simplejpeg"), ImagePipeline(shorter=48, crop=48, filter="lanczos")
     variables = sandbox.variables()
     place = fetch_packages(
-        adapter.name, adapter.brings, Fetching(interpreter=interpreter, cache=sandbox.cache, variables=variables)
+        adapter.name, adapter.brings, PackageFetching(interpreter=interpreter, cache=sandbox.cache, variables=variables)
     )
     photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
     Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)

@@ -15,8 +15,8 @@ from PIL import Image
 
 from fastinstall.bench import _loader, _values
 from fastinstall.bench.catalogue import adapter_named
-from fastinstall.bench.loading import Job, Loading, NotLoadedError, start_loading
-from fastinstall.bench.report import Outcome, Pipeline
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 
 PYTHON = Path(sys.executable)
 OF_PILLOW = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")
@@ -39,13 +39,13 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 
 @pytest.fixture(scope="module")
-def running(images: tuple[Path, ...]) -> Iterator[Loading]:
+def running(images: tuple[Path, ...]) -> Iterator[LoadingProcess]:
     """Pillow as it is."""
     with start_loading(Job(python=PYTHON, images=images)) as talk:
         yield talk
 
 
-def test_the_stages_add_up_and_come_in_order(running: Loading) -> None:
+def test_the_stages_add_up_and_come_in_order(running: LoadingProcess) -> None:
     found = running.measure(0.05)
     assert list(found.stages)[:6] == ["read", "decode", "convert", "resize", "crop", "array"]
     assert found.ms == pytest.approx(sum(found.stages.values()))
@@ -53,14 +53,14 @@ def test_the_stages_add_up_and_come_in_order(running: Loading) -> None:
     assert found.peak_bytes > 10_000_000
 
 
-def test_an_image_that_fails_is_named_and_the_others_are_measured(running: Loading) -> None:
+def test_an_image_that_fails_is_named_and_the_others_are_measured(running: LoadingProcess) -> None:
     found = running.measure(0.0)
     assert list(found.failed) == [str(DAMAGED)]
     assert "truncated" in found.failed[str(DAMAGED)]
     assert (found.images, found.passes) == (3, 1)
 
 
-def test_only_some_images_are_measured_where_that_is_asked_for(running: Loading) -> None:
+def test_only_some_images_are_measured_where_that_is_asked_for(running: LoadingProcess) -> None:
     assert running.measure(0.0, indexes=(0,)).images == 1
     with pytest.raises(NotLoadedError, match="truncated"):
         running.measure(0.0, indexes=(DAMAGED,))
@@ -68,22 +68,22 @@ def test_only_some_images_are_measured_where_that_is_asked_for(running: Loading)
     assert (none["images"], none["passes"]) == (0, 1)
 
 
-def test_what_comes_out_is_what_pillow_computes(running: Loading, images: tuple[Path, ...]) -> None:
+def test_what_comes_out_is_what_pillow_computes(running: LoadingProcess, images: tuple[Path, ...]) -> None:
     picture, _ = running.pictures((0, 3))
     assert picture.shape == (224, 224, 3)
     expected = Image.open(images[0]).convert("RGB").resize((341, 256), Image.Resampling.BILINEAR)
     assert picture.data == expected.crop((58, 16, 282, 240)).tobytes()
 
 
-def test_a_request_that_fails_leaves_the_process_alive(running: Loading) -> None:
+def test_a_request_that_fails_leaves_the_process_alive(running: LoadingProcess) -> None:
     with pytest.raises(NotLoadedError, match="IndexError"):
         running.pictures((99,))
     assert running.measure(0.0, indexes=(0,)).images == 1
 
 
 @pytest.mark.parametrize("name", OF_PILLOW)
-@pytest.mark.parametrize("pipeline", [Pipeline(), Pipeline(shorter=100, crop=0, filter="lanczos")])
-def test_printed_code_gives_what_was_measured(images: tuple[Path, ...], name: str, pipeline: Pipeline) -> None:
+@pytest.mark.parametrize("pipeline", [ImagePipeline(), ImagePipeline(shorter=100, crop=0, filter="lanczos")])
+def test_printed_code_gives_what_was_measured(images: tuple[Path, ...], name: str, pipeline: ImagePipeline) -> None:
     for image in (images[0], images[1], images[3]):
         expected = by_stages(name, image, pipeline)
         given = by_printed_code(name, image, pipeline)
@@ -93,10 +93,10 @@ def test_printed_code_gives_what_was_measured(images: tuple[Path, ...], name: st
 
 @pytest.mark.parametrize("name", OF_PILLOW)
 def test_a_square_larger_than_the_picture_has_its_size_all_the_same(images: tuple[Path, ...], name: str) -> None:
-    assert by_stages(name, images[3], Pipeline(shorter=50, crop=80)).shape == (80, 80, 3)
+    assert by_stages(name, images[3], ImagePipeline(shorter=50, crop=80)).shape == (80, 80, 3)
 
 
-def by_stages(name: str, image: Path, pipeline: Pipeline) -> Any:
+def by_stages(name: str, image: Path, pipeline: ImagePipeline) -> Any:
     """What an adapter makes of a file, in this process."""
     wanted = {"shorter": pipeline.shorter, "crop": pipeline.crop, "filter": pipeline.filter, "array": True}
     value: Any = image.read_bytes()
@@ -105,7 +105,7 @@ def by_stages(name: str, image: Path, pipeline: Pipeline) -> Any:
     return value
 
 
-def by_printed_code(name: str, image: Path, pipeline: Pipeline) -> Any:
+def by_printed_code(name: str, image: Path, pipeline: ImagePipeline) -> Any:
     """What its LOADER makes of it."""
     names: dict[str, Any] = {"SHORTER": pipeline.shorter, "CROP": pipeline.crop, "FILTER": pipeline.filter}
     exec(adapter_named(name).loader, names)  # noqa: S102 (it is ours)
@@ -172,22 +172,26 @@ def require_forgetful_kernel() -> None:
 @pytest.mark.parametrize(
     ("text", "outcome", "reason"),
     [
-        ("import os\nload = lambda path: os.abort()", Outcome.CRASHED, "killed by SIGABRT"),
-        ("import time\nload = lambda path: time.sleep(60)", Outcome.HUNG, "no answer within 0.2 s"),
+        ("import os\nload = lambda path: os.abort()", CandidateOutcome.CRASHED, "killed by SIGABRT"),
+        ("import time\nload = lambda path: time.sleep(60)", CandidateOutcome.HUNG, "no answer within 0.2 s"),
         (
             "import os, time\nload = lambda path: time.sleep(60) if os.fork() == 0 else os.abort()",
-            Outcome.CRASHED,
+            CandidateOutcome.CRASHED,
             "killed by SIGABRT",
         ),
-        ("def load(path): raise ValueError('not today')", Outcome.FAILED, "none of the images: ValueError: not today"),
+        (
+            "def load(path): raise ValueError('not today')",
+            CandidateOutcome.FAILED,
+            "none of the images: ValueError: not today",
+        ),
     ],
 )
-def test_what_ends_the_process_is_an_outcome(tmp_path: Path, text: str, outcome: Outcome, reason: str) -> None:
+def test_what_ends_the_process_is_an_outcome(tmp_path: Path, text: str, outcome: CandidateOutcome, reason: str) -> None:
     with (
         start_loading(own_job(tmp_path, text, (tmp_path / "any.jpg",))) as talk,
         pytest.raises(NotLoadedError, match=reason) as caught,
     ):
-        talk.measure(0.0, timeout=0.2 if outcome is Outcome.HUNG else 20.0)
+        talk.measure(0.0, timeout=0.2 if outcome is CandidateOutcome.HUNG else 20.0)
     assert caught.value.outcome is outcome
 
 
@@ -201,9 +205,9 @@ def test_what_broke_is_as_good_as_missing(tmp_path: Path, images: tuple[Path, ..
 
 @pytest.mark.parametrize(
     ("adapter", "outcome"),
-    [("jpeg4py", Outcome.MISSING), ("no-such-adapter", Outcome.FAILED)],
+    [("jpeg4py", CandidateOutcome.MISSING), ("no-such-adapter", CandidateOutcome.FAILED)],
 )
-def test_what_cannot_begin_says_why(adapter: str, outcome: Outcome) -> None:
+def test_what_cannot_begin_says_why(adapter: str, outcome: CandidateOutcome) -> None:
     job = Job(python=PYTHON, images=(), adapter=adapter)
     with pytest.raises(NotLoadedError, match=adapter.replace("-", "_")) as caught, start_loading(job):
         pass
@@ -238,7 +242,7 @@ def test_a_loader_that_cannot_be_used_is_an_outcome(tmp_path: Path) -> None:
     job = Job(python=PYTHON, images=(), loader=str(tmp_path / "nowhere.py"))
     with pytest.raises(NotLoadedError, match="there is no file") as caught, start_loading(job):
         pass
-    assert caught.value.outcome is Outcome.FAILED
+    assert caught.value.outcome is CandidateOutcome.FAILED
 
 
 LEVELS: Any = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)
@@ -294,7 +298,7 @@ def test_what_is_no_picture_is_refused() -> None:
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python with torch")
-def test_a_tensor_is_made_where_torch_is(images: tuple[Path, ...], running: Loading) -> None:
+def test_a_tensor_is_made_where_torch_is(images: tuple[Path, ...], running: LoadingProcess) -> None:
     with start_loading(Job(python=Path(LIBRARIES), images=images)) as talk:
         assert talk.ready.torch
         assert list(talk.measure(0.0).stages)[-1] == "tensor"

@@ -10,7 +10,7 @@ from environments import Environments
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
-from fastinstall.proof.stack_operations import SHORT, Circumstances, Contender, TimingEffort, measure
+from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 
 pytest_plugins = ("environment_fixtures",)
 WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"
@@ -38,8 +38,8 @@ def test_every_operation_runs(worker: process.Conversation) -> None:
 
 def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None:
     told: list[object] = []
-    circumstances = Circumstances(cpu="a CPU", measured_at="2026-11-22", variables={}, emit=told.append)
-    here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
+    circumstances = MeasurementConditions(cpu="a CPU", measured_at="2026-11-22", variables={}, emit=told.append)
+    here, there = (MeasuredPil(label=label, python=python) for label in ("one", "the same"))
     effort = TimingEffort(operations=("crop", "no such operation", "flip"), rounds=3, seconds=0.001)
     table = measure(here, there, effort, circumstances)
     assert [row.operation for row in table.rows] == ["crop", "flip"]
@@ -51,8 +51,8 @@ def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None
 
 
 def test_one_round_has_no_range(python: Path) -> None:
-    circumstances = Circumstances(cpu="", measured_at="", variables={}, emit=lambda _event: None)
-    here, there = (Contender(label=label, python=python) for label in ("one", "the same"))
+    circumstances = MeasurementConditions(cpu="", measured_at="", variables={}, emit=lambda _event: None)
+    here, there = (MeasuredPil(label=label, python=python) for label in ("one", "the same"))
     table = measure(here, there, TimingEffort(operations=("crop",), rounds=1, seconds=0.001), circumstances)
     assert (table.rows[0].low, table.rows[0].high) == (None, None)
 
@@ -60,10 +60,10 @@ def test_one_round_has_no_range(python: Path) -> None:
 def test_a_stack_that_cannot_be_imported_is_named(python: Path, tmp_path: Path) -> None:
     (tmp_path / "PIL").mkdir()
     (tmp_path / "PIL" / "__init__.py").write_text("raise ImportError('broken for a reason')\n")
-    circumstances = Circumstances(cpu="", measured_at="", variables={}, emit=lambda _event: None)
+    circumstances = MeasurementConditions(cpu="", measured_at="", variables={}, emit=lambda _event: None)
     sound, broken = (
-        Contender(label="a", python=python),
-        Contender(label="the broken one", python=python, stage=tmp_path),
+        MeasuredPil(label="a", python=python),
+        MeasuredPil(label="the broken one", python=python, stage=tmp_path),
     )
     with pytest.raises(FailedError, match="the broken one cannot be measured") as raised:
         measure(sound, broken, TimingEffort(operations=("crop",)), circumstances)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.report import Outcome
+from fastinstall.bench.report import CandidateOutcome
 from fastinstall.bench.survey import _MOST as WORKLOADS_BOUND
 from fastinstall.bench.survey import WORKLOADS, generate_photos
 
@@ -49,4 +49,4 @@ def test_without_a_pillow_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "PIL.py").write_text('raise ModuleNotFoundError("no PIL", name="PIL")')
     with pytest.raises(NotLoadedError) as caught:
         generate_photos("500px", tmp_path, PYTHON, {}, site=(tmp_path,))
-    assert (caught.value.outcome, caught.value.reason) == (Outcome.MISSING, "PIL")
+    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, "PIL")

@@ -16,8 +16,16 @@ import pytest
 
 from fastinstall.bench import _pool_own
 from fastinstall.bench.image_search import filesystem_of
-from fastinstall.bench.loading import Job, Load, Loading, NotLoadedError, PoolRequest, measure_rates, start_loading
-from fastinstall.bench.report import Engine, WorkerStart
+from fastinstall.bench.loading import (
+    Job,
+    LoadingProcess,
+    NotLoadedError,
+    PoolRequest,
+    PoolWorkload,
+    measure_rates,
+    start_loading,
+)
+from fastinstall.bench.report import LoadingEngine, WorkerStart
 
 LOADER = """
 import os, signal, time
@@ -43,7 +51,7 @@ LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 
 
 @contextmanager
-def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> Iterator[Loading]:
+def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> Iterator[LoadingProcess]:
     (place / "loader.py").write_text(LOADER)
     for name in names:
         (place / name).write_bytes(bytes(range(256)) * 50)
@@ -53,8 +61,8 @@ def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> I
         yield found
 
 
-def _load(images: tuple[int, ...] = (), patience: float = 20.0) -> Load:
-    return Load(seconds=0.02, images=images, patience=patience)
+def _load(images: tuple[int, ...] = (), patience: float = 20.0) -> PoolWorkload:
+    return PoolWorkload(seconds=0.02, images=images, patience=patience)
 
 
 def _seen(place: Path) -> list[tuple[int, int, str]]:
@@ -70,28 +78,30 @@ def test_workers_load_in_whichever_way_they_are_started(tmp_path: Path, version:
         measured = measure_rates(found, wishes, _load(), remarks.append)
     assert remarks == []
     assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in wishes]
-    assert all(each.engine is Engine.OWN for each in measured)
+    assert all(each.engine is LoadingEngine.OWN for each in measured)
     assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in measured)
     assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in measured)
     assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, each.workers) for each in wishes)
 
 
 @pytest.fixture(scope="module")
-def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Loading]]:
+def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LoadingProcess]]:
     """A process whose images make all kinds of it, by their indexes."""
     place = tmp_path_factory.mktemp("trouble")
     with _loading(place, "good", "deadly", "endless", "corrupt") as found:
         yield place, found
 
 
-def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_wish_is_measured(trouble: tuple[Path, Loading]) -> None:
+def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_wish_is_measured(
+    trouble: tuple[Path, LoadingProcess],
+) -> None:
     remarks: list[str] = []
     assert measure_rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
     assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
     assert remarks == ["2 workers by fork: not measured: a worker was killed by SIGSEGV"]
 
 
-def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, Loading]) -> None:
+def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
     remarks: list[str] = []
     assert measure_rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
     assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
@@ -99,7 +109,7 @@ def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, Loading]) -
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
-def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, Loading]) -> None:
+def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
     request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
@@ -154,8 +164,8 @@ def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, 
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
     job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
     with start_loading(job) as found:
-        (measured,) = measure_rates(found, (PoolRequest(workers=1, start=start),), Load(seconds=0.1, ms=10.0))
-    assert measured.engine is Engine.TORCH
+        (measured,) = measure_rates(found, (PoolRequest(workers=1, start=start),), PoolWorkload(seconds=0.1, ms=10.0))
+    assert measured.engine is LoadingEngine.TORCH
     assert measured.images_per_second > 0
 
 
@@ -174,7 +184,7 @@ def test_what_a_worker_collates_is_what_the_parent_maps() -> None:
     assert bytes(team.seen(*larger)) == b"first" * 4000
 
 
-def _refused(found: Loading, request: dict[str, Any]) -> str:
+def _refused(found: LoadingProcess, request: dict[str, Any]) -> str:
     with pytest.raises(NotLoadedError) as caught:
         found.ask(request, 20.0)
     return str(caught.value)

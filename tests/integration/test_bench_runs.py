@@ -12,7 +12,7 @@ from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
 from fastinstall.bench.comparison import JobTemplate, start_comparison
 from fastinstall.bench.effort import Schedule
 from fastinstall.bench.materials import find_modules
-from fastinstall.bench.report import Candidate, Kind, Outcome, Pipeline
+from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome, ImagePipeline
 from fastinstall.core.errors import FailedError
 
 VARIABLES = {"PATH": os.environ["PATH"]}
@@ -31,14 +31,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> JobTemplate:
         python=Path(sys.executable),
         images=paths,
         formats=("JPEG", "JPEG", "PNG"),
-        pipeline=Pipeline(shorter=64, crop=56),
+        pipeline=ImagePipeline(shorter=64, crop=56),
         variables=VARIABLES,
         tensor=False,
     )
 
 
 def candidate_run(name: str, *, site: tuple[Path, ...] = (), formats: tuple[str, ...] = ()) -> CandidateRun:
-    candidate = Candidate(name=name, title=name, kind=Kind.DECODER, adapter=name, variables={})
+    candidate = Candidate(name=name, title=name, kind=CandidateKind.DECODER, adapter=name, variables={})
     return CandidateRun(candidate=candidate, site=site, formats=formats)
 
 
@@ -54,7 +54,7 @@ def test_a_candidate_is_held_against_the_baseline(template: JobTemplate) -> None
     with start_comparison(template, PACE) as run:
         run.choose_images(1.0, 3)
         result = run.measure_candidate(candidate_run("pillow-no-copy"))
-    assert result.outcome is Outcome.MEASURED
+    assert result.outcome is CandidateOutcome.MEASURED
     assert result.gain is not None
     assert result.gain.rounds == PACE.rounds * PACE.starts
     assert 0 < result.gain.low <= result.gain.ratio <= result.gain.high
@@ -70,10 +70,10 @@ def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(templa
         run.choose_images(1.0, 3)
         jpeg = run.measure_candidate(candidate_run("pillow-draft", formats=("JPEG",)))
         nothing = run.measure_candidate(candidate_run("pillow", formats=("WEBP",)))
-    assert (jpeg.outcome, jpeg.left_out) == (Outcome.MEASURED, 1)
+    assert (jpeg.outcome, jpeg.left_out) == (CandidateOutcome.MEASURED, 1)
     assert jpeg.difference is not None
     assert jpeg.difference.images == 2
-    assert nothing.outcome is Outcome.UNSUITED
+    assert nothing.outcome is CandidateOutcome.UNSUITED
     assert "WEBP" in nothing.reason
 
 
@@ -86,7 +86,7 @@ def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(template:
     with start_comparison(own, PACE) as run:
         run.choose_images(1.0, 4)
         result = run.measure_candidate(candidate_run("pillow"))
-    assert (result.outcome, result.left_out) == (Outcome.MEASURED, 1)
+    assert (result.outcome, result.left_out) == (CandidateOutcome.MEASURED, 1)
     assert result.difference is not None
     assert not result.difference.same_shape
 
@@ -100,22 +100,22 @@ def test_a_candidate_that_crashes_or_hangs_has_an_outcome_and_the_baseline_goes_
         hung = run.measure_candidate(pil_that(tmp_path / "hangs", "time.sleep(60)"))
         failed = run.measure_candidate(pil_that(tmp_path / "fails", "raise ValueError('a bad day')"))
         after = run.measure_candidate(candidate_run("pillow-no-copy"))
-    assert (crashed.outcome, crashed.gain) == (Outcome.CRASHED, None)
+    assert (crashed.outcome, crashed.gain) == (CandidateOutcome.CRASHED, None)
     assert "SIGABRT" in crashed.reason
-    assert (hung.outcome, hung.gain) == (Outcome.HUNG, None)
-    assert (failed.outcome, failed.gain) == (Outcome.FAILED, None)
+    assert (hung.outcome, hung.gain) == (CandidateOutcome.HUNG, None)
+    assert (failed.outcome, failed.gain) == (CandidateOutcome.FAILED, None)
     assert "a bad day" in failed.reason
-    assert after.outcome is Outcome.MEASURED
+    assert after.outcome is CandidateOutcome.MEASURED
 
 
 def test_what_is_missing_is_told_with_its_reason(template: JobTemplate) -> None:
     with start_comparison(template, PACE) as run:
         result = run.measure_candidate(replace(candidate_run("opencv-area"), absent="cv2 is not installed"))
         already = run.measure_candidate(
-            replace(candidate_run("x"), absent="it is set already", absence=Outcome.UNSUITED)
+            replace(candidate_run("x"), absent="it is set already", absence=CandidateOutcome.UNSUITED)
         )
-    assert (result.outcome, result.reason) == (Outcome.MISSING, "cv2 is not installed")
-    assert (already.outcome, already.reason) == (Outcome.UNSUITED, "it is set already")
+    assert (result.outcome, result.reason) == (CandidateOutcome.MISSING, "cv2 is not installed")
+    assert (already.outcome, already.reason) == (CandidateOutcome.UNSUITED, "it is set already")
 
 
 @pytest.mark.parametrize(

@@ -25,22 +25,22 @@ from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.loading import (
     ImageStore,
     Job,
-    Load,
-    Loading,
+    LoadingProcess,
     NotLoadedError,
     PoolRequest,
+    PoolWorkload,
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import Outcome, Pipeline, WorkerStart
-from fastinstall.bench.survey import Judged
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
+from fastinstall.bench.survey import SurveyedImage
 from fastinstall.bench.temporary_store import MadeStore, Maker, StoreBounds, make_store, store_at
 from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
 from fastinstall.core.events import Event, Noted
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 PYTHON = Path(sys.executable)
-PIPELINE = Pipeline(shorter=64, crop=56)
+PIPELINE = ImagePipeline(shorter=64, crop=56)
 AS_THEY_ARE = ("tfrecord", "webdataset")
 OF_PACKAGES = ("lmdb", "hdf5")
 VARIABLES: Mapping[str, str] = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
@@ -66,12 +66,12 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def images(photos: Path) -> tuple[Judged, ...]:
+def images(photos: Path) -> tuple[SurveyedImage, ...]:
     return tuple(_judged(path) for path in sorted(photos.rglob("*.*")) if path.is_file() and path.suffix != ".txt")
 
 
 @pytest.fixture(scope="module")
-def measured_copies(images: tuple[Judged, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+def measured_copies(images: tuple[SurveyedImage, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """The files of a temporary store, in the order of the images."""
     with temporary_store_stores(kind_named("resized"), images, _maker(tmp_path_factory.mktemp("copies"))) as made:
         return _contents(made)
@@ -87,9 +87,9 @@ def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _judged(path: Path) -> Judged:
+def _judged(path: Path) -> SurveyedImage:
     with Image.open(path) as image:
-        return Judged(path=path, width=image.width, height=image.height, size_bytes=path.stat().st_size)
+        return SurveyedImage(path=path, width=image.width, height=image.height, size_bytes=path.stat().st_size)
 
 
 def _maker(directory: Path, python: Path = PYTHON) -> Maker:
@@ -97,7 +97,7 @@ def _maker(directory: Path, python: Path = PYTHON) -> Maker:
 
 
 @contextmanager
-def _loading(images: Sequence[Judged], store: ImageStore, python: Path) -> Iterator[Loading]:
+def _loading(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> Iterator[LoadingProcess]:
     paths = tuple(each.path for each in images)
     job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
     with start_loading(job) as found:
@@ -137,7 +137,7 @@ def _files(place: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", AS_THEY_ARE)
 def test_a_store_of_originals_gives_the_bytes_of_every_file(
-    images: tuple[Judged, ...], tmp_path: Path, kind: str
+    images: tuple[SurveyedImage, ...], tmp_path: Path, kind: str
 ) -> None:
     python = (interpreters.of_version("3.8") or interpreters.running()).executable
     with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
@@ -151,7 +151,7 @@ def test_a_store_of_originals_gives_the_bytes_of_every_file(
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with lmdb and h5py")
 @pytest.mark.parametrize("kind", OF_PACKAGES)
 def test_a_store_of_a_package_gives_the_bytes_of_every_file(
-    photos: Path, images: tuple[Judged, ...], tmp_path: Path, kind: str
+    photos: Path, images: tuple[SurveyedImage, ...], tmp_path: Path, kind: str
 ) -> None:
     python, out = Path(LIBRARIES or ""), tmp_path / "out"
     originals = [each.path.read_bytes() for each in images]
@@ -167,16 +167,16 @@ def test_a_store_of_a_package_gives_the_bytes_of_every_file(
 
 @pytest.mark.skipif(bool(LIBRARIES), reason="FASTINSTALL_TEST_LIBRARIES has the package")
 def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
-    images: tuple[Judged, ...], tmp_path: Path
+    images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(NotLoadedError) as caught:
         make_store(kind_named("lmdb"), images, _maker(tmp_path))
-    assert (caught.value.outcome, caught.value.reason) == (Outcome.MISSING, "lmdb")
+    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, "lmdb")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
-    images: tuple[Judged, ...], tmp_path: Path
+    images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
     stages = pillow.stages({"shorter": 64, "crop": 56, "filter": "bilinear", "array": True})
     with temporary_store_stores(kind_named("raw"), images, _maker(tmp_path)) as made:
@@ -188,20 +188,20 @@ def test_arrays_are_what_the_loader_would_have_made_and_workers_read_them(
         _workers_load(images, made.store, PYTHON)
 
 
-def _workers_load(images: Sequence[Judged], store: ImageStore, python: Path) -> None:
+def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> None:
     """In workers of both kinds, after the store was opened by the process that they come from."""
     remarks: list[str] = []
     wishes = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
-        load = Load(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
+        load = PoolWorkload(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
         measured = measure_rates(found, wishes, load, remarks.append)
     assert remarks == []
     assert all(each.images_per_second > 0 for each in measured)
 
 
 def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
-    images: tuple[Judged, ...], measured_copies: list[bytes]
+    images: tuple[SurveyedImage, ...], measured_copies: list[bytes]
 ) -> None:
     copies = dict(zip([each.path.name for each in images], measured_copies, strict=True))
     shown = {name: Image.open(io.BytesIO(content)) for name, content in copies.items()}
@@ -218,7 +218,9 @@ def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
     assert copies["small.jpg"] == images[[each.path.name for each in images].index("small.jpg")].path.read_bytes()
 
 
-def test_uncompressed_files_show_what_they_take_before_and_after(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_uncompressed_files_show_what_they_take_before_and_after(
+    images: tuple[SurveyedImage, ...], tmp_path: Path
+) -> None:
     heard: list[Event] = []
     with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), emit=heard.append)) as made:
         exactly = sum(54 + (3 * each.width + 3) // 4 * 4 * each.height for each in images)
@@ -230,7 +232,7 @@ def test_uncompressed_files_show_what_they_take_before_and_after(images: tuple[J
 
 
 def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
-    images: tuple[Judged, ...], tmp_path: Path
+    images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
     bounds = StoreBounds(most_bytes=310_000, free_bytes=3_100_000)
     with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
@@ -244,16 +246,20 @@ def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
             store.read(4)
 
 
-def test_a_store_without_room_for_any_says_what_it_would_take(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_a_store_without_room_for_any_says_what_it_would_take(
+    images: tuple[SurveyedImage, ...], tmp_path: Path
+) -> None:
     bounds = StoreBounds(most_bytes=1000, free_bytes=10_000)
     with pytest.raises(NotLoadedError) as caught:
         make_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds))
-    assert caught.value.outcome is Outcome.UNSUITED
+    assert caught.value.outcome is CandidateOutcome.UNSUITED
     assert caught.value.reason.startswith("6 images would take up to 781.8 kB, and a temporary store may take")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_that_have_grown_since_end_a_store_at_its_limit(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_files_that_have_grown_since_end_a_store_at_its_limit(
+    images: tuple[SurveyedImage, ...], tmp_path: Path
+) -> None:
     shrunk = [replace(each, width=1, height=1) for each in images]
     large = tmp_path / "large.png"
     Image.effect_noise((400, 300), 90).save(large)
@@ -261,12 +267,12 @@ def test_files_that_have_grown_since_end_a_store_at_its_limit(images: tuple[Judg
     room.mkdir()
     with pytest.raises(NotLoadedError) as caught:
         make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
-    assert caught.value.outcome is Outcome.UNSUITED
+    assert caught.value.outcome is CandidateOutcome.UNSUITED
     assert caught.value.reason.startswith("it would take more than 151")
     assert list(room.iterdir()) == []
 
 
-def test_nothing_is_written_after_the_limit(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_nothing_is_written_after_the_limit(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
     job = {
         "kind": "webdataset",
         "images": [str(each.path) for each in images],
@@ -281,7 +287,9 @@ def test_nothing_is_written_after_the_limit(images: tuple[Judged, ...], tmp_path
     assert len(_storage.kind_of("webdataset").Reader(str(tmp_path))) == 2
 
 
-def test_images_that_cannot_be_stored_are_told_and_keep_no_place(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
+    images: tuple[SurveyedImage, ...], tmp_path: Path
+) -> None:
     corrupt = tmp_path / "corrupt.jpg"
     corrupt.write_bytes(b"\xff\xd8 no image")
     gone = replace(images[0], path=tmp_path / "gone.jpg")
@@ -297,14 +305,14 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(images: tuple[J
         make_store(kind_named("resized"), (gone,), _maker(tmp_path))
 
 
-def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
     with pytest.raises(NotLoadedError) as caught:
         make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
-    assert caught.value.outcome is Outcome.FAILED
+    assert caught.value.outcome is CandidateOutcome.FAILED
     assert caught.value.reason.startswith("nothing can be written there: ")
 
 
-def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Judged, ...], tmp_path: Path) -> None:
+def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     words = ("mount", "-t", "tmpfs", "-o", "size=256k", "none", disk)
@@ -315,7 +323,7 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Judged, .
         bounds = StoreBounds(most_bytes=10_000_000)
         with pytest.raises(NotLoadedError) as caught:
             make_store(kind_named("bmp"), images, replace(_maker(disk), bounds=bounds))
-        assert caught.value.outcome is Outcome.FAILED
+        assert caught.value.outcome is CandidateOutcome.FAILED
         assert "free on the disk" in caught.value.reason
         assert list(disk.iterdir()) == []
     finally:
@@ -323,7 +331,7 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Judged, .
 
 
 def test_a_printed_script_makes_the_files_that_were_measured(
-    photos: Path, images: tuple[Judged, ...], prepared: Path, measured_copies: list[bytes]
+    photos: Path, images: tuple[SurveyedImage, ...], prepared: Path, measured_copies: list[bytes]
 ) -> None:
     found = _files(prepared / "resized")
     assert json.loads(found.pop("prepared.json"))["kind"] == "resized"
@@ -385,7 +393,7 @@ def test_a_printed_script_refuses_to_mix_sizes(photos: Path, prepared: Path, tmp
     assert _files(prepared / "raw") == before
 
 
-def test_what_printed_scripts_make_is_read_by_others(images: tuple[Judged, ...], prepared: Path) -> None:
+def test_what_printed_scripts_make_is_read_by_others(images: tuple[SurveyedImage, ...], prepared: Path) -> None:
     assert np.load(prepared / "raw/images.npy", mmap_mode="r").shape == (len(images), 56, 56, 3)
     with tarfile.open(prepared / "webdataset/images-00000.tar") as archive:
         members = {each.name: archive.extractfile(each) for each in archive.getmembers()}
@@ -396,7 +404,7 @@ def test_what_printed_scripts_make_is_read_by_others(images: tuple[Judged, ...],
 
 
 def test_a_printed_script_is_a_module_that_reads_what_it_has_made(
-    photos: Path, images: tuple[Judged, ...], prepared: Path
+    photos: Path, images: tuple[SurveyedImage, ...], prepared: Path
 ) -> None:
     code = (
         "import importlib, os, pickle, sys; sys.path.insert(0, os.getcwd())\n"

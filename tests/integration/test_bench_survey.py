@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.report import Outcome
-from fastinstall.bench.survey import Judged, judge_images
+from fastinstall.bench.report import CandidateOutcome
+from fastinstall.bench.survey import SurveyedImage, judge_images
 
 SIZE = (64, 48)
 PYTHON = Path(sys.executable)
@@ -135,7 +135,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(places: tuple[Path, ...]) -> Mapping[str, Judged]:
+def verdicts(places: tuple[Path, ...]) -> Mapping[str, SurveyedImage]:
     return {each.path.name: each for each in judge_images(places, PYTHON, {})}
 
 
@@ -160,18 +160,18 @@ def verdicts(places: tuple[Path, ...]) -> Mapping[str, Judged]:
     ],
 )
 def test_each_image_is_judged_by_what_it_is(
-    verdicts: Mapping[str, Judged], reason: str, names: tuple[str, ...]
+    verdicts: Mapping[str, SurveyedImage], reason: str, names: tuple[str, ...]
 ) -> None:
     assert {name: verdicts[name].reason for name in names} == dict.fromkeys(names, reason)
 
 
 def test_every_image_is_judged_once_in_the_order_given(
-    places: tuple[Path, ...], verdicts: Mapping[str, Judged]
+    places: tuple[Path, ...], verdicts: Mapping[str, SurveyedImage]
 ) -> None:
     assert [each.path for each in verdicts.values()] == list(places)
 
 
-def test_what_may_be_measured_is_described(verdicts: Mapping[str, Judged]) -> None:
+def test_what_may_be_measured_is_described(verdicts: Mapping[str, SurveyedImage]) -> None:
     sound = verdicts["sound.jpg"]
     assert (sound.format, sound.mode, sound.width, sound.height) == ("JPEG", "RGB", *SIZE)
     assert sound.size_bytes == sound.path.stat().st_size
@@ -201,13 +201,17 @@ def test_an_image_that_ends_the_decoder_or_hangs_is_named_and_the_next_one_is_ju
 @pytest.mark.parametrize(
     ("text", "outcome", "reason"),
     [
-        ('raise ModuleNotFoundError("no PIL", name="PIL")', Outcome.MISSING, "PIL"),
-        ('raise ImportError("libjpeg.so.8: no such file")', Outcome.FAILED, "ImportError: libjpeg.so.8: no such file"),
-        ("import os; os.abort()", Outcome.CRASHED, "killed by SIGABRT"),
+        ('raise ModuleNotFoundError("no PIL", name="PIL")', CandidateOutcome.MISSING, "PIL"),
+        (
+            'raise ImportError("libjpeg.so.8: no such file")',
+            CandidateOutcome.FAILED,
+            "ImportError: libjpeg.so.8: no such file",
+        ),
+        ("import os; os.abort()", CandidateOutcome.CRASHED, "killed by SIGABRT"),
     ],
 )
 def test_a_pillow_that_cannot_be_imported_is_no_verdict_on_an_image(
-    tmp_path: Path, text: str, outcome: Outcome, reason: str
+    tmp_path: Path, text: str, outcome: CandidateOutcome, reason: str
 ) -> None:
     with pytest.raises(NotLoadedError) as caught:
         judge_images((tmp_path / "any.jpg",), PYTHON, {}, site=(fake_pil(tmp_path, text),))

@@ -7,7 +7,7 @@ import pytest
 from elf_compiler import compile_library
 from linked_files import METADATA, link_library
 
-from fastinstall.elf.description import Making
+from fastinstall.elf.description import BuildTraces
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_details
 
@@ -43,7 +43,7 @@ def test_a_stripped_file_keeps_its_metadata(library: Path, tmp_path: Path) -> No
 
 def test_a_file_that_needs_nothing_has_no_floor(tmp_path: Path) -> None:
     library = compile_library(tmp_path / "libnone.so", "int one(void) { return 1; }", flags=("-Wl,-s", "-fno-ident"))
-    assert read_details(library) == Making(compilers=(), glibc="", stripped=True, package={})
+    assert read_details(library) == BuildTraces(compilers=(), glibc="", stripped=True, package={})
 
 
 @pytest.mark.parametrize("metadata", ['{"name":', "[1]", "[" * 100_000], ids=["cut off", "no object", "deep"])

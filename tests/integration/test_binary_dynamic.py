@@ -13,10 +13,10 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.symbols import (
     compiler_switches,
-    defined_among,
-    defined_symbols,
-    exported_symbols,
-    unoptimised_share,
+    find_defined_names,
+    measure_unoptimised_share,
+    read_defined_symbols,
+    read_exported_symbols,
 )
 
 FUNCTIONS = "\n".join(
@@ -74,9 +74,9 @@ def test_a_truncated_real_library_is_an_elf_error_or_a_whole_answer(small: Path,
 
 
 def test_symbols_of_a_real_library(small: Path) -> None:
-    assert exported_symbols(small) == {"shown"}
-    assert {"shown", "hidden"} <= defined_symbols(small)
-    assert defined_among(small, ("shown", "hidden", "how", "hid")) == {"shown", "hidden"}
+    assert read_exported_symbols(small) == {"shown"}
+    assert {"shown", "hidden"} <= read_defined_symbols(small)
+    assert find_defined_names(small, ("shown", "hidden", "how", "hid")) == {"shown", "hidden"}
 
 
 @pytest.mark.parametrize(
@@ -93,17 +93,17 @@ def test_an_unoptimised_build_is_told_by_its_functions(
     tmp_path: Path, flags: tuple[str, ...], low: float, high: float
 ) -> None:
     library = compile_library(tmp_path / "libscale.so", FUNCTIONS, flags=flags)
-    share = unoptimised_share(library)
+    share = measure_unoptimised_share(library)
     assert share is not None
     assert low <= share <= high
 
 
 def test_hidden_functions_count_where_none_is_exported(tmp_path: Path) -> None:
     library = compile_library(tmp_path / "libscale.so", FUNCTIONS, flags=("-O0", "-fvisibility=hidden"))
-    assert exported_symbols(library) == frozenset()
-    assert unoptimised_share(library) == 1.0
+    assert read_exported_symbols(library) == frozenset()
+    assert measure_unoptimised_share(library) == 1.0
     subprocess.run(["strip", library], check=True)
-    assert unoptimised_share(library) is None
+    assert measure_unoptimised_share(library) is None
 
 
 def test_recorded_switches_are_read(tmp_path: Path) -> None:

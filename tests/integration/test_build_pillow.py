@@ -14,21 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.carry_out import workshop_for
+from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import bring_headers, request_for
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Progressed
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.symbols import defined_symbols, unoptimised_share
-from fastinstall.model.request import Wish
+from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Build
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipe, recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
-from fastinstall.wheelbuild.assemble import certified_platform
-from fastinstall.wheelbuild.base_wheel import open_chassis, reached_libraries, take_version
+from fastinstall.wheelbuild.assemble import find_platform_tag
+from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_wheel, take_version
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import STAGE
 from fastinstall.wheelbuild.pipeline import build_wheel
@@ -112,8 +112,8 @@ def test_no_path_of_the_build_is_in_the_core(built: Built, tree: Path) -> None:
 
 def test_the_core_has_the_kernels_and_is_optimised_and_marked(built: Built, tree: Path) -> None:
     core = core_of(built, tree)
-    assert set(built.request.recipe.expect.symbols) <= defined_symbols(core)
-    share = unoptimised_share(core)
+    assert set(built.request.recipe.expect.symbols) <= read_defined_symbols(core)
+    share = measure_unoptimised_share(core)
     assert share is not None
     assert share < 0.1
     assert read_dynamic(core).isa_needed == LEVEL
@@ -131,13 +131,13 @@ def test_everything_but_core_and_version_is_the_official_wheel_s(built: Built, t
 
 
 def test_every_bundled_library_is_one_that_some_module_reaches(tree: Path) -> None:
-    reached = reached_libraries((tree / "PIL").glob("*.so"), tree / "pillow.libs")
+    reached = find_reached_libraries((tree / "PIL").glob("*.so"), tree / "pillow.libs")
     assert set(reached.values()) == set((tree / "pillow.libs").iterdir())
 
 
 def test_auditwheel_certifies_what_the_tags_promise(built: Built) -> None:
     platforms = built.result.wheel.stem.split("-")[-1].split(".")
-    certified = certified_platform(built.result.wheel, os.environ)
+    certified = find_platform_tag(built.result.wheel, os.environ)
     assert certified.startswith("manylinux_")
     assert all(_glibc(certified) <= _glibc(platform) for platform in platforms)
 
@@ -198,7 +198,7 @@ def test_progress_counts_up_to_about_its_total(built: Built) -> None:
 def test_a_chassis_with_other_python_code_is_refused_by_file(built: Built, tree: Path, tmp_path: Path) -> None:
     assert built.request.chassis is not None
     suffix = built.request.interpreter.extension_suffix
-    chassis = open_chassis(built.request.chassis, "PIL", suffix, tmp_path)
+    chassis = open_base_wheel(built.request.chassis, "PIL", suffix, tmp_path)
     (tmp_path / "PIL/ImageOps.py").write_text("# changed upstream\n")
     before = chassis.core.read_bytes()
     with pytest.raises(FailedError, match=r"ImageOps\.py"):
@@ -214,9 +214,9 @@ def _glibc(platform: str) -> tuple[int, int]:
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     """The build that further tests ask for by `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd`."""
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Wish(recipe="pillow-simd", level=LEVEL, dist_name=NAME)
-    plan, interpreter = plan_build(session, Target(python=Path(sys.executable)), wish)
-    workshop = workshop_for(session, plan, recipe_named(session, wish.recipe))
+    wish = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME)
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
+    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
 

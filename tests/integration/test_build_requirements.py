@@ -15,7 +15,7 @@ from tiny_pillow import tiny_request, tiny_sdist
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.pip import pip_environment
-from fastinstall.wheelbuild.build_inputs import BuildRequest, Requirements, fetch_requirements, without_settings
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, fetch_requirements, remove_pip_settings
 from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 PYPROJECT = '[build-system]\nrequires = ["tiny-tool>=1"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -79,7 +79,7 @@ def test_they_come_from_the_wheelhouse_by_hash(tmp_path: Path, source: Path) -> 
 def test_a_build_with_them_asks_no_index_and_heeds_no_settings(tmp_path: Path, source: Path) -> None:
     request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
     found = fetch_requirements(request, source)
-    variables = pip_environment(without_settings({**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}))
+    variables = pip_environment(remove_pip_settings({**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}))
     argv = (*request.pip, "wheel", "-q", "--no-deps", *found.words, "-w", str(tmp_path / "built"), str(source))
     subprocess.run(argv, check=True, env=variables)
     assert [path.name for path in (tmp_path / "built").iterdir()] == ["product-1-py3-none-any.whl"]
@@ -146,7 +146,7 @@ def grow_old(request: BuildRequest) -> None:
         os.utime(latest, (then, then))
 
 
-def damage(requirements: Requirements) -> None:
+def damage(requirements: BuildRequirements) -> None:
     assert requirements.directory is not None
     for wheel in requirements.directory.iterdir():
         wheel.write_bytes(b"damaged")

@@ -19,7 +19,7 @@ from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.assemble import audit_core
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.compile import precompiled
+from fastinstall.wheelbuild.compile import precompile_prefix_header
 from fastinstall.wheelbuild.linking import matching_headers, probe_headers
 from fastinstall.wheelbuild.pipeline import build_wheel
 from fastinstall.wheelbuild.prepare import extract_source
@@ -219,7 +219,7 @@ def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> N
     ]
     plain = [*common, "-c", "src/Resample.c", "-o", "plain.o"]
     subprocess.run(plain, cwd=source, check=True)
-    with precompiled(request, request.step.targets[0], probe_headers(request), source) as flags:
+    with precompile_prefix_header(request, request.step.targets[0], probe_headers(request), source) as flags:
         pass  # leaving the block waits for it
     quick = [*common, *flags, "-H", "-c", "src/Resample.c", "-o", "quick.o"]
     used = subprocess.run(quick, cwd=source, check=True, capture_output=True, text=True).stderr

@@ -18,7 +18,7 @@ from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
 from fastinstall.observe.observation import load_recipe
-from fastinstall.observe.toolchain import compile_flags, observe_compiler, probed_flags
+from fastinstall.observe.toolchain import compile_flags, list_probed_flags, observe_compiler
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
@@ -156,7 +156,7 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     """zlib-ng as the builds of the merged recipe want it, for the least CPU level."""
     recipe = load_recipe("pillow-merged", (recipes_directory(),))
     source = recipe.libraries["zlib"].static
-    compiler = observe_compiler(probed_flags(recipe), os.environ)
+    compiler = observe_compiler(list_probed_flags(recipe), os.environ)
     assert source is not None
     assert compiler is not None
     from packaging.version import Version

@@ -19,13 +19,13 @@ from sandbox import Sandbox, run
 from static_server import serving_files
 
 from fastinstall.conda.compiler_prefix import private_toolchain
-from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.choose import CondaTools, engine_for
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
-from fastinstall.model.conda import Engine
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.steps import CondaToolchain
 from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu
@@ -124,7 +124,9 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
     _private_channel(sandbox, path)
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
-        engine = engine_for(Engine.RATTLER, None, Means(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        engine = engine_for(
+            CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
+        )
         prefix = sandbox.root / "made"
         engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
         assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
@@ -147,7 +149,9 @@ def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
 ) -> None:
     with _noting_proxy() as (proxy, afar):
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
-        engine = engine_for(Engine.RATTLER, None, Means(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        engine = engine_for(
+            CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
+        )
         with pytest.raises(error, match=words):
             engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
         assert afar == []
@@ -169,9 +173,9 @@ def test_a_toolchain_comes_from_the_private_server_and_from_another_one_anew(san
     assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1
 
 
-def _workshop(sandbox: Sandbox, variables: dict[str, str]) -> Workshop:
+def _workshop(sandbox: Sandbox, variables: dict[str, str]) -> ExecutionContext:
     session = open_session({**variables, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
-    return Workshop(
+    return ExecutionContext(
         recipe=recipe_named(session, "pillow-merged"),
         index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
         cache=session.directories.cache,

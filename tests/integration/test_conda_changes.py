@@ -11,13 +11,13 @@ from real_conda import RealConda
 from sandbox import Sandbox
 
 from fastinstall.conda.changes import change_conda_packages
-from fastinstall.conda.engines.choose import Means, engine_for
+from fastinstall.conda.engines.choose import CondaTools, engine_for
 from fastinstall.core.events import Event, Started, ignore
 from fastinstall.index.execution import CondaEngine
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.conda import CondaChange, CondaPackage, CondaTool, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.model.steps import ChangeCondaPackages
 
 pytest_plugins = ("conda_fixtures",)
@@ -35,17 +35,17 @@ def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
 def test_what_py_rattler_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
-    means = Means(variables=sandbox.variables(), cache=sandbox.root / "cache", emit=ignore, offline=True)
-    _change_twice_and_undo(clobbered, engine_for(Engine.RATTLER, None, means), channel)
+    means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", emit=ignore, offline=True)
+    _change_twice_and_undo(clobbered, engine_for(CondaInstaller.RATTLER, None, means), channel)
 
 
 def test_what_conda_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox, conda: RealConda
 ) -> None:
-    means = Means(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore, offline=True)
+    means = CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore, offline=True)
     words = (str(conda.executable),)
     tool = CondaTool(command=words, version="", root=conda.base_prefix, solver="classic", found_by="CONDA_EXE")
-    _change_twice_and_undo(clobbered, engine_for(Engine.CONDA, tool, means), channel)
+    _change_twice_and_undo(clobbered, engine_for(CondaInstaller.CONDA, tool, means), channel)
 
 
 def _change_twice_and_undo(clobbered: Path, engine: CondaEngine, channel: CondaChannel) -> None:
@@ -64,15 +64,15 @@ def _change_twice_and_undo(clobbered: Path, engine: CondaEngine, channel: CondaC
     assert set(builds(clobbered)) == before.keys() - {"jpeg"}, "its dependant stays"
     assert (clobbered / "lib/libjpeg.so").exists()
 
-    assert rollback(Store(clobbered)).lost == ()
+    assert rollback(JournalStore(clobbered)).lost == ()
     assert _settled(clobbered) == between
-    assert rollback(Store(clobbered)).lost == ()
+    assert rollback(JournalStore(clobbered)).lost == ()
     assert _settled(clobbered) == untouched
 
 
 def _change(prefix: Path, engine: CondaEngine, change: CondaChange, stamp: Stamp) -> None:
     events: list[Event] = []
-    with begin(Store(prefix), {}, site_packages=prefix / "lib", stamp=stamp) as transaction:
+    with begin(JournalStore(prefix), {}, site_packages=prefix / "lib", stamp=stamp) as transaction:
         step = ChangeCondaPackages(engine=engine.name, change=change, reason="to test it")
         change_conda_packages(step, engine, transaction, prefix, events.append)
         transaction.commit(receipt_of(stamp))

@@ -21,10 +21,10 @@ from sandbox import NewSandbox, Sandbox, tree_hash
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed
 from fastinstall.index.execution import CondaEngine
-from fastinstall.model.conda import CondaChange, CondaRequest, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest
 
 pytest_plugins = ("conda_fixtures",)
-both = pytest.mark.parametrize("kind", [Engine.CONDA, Engine.RATTLER])
+both = pytest.mark.parametrize("kind", [CondaInstaller.CONDA, CondaInstaller.RATTLER])
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +77,11 @@ class Linked:
 
 
 @pytest.fixture(scope="module")
-def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Callable[[Engine], Linked]:
+def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Callable[[CondaInstaller], Linked]:
     """What each engine makes of the same packages, once."""
 
     @cache
-    def link(kind: Engine) -> Linked:
+    def link(kind: CondaInstaller) -> Linked:
         scratch = Path(tempfile.mkdtemp(dir=place.root)) / "scratch"
         scratch.mkdir()
         before = tree_hash(usual)
@@ -92,13 +92,13 @@ def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Call
 
 
 @pytest.fixture
-def linked(kind: Engine, linked_by: Callable[[Engine], Linked]) -> Linked:
+def linked(kind: CondaInstaller, linked_by: Callable[[CondaInstaller], Linked]) -> Linked:
     """That of the engine that a test is about."""
     return linked_by(kind)
 
 
 @pytest.fixture
-def engine(kind: Engine, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
+def engine(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
     """The engine that a test is about."""
     return engine_of(kind, conda, sandbox)
 
@@ -211,9 +211,9 @@ def test_linking_beside_an_environment_leaves_nothing_elsewhere(linked: Linked, 
     assert not _listed(scratch, conda)
 
 
-def test_both_engines_leave_the_same_records(linked_by: Callable[[Engine], Linked]) -> None:
+def test_both_engines_leave_the_same_records(linked_by: Callable[[CondaInstaller], Linked]) -> None:
     found = []
-    for kind in (Engine.CONDA, Engine.RATTLER):
+    for kind in (CondaInstaller.CONDA, CondaInstaller.RATTLER):
         linked = linked_by(kind)
         texts = [(linked.scratch / "conda-meta" / each.record).read_text() for each in linked.ours.both]
         found.append([_essence(json.loads(text)) for text in texts])
@@ -302,7 +302,7 @@ def test_contents_are_what_linking_brings(
 
 @both
 def test_a_private_environment_is_made_or_not_there(
-    kind: Engine, conda: RealConda, sandbox: Sandbox, channel: CondaChannel
+    kind: CondaInstaller, conda: RealConda, sandbox: Sandbox, channel: CondaChannel
 ) -> None:
     heard: list[Event] = []
     engine = engine_of(kind, conda, sandbox, heard.append)
@@ -316,7 +316,7 @@ def test_a_private_environment_is_made_or_not_there(
         engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
     assert list(builds(prefix)) == ["jpeg"]
     told = [(event.done, event.total) for event in heard if isinstance(event, Progressed)]
-    assert told == ([(1, 1)] if kind is Engine.RATTLER else []), "conda tells nothing on the way"
+    assert told == ([(1, 1)] if kind is CondaInstaller.RATTLER else []), "conda tells nothing on the way"
     assert not _listed(prefix, conda)
 
 
@@ -339,7 +339,7 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
     prefix = conda_environment(sandbox.root / "env", *USUAL)
     scratch = sandbox.root / "scratch"
     scratch.mkdir()
-    engine_of(Engine.RATTLER, conda, sandbox).link(ours.both, scratch, prefix=prefix)
+    engine_of(CondaInstaller.RATTLER, conda, sandbox).link(ours.both, scratch, prefix=prefix)
     old = present(prefix, "pillow")
     (prefix / "conda-meta" / old.record).unlink()
     for path in scratch.rglob("*"):

@@ -14,9 +14,9 @@ from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox
 
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, PINNED, pinned_text
+from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, PINNED, add_pin_line
 
 pytest_plugins = ("conda_fixtures",)
 
@@ -99,7 +99,7 @@ def _with_subdir(prefix: Path) -> None:
 
 def _transactions(prefix: Path) -> list[str]:
     """Those that can be undone, the latest first."""
-    return [info.id for info in Store(prefix).transactions()]
+    return [info.id for info in JournalStore(prefix).transactions()]
 
 
 def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
@@ -130,7 +130,7 @@ def test_solvers_keep_to_the_pin(conda: RealConda, place: tuple[Sandbox, tuple[s
 
     sandbox, channels = place
     prefix = stacked(sandbox.root / "kept", channels, unpacked)
-    (prefix / PINNED).write_text(pinned_text(""))
+    (prefix / PINNED).write_text(add_pin_line(""))
     there = conda.at(sandbox.root / "conda", *channels)
     words = ("install", "--json", "--dry-run", "--prefix", prefix)
     assert there.run(*words, "puretool").document["success"] is True

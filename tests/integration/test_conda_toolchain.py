@@ -17,7 +17,7 @@ from sandbox import Sandbox
 from fastinstall.conda.compiler_prefix import private_toolchain
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.steps import CondaToolchain
@@ -45,10 +45,10 @@ def compilers(sandbox: Sandbox) -> str:
     return local_channel(sandbox.root / "compilers", package)
 
 
-def _workshop(sandbox: Sandbox, heard: list[Event]) -> Workshop:
+def _workshop(sandbox: Sandbox, heard: list[Event]) -> ExecutionContext:
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
     session = open_session(variables)
-    return Workshop(
+    return ExecutionContext(
         recipe=recipe_named(session, "pillow-merged"),
         index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
         cache=session.directories.cache,

@@ -17,10 +17,10 @@ from fastinstall.core.errors import ExitCode
 from fastinstall.doctor.examine import Examination, examine
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.finding import Report
+from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.known_environments import Siblings, derived
+from fastinstall.observe.known_environments import Siblings, derive_interpreter
 from fastinstall.observe.session import Session, open_session
 from fastinstall.verbs.everywhere import examine_everywhere
 from fastinstall.verbs.schemas import SCHEMAS
@@ -46,8 +46,8 @@ def test_what_follows_from_a_sibling_is_what_the_interpreter_itself_says(
     other = make_environment(tmp_path / "with space é", base, tool="uv" if tool == "venv" else "venv")
     (site_packages(other) / "pip-24.0.dist-info").mkdir()
     answer = observe_interpreter(one)
-    assert derived(answer, _environment(one.parent.parent)) == answer
-    assert derived(answer, _environment(other.parent.parent)) == observe_interpreter(other)
+    assert derive_interpreter(answer, _environment(one.parent.parent)) == answer
+    assert derive_interpreter(answer, _environment(other.parent.parent)) == observe_interpreter(other)
 
 
 def test_one_interpreter_is_asked_for_all_of_its_siblings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
 ) -> None:
     prefixes = [_known_environment(sandbox, name) for name in ("a", "b")]
 
-    def examined(session: Session, environment: Environment, examination: Examination) -> Report:
+    def examined(session: Session, environment: Environment, examination: Examination) -> EnvironmentReport:
         if environment.prefix == prefixes[0]:
             raise RecursionError("maximum recursion depth exceeded")
         return examine(session, environment, examination)

@@ -13,7 +13,7 @@ from interpreters import running
 from sandbox import STOCK, Sandbox, run
 
 from fastinstall.cli.parser import build_parser
-from fastinstall.fleet.tool_wheels import own_wheel
+from fastinstall.fleet.tool_wheels import make_tool_wheel
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / "examples" / "github-actions").glob("*.yml"))
@@ -57,7 +57,7 @@ def test_the_steps_of_a_test_job_run_in_their_order(sandbox: Sandbox) -> None:
     settings = {
         **sandbox.variables(_wishes()),
         "TOOL": str(project / ".tool/bin/fastinstall"),
-        "FASTINSTALL": str(own_wheel(sandbox.cache, sandbox.variables())),
+        "FASTINSTALL": str(make_tool_wheel(sandbox.cache, sandbox.variables())),
         "PATH": f"{running().executable.parent}:{os.environ['PATH']}",
     }
     assert workflow["jobs"]["tests"]["env"].keys() <= settings.keys()

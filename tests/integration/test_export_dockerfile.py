@@ -12,7 +12,7 @@ from images import Build, Probe, build_image, index_settings, skip_unless_overla
 from interpreters import running
 from sandbox import STOCK, NewSandbox, Sandbox, run
 
-from fastinstall.fleet.tool_wheels import own_wheel
+from fastinstall.fleet.tool_wheels import make_tool_wheel
 
 HADOLINT = Path(sys.executable).with_name("hadolint")
 PREFIX = "/opt/fast-env"
@@ -53,7 +53,7 @@ def ground(new_sandbox: NewSandbox) -> Iterator[Ground]:
 @pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
 def test_the_file_compiles_and_leaves_the_compiler_behind(ground: Ground) -> None:
     file = _exported(ground.sandbox, "--with-system-deps")
-    wheel = own_wheel(ground.sandbox.cache, ground.sandbox.variables())
+    wheel = make_tool_wheel(ground.sandbox.cache, ground.sandbox.variables())
     build = Build(
         file=file,
         context=ground.sandbox.root,

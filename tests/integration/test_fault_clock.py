@@ -10,7 +10,7 @@ from journaled import SITE, make_environment, picture, receipt_of, set_up, set_u
 from fastinstall.core.errors import FailedError
 from fastinstall.journal import store as stamps
 from fastinstall.journal.recover import forget, forgettable, recover, rollback
-from fastinstall.journal.store import Stamp, Store, fresh_stamp, stamp
+from fastinstall.journal.store import JournalStore, Stamp, make_stamp, stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -27,7 +27,7 @@ def _stamps(name: str) -> tuple[Stamp, ...]:
     return tuple(stamp(moment, f"{9 - number:06x}") for number, moment in enumerate(CLOCKS[name]))
 
 
-def _thrice(store: Store, name: str) -> list[dict[str, tuple[object, ...]]]:
+def _thrice(store: JournalStore, name: str) -> list[dict[str, tuple[object, ...]]]:
     """Three setups one upon the other; the environment before each."""
     looks = []
     for number, each in enumerate(_stamps(name)):
@@ -101,7 +101,7 @@ def test_a_clock_that_goes_back_while_a_setup_runs_changes_nothing(
             return next(moments)
 
     monkeypatch.setattr(stamps, "datetime", Clock)
-    first, second = fresh_stamp(), fresh_stamp()
+    first, second = make_stamp(), make_stamp()
     assert second.id < first.id
     set_up(store, first)
     set_up_again(store)

@@ -16,7 +16,7 @@ from journaled import make_environment, picture, set_up, swift_directory
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def _outcome(verb: Verb, fault: Fault, after: Picture, place: Path) -> str:
     return outcome
 
 
-def _true_outcome(told: Told, store: Store, before: Picture, after: Picture) -> str:
+def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Picture) -> str:
     """What the verb has said, which has to be so; of an environment that is damaged, what becomes of it later."""
     where = f"{told.reached}: {told.message}\n{told.trace}"
     if told.kind == "done":

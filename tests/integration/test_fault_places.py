@@ -29,9 +29,9 @@ from journaled import (
     write_tree,
 )
 
-from fastinstall.core.errors import DamagedError, FailedError, FastinstallError, RefusedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 
 _MS_RDONLY, _MS_REMOUNT = 1, 32
@@ -44,10 +44,10 @@ def test_a_prefix_that_is_mounted_read_only_before_the_swap_is_as_before_with_th
     def scenario() -> None:
         store = make_environment(_mounted(tmp_path / "env"))
         before = picture(store.prefix)
-        with pytest.raises(DamagedError, match="Read-only") as caught, open_transaction(store):
+        with pytest.raises(EnvironmentDamagedError, match="Read-only") as caught, open_transaction(store):
             _remount(store.prefix, _MS_RDONLY)
         assert "fastinstall rollback" in str(caught.value.hint)
-        with pytest.raises(DamagedError, match="Read-only"):
+        with pytest.raises(EnvironmentDamagedError, match="Read-only"):
             recover(store)
         _remount(store.prefix, 0)
         recover(store)
@@ -66,7 +66,7 @@ def test_a_prefix_that_is_mounted_read_only_after_the_swap_is_as_before_with_the
             _remount(store.prefix, _MS_RDONLY)
             transaction.commit(receipt_of(FIRST))
 
-        with pytest.raises(DamagedError, match="Read-only"), open_transaction(store) as transaction:
+        with pytest.raises(EnvironmentDamagedError, match="Read-only"), open_transaction(store) as transaction:
             swap(transaction)
         assert (store.prefix / SITE / "PIL/_simd.py").exists()
         _remount(store.prefix, 0)
@@ -104,7 +104,7 @@ def test_a_disk_with_too_little_room_for_any_step_ends_as_before(tmp_path: Path,
         before = picture(prefix)
         fill(prefix / "ballast", leave=room)
         failure = _failure(lambda: VERBS[name].act(store))
-        assert not isinstance(failure, DamagedError), failure.message
+        assert not isinstance(failure, EnvironmentDamagedError), failure.message
         (prefix / "ballast").unlink()
         assert (picture(prefix) == before) == (failure is not None)
         return failure is None
@@ -146,9 +146,9 @@ def test_an_environment_is_reached_through_a_link(tmp_path: Path, way: str) -> N
         linked.rename(real / "elsewhere")
         linked.symlink_to(real / "elsewhere")
     before = picture(real)
-    set_up(Store(prefix))
+    set_up(JournalStore(prefix))
     assert (prefix / SITE / "PIL/_imaging.so").read_text() == OURS["PIL/_imaging.so"]
-    rollback(Store(prefix))
+    rollback(JournalStore(prefix))
     assert picture(real) == before
 
 
@@ -272,7 +272,7 @@ def test_paths_that_become_too_long_end_as_before(tmp_path: Path) -> None:
         if not _can_be_made(prefix):
             break
         before = picture(prefix)
-        failure = _failure(partial(_there_and_back, Store(prefix)))
+        failure = _failure(partial(_there_and_back, JournalStore(prefix)))
         assert failure is None or "too long" in failure.message
         assert picture(prefix) == before
         outcomes.add(failure is None)
@@ -295,7 +295,7 @@ def _can_be_made(prefix: Path) -> bool:
     return True
 
 
-def _there_and_back(store: Store) -> None:
+def _there_and_back(store: JournalStore) -> None:
     set_up(store)
     rollback(store)
 

@@ -22,11 +22,11 @@ from fastinstall.core import files
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.verbs.schemas import SCHEMAS
 
 STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
@@ -76,7 +76,7 @@ def _open(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
     """A transaction that has moved one file in; a run that dies leaves it so."""
     build = {"kind": "build", "distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
     plan = {"schema": "fastinstall.plan/1", "verb": verb, "steps": [build] if verb == "setup" else []}
-    transaction = begin(Store(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)
+    transaction = begin(JournalStore(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)
     (transaction.stage / stamp.id).write_bytes(b"x" * 10_000)
     live = f"{place.site_packages.relative_to(place.prefix)}/thing_{stamp.id[-1]}.py"
     transaction.perform((Move(kind=MoveKind.IN, live=live, kept=f"stage/{stamp.id}"),))
@@ -144,19 +144,19 @@ def test_a_refusal_behind_that_says_in_json_and_in_silence_what_was_changed(plac
 def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_path: Path) -> None:
     _open(place, STAMPS[0])
     environment = changed(healthy_facts().environment, {"prefix": str(place.prefix), "python": str(place.python)})
-    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Wish(), steps=(), summary="of other facts")
+    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Request(), steps=(), summary="of other facts")
     (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
     unchanged = tree_hash(place.prefix)
     assert TOLD in place.call("apply", tmp_path / "plan.json").stderr
     assert tree_hash(place.prefix) == unchanged
     refused = place.call("apply", "--yes", tmp_path / "plan.json")
     assert (refused.exit_code, MENDED in refused.stderr) == (ExitCode.FAILED_CHANGED, True), refused.text
-    assert Store(place.prefix).transactions() == ()
+    assert JournalStore(place.prefix).transactions() == ()
 
 
 def test_a_saved_plan_for_no_environment_is_named(place: Place, tmp_path: Path) -> None:
     environment = changed(healthy_facts().environment, {"prefix": str(tmp_path / "gone"), "python": str(place.python)})
-    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Wish(), steps=(), summary="of other facts")
+    plan = Plan(environment=environment, facts_digest="0" * 64, wish=Request(), steps=(), summary="of other facts")
     (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
     refused = place.call("apply", "--yes", tmp_path / "plan.json")
     assert (refused.exit_code, f"{tmp_path}/plan.json: environment.prefix: " in refused.stderr) == (
@@ -199,12 +199,12 @@ def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place
     before = tree_hash(place.site_packages)
     words = ("rollback", "--forget")
     refused = place.cli(*words)
-    assert (refused.exit_code, len(Store(place.prefix).transactions())) == (ExitCode.REFUSED, 3)
+    assert (refused.exit_code, len(JournalStore(place.prefix).transactions())) == (ExitCode.REFUSED, 3)
     assert f"no way leads back any more to before {STAMPS[1].id}" in refused.stderr
     done = place.cli(*words, "--yes")
     assert done.stdout.splitlines()[:2] == [f"forgotten: {STAMPS[1].id}", f"forgotten: {STAMPS[0].id}"]
     assert done.stdout.splitlines()[2].removesuffix(" freed") in refused.stderr
-    assert [info.id for info in Store(place.prefix).transactions()] == [STAMPS[2].id]
+    assert [info.id for info in JournalStore(place.prefix).transactions()] == [STAMPS[2].id]
     assert tree_hash(place.site_packages) == before
     assert place.cli(*words, "--yes").stdout == "nothing to forget\n"
     assert place.cli("rollback", "--yes").exit_code == ExitCode.OK

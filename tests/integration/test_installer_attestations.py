@@ -16,7 +16,7 @@ from simple_index import SimpleIndex, content_answer, serving, status_answer
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.events import Event, Noted, ignore
 from fastinstall.index import client
-from fastinstall.index.downloads import Attestation, Verdict, attestation_of
+from fastinstall.index.downloads import Attestation, AttestationVerdict, attestation_of
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Artefact
@@ -96,7 +96,9 @@ def test_a_file_is_verified_and_its_publisher_is_named_and_remembered(
     assert index.fetch(artefact, tmp_path, events.append).read_bytes() == assets[FILE].content
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact) == Attestation(verdict=Verdict.VERIFIED, publishers=(PUBLISHER,))
+    assert attestation_of(tmp_path, artefact) == Attestation(
+        verdict=AttestationVerdict.VERIFIED, publishers=(PUBLISHER,)
+    )
     noted = [event.message for event in events if isinstance(event, Noted)]
     assert noted == [f"{FILE}: attested by {PUBLISHER}"]
     assert server.asked.count(DOCUMENT) == 1
@@ -204,9 +206,9 @@ def test_a_file_that_was_kept_before_is_verified_once_that_is_possible(
 
     index.fetch(artefact, tmp_path, ignore)
 
-    assert before.verdict is Verdict.UNVERIFIABLE
+    assert before.verdict is AttestationVerdict.UNVERIFIABLE
     assert "pip install 'fastinstall[attestations]'" in before.reason
-    assert attestation_of(tmp_path, artefact).verdict is Verdict.VERIFIED
+    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
 
 
 def test_a_file_that_was_kept_before_goes_once_its_attestation_proves_invalid(
@@ -235,7 +237,7 @@ def test_an_attestation_that_cannot_be_had_is_said_and_no_failure(
 
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact).verdict is Verdict.UNVERIFIABLE
+    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.UNVERIFIABLE
     assert any(isinstance(event, Noted) and "404" in event.message for event in events)
 
 
@@ -248,7 +250,7 @@ def test_where_none_is_published_nothing_is_asked_for(
 
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact) == Attestation(verdict=Verdict.NOT_PUBLISHED)
+    assert attestation_of(tmp_path, artefact) == Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
     assert not any(isinstance(event, Noted) for event in events)
     assert server.asked == [f"/simple/{NAME}/", f"/files/{FILE}"]
 
@@ -264,7 +266,7 @@ def test_offline_what_was_verified_before_is_known(
     PackageIndex(settings=PipSettings(), offline=True).fetch(artefact, tmp_path, ignore)
 
     assert server.asked == []
-    assert attestation_of(tmp_path, artefact).verdict is Verdict.VERIFIED
+    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
 
 
 def test_offline_what_was_fetched_without_looking_is_said_to_be_so(

@@ -46,7 +46,9 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
 def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orchestrator, "alone", nullcontext)  # which looks at all processes of the machine
+    monkeypatch.setattr(
+        orchestrator, "hold_environment_lock", nullcontext
+    )  # which looks at all processes of the machine
     prefix = tmp_path / "new"
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
     where = replace(environment(), prefix=prefix)

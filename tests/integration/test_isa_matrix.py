@@ -15,7 +15,7 @@ import pytest
 from isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from needs import require_system
 
-from fastinstall.doctor.checks.isa_compatible import Outcome, judge
+from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.description import IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
@@ -63,16 +63,16 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
     return {name: machine(name, directory) for name in CPUS}
 
 
-def happens(build: Build, machine: Machine) -> tuple[Outcome, str]:
+def happens(build: Build, machine: Machine) -> tuple[CpuOutcome, str]:
     """What becomes of the build on the machine, and during which operation."""
     done = machine.run(Path(sys.executable), "-I", "-S", "-B", "-c", OPERATIONS, str(build.tree))
     last = (done.stdout.split() or ["start"])[-1]
     if done.returncode == 0 and last == "done":
-        return Outcome.RUNS, ""
+        return CpuOutcome.RUNS, ""
     if done.returncode == SIGILL:
-        return Outcome.DIES, last
+        return CpuOutcome.DIES, last
     assert "CPU ISA level is lower than required" in done.stderr, done
-    return Outcome.REFUSED, last
+    return CpuOutcome.REFUSED, last
 
 
 @pytest.mark.parametrize("cpu", CPUS)

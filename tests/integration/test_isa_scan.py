@@ -8,7 +8,7 @@ import pytest
 from isa_builds import compile_c, machine
 from needs import require_system
 
-from fastinstall.doctor.checks.isa_compatible import Outcome, judge
+from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
@@ -162,8 +162,8 @@ def test_lzcnt_on_a_cpu_that_does_not_know_it_gives_another_number_and_no_signal
     known, unknown = machine("Haswell", tmp_path), machine("core2duo", tmp_path)
     scan = scan_isa(program)
     assert scan.silent == ("abm",)
-    assert judge(scan, known.cpu).outcome is Outcome.RUNS
-    assert judge(scan, unknown.cpu).outcome is Outcome.WRONG
+    assert judge(scan, known.cpu).outcome is CpuOutcome.RUNS
+    assert judge(scan, unknown.cpu).outcome is CpuOutcome.WRONG
     right, wrong = known.run(program, "1"), unknown.run(program, "1")
     assert (right.returncode, right.stdout) == (0, "31")
     assert wrong.returncode == 0

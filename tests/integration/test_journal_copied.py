@@ -24,7 +24,7 @@ from journaled import (
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
 
 
@@ -35,7 +35,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def add_to_what_is_there(store: Store) -> None:
+def add_to_what_is_there(store: JournalStore) -> None:
     """A setup whose trees have all that stood there before, unaltered, and more."""
     with open_transaction(store) as transaction:
         for tree in ("PIL", "pillow.libs"):
@@ -58,8 +58,8 @@ def test_what_was_brought_in_goes_and_what_was_there_comes_back(scenery: Path, w
         copy = scenery / f"{step}-copied"
         shutil.copytree(store.prefix, copy, symlinks=True)
         shutil.rmtree(store.prefix)  # its inodes are free for others
-        recover_all(Store(copy))
-        if Store(copy).read_receipt() is None:
+        recover_all(JournalStore(copy))
+        if JournalStore(copy).read_receipt() is None:
             assert live(copy) == before
             outcomes.add("before")
         else:
@@ -75,7 +75,7 @@ HISTORY = "conda-meta/history"
 REGISTRATION = "condarc.d/fastinstall.yml"
 
 
-def set_up_as_in_conda(store: Store) -> None:
+def set_up_as_in_conda(store: JournalStore) -> None:
     """A setup that leaves a text with the prefix in it, and its stage without a single file."""
     write_tree(store.prefix, {HISTORY: "==> one <==\n+python\n"})
     with open_transaction(store) as transaction:
@@ -96,7 +96,7 @@ def set_up_as_in_conda(store: Store) -> None:
         transaction.commit(receipt_of(FIRST))
 
 
-def copy_files(store: Store, copy: Path) -> Store:
+def copy_files(store: JournalStore, copy: Path) -> JournalStore:
     """As `conda create --clone` does: files alone, with the prefix in texts replaced; conda's history begins anew."""
     for directory, _, names in os.walk(store.prefix):
         for path in (Path(directory) / name for name in names):
@@ -106,7 +106,7 @@ def copy_files(store: Store, copy: Path) -> Store:
             if not place.is_symlink():
                 place.write_bytes(place.read_bytes().replace(os.fsencode(store.prefix), os.fsencode(copy)))
     (copy / HISTORY).write_text("==> cloned <==\n+all\n")
-    return Store(copy)
+    return JournalStore(copy)
 
 
 def test_a_copy_without_empty_directories_is_rolled_back(scenery: Path) -> None:

@@ -21,8 +21,8 @@ from journaled import (
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.store import Store
-from fastinstall.journal.undo import Undone
+from fastinstall.journal.store import JournalStore
+from fastinstall.journal.undo import UndoResult
 
 
 @pytest.fixture(params=["exchange", "three renames"])
@@ -42,19 +42,19 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
 class Scene:
     """A fresh environment for every death."""
 
-    def __init__(self, directory: Path, prepare: Callable[[Store], None]) -> None:
+    def __init__(self, directory: Path, prepare: Callable[[JournalStore], None]) -> None:
         self.directory = directory
         self.prepare = prepare
         self.number = 0
 
-    def store(self) -> Store:
+    def store(self) -> JournalStore:
         self.number += 1
         store = make_environment(self.directory / str(self.number) / "env")
         self.prepare(store)
         return store
 
 
-def nothing(_store: Store) -> None:
+def nothing(_store: JournalStore) -> None:
     """An environment that we have never touched."""
 
 
@@ -136,7 +136,7 @@ def test_what_a_cut_off_rollback_has_restored_is_not_mistaken_for_an_intruder(sc
         store = scene.store()
         died = dies_at(step, lambda: rollback(store, force=True))
         recovered = recover(store, force=True, intruders=restored)
-        assert recovered is None or recovered.undone == Undone()
+        assert recovered is None or recovered.undone == UndoResult()
         if not store.transactions():
             assert _whole_or_live(store) == before
         return died
@@ -158,7 +158,7 @@ def _steps_that_leave_work(scene: Scene) -> list[int]:
     return found
 
 
-def _pictures(scene: Scene, work: Callable[[Store], object]) -> tuple[dict[str, object], dict[str, object]]:
+def _pictures(scene: Scene, work: Callable[[JournalStore], object]) -> tuple[dict[str, object], dict[str, object]]:
     """All of the untouched environment, or the live part where our own directory stays; before and after."""
     store = scene.store()
     first = _whole_or_live(store)
@@ -166,11 +166,11 @@ def _pictures(scene: Scene, work: Callable[[Store], object]) -> tuple[dict[str, 
     return first, _whole_or_live(store)
 
 
-def _whole_or_live(store: Store) -> dict[str, object]:
+def _whole_or_live(store: JournalStore) -> dict[str, object]:
     return dict(live(store.prefix) if store.root.exists() else picture(store.prefix))
 
 
-def _outcome(store: Store, before: dict[str, object], after: dict[str, object], identifier: str) -> str:
+def _outcome(store: JournalStore, before: dict[str, object], after: dict[str, object], identifier: str) -> str:
     receipt = store.read_receipt()
     held = receipt is not None and receipt.id == identifier
     assert held == (identifier in [info.id for info in store.transactions()])

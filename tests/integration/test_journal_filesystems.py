@@ -27,7 +27,7 @@ from journaled import (
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 
 def test_site_packages_on_a_filesystem_of_its_own_holds_the_stage_itself(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_directories_of_a_lower_layer_move_file_by_file(tmp_path: Path, layers: 
     def scenario() -> None:
         before = picture(make_environment(tmp_path / "lower").prefix)
         if layers == "rollback over a layer":
-            set_up(Store(tmp_path / "lower"))
-        store = Store(_overlay(tmp_path, "lower"))
+            set_up(JournalStore(tmp_path / "lower"))
+        store = JournalStore(_overlay(tmp_path, "lower"))
         if layers == "setup over a layer":
             set_up(store)
         set_up_again(store)
@@ -98,7 +98,7 @@ def test_deaths_over_a_lower_layer(tmp_path: Path) -> None:
         before = picture(make_environment(tmp_path / "lower").prefix, times=False)
 
         def cut(step: int) -> bool:
-            store = Store(_overlay(tmp_path, "lower"))
+            store = JournalStore(_overlay(tmp_path, "lower"))
             died = dies_at(step, lambda: set_up(store))
             recover_all(store)
             rollback(store)

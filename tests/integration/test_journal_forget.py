@@ -21,10 +21,17 @@ from journaled import (
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.recover import forget, forgettable, put_away, recover, rollback, unreadable_named
-from fastinstall.journal.store import Store
+from fastinstall.journal.recover import (
+    forget,
+    forgettable,
+    move_damaged_transaction_away,
+    recover,
+    rollback,
+    unreadable_named,
+)
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.history import Cut
+from fastinstall.model.history import UnfinishedRun
 from fastinstall.model.receipt import Move, MoveKind
 
 
@@ -35,7 +42,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def _twice_set_up(prefix: Path) -> Store:
+def _twice_set_up(prefix: Path) -> JournalStore:
     store = make_environment(prefix)
     set_up(store)
     set_up_again(store)
@@ -51,7 +58,7 @@ def test_a_forgetting_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: 
         before = live(store.prefix)
         died = dies_at(step, lambda: forget(store, FIRST.id))
         recovered = recover(store)
-        assert recovered is None or recovered.cut is Cut.END
+        assert recovered is None or recovered.cut is UnfinishedRun.END
         assert live(store.prefix) == before
         assert store.read_receipt() == receipt_of(SECOND)
         assert not list(store.prefix.rglob(".fastinstall-*"))
@@ -123,7 +130,7 @@ def test_without_a_receipt_that_can_be_read_nothing_goes_that_was_not_named(tmp_
     assert forget(store, FIRST.id) == (FIRST.id,)
 
 
-def _damaged(store: Store, identifier: str) -> None:
+def _damaged(store: JournalStore, identifier: str) -> None:
     journal = store.directory(identifier) / JOURNAL
     journal.write_text(journal.read_text().replace('"moves"', '"moved"'))
 
@@ -150,7 +157,7 @@ def test_what_cannot_be_read_is_put_away_whole_whenever_the_process_dies(scenery
         before, whole = live(store.prefix), _content(store.directory(SECOND.id))
         damaged = unreadable_named(store, SECOND.id)
         assert damaged is not None
-        died = dies_at(step, lambda: put_away(store, damaged))
+        died = dies_at(step, lambda: move_damaged_transaction_away(store, damaged))
         away = store.root / "kept" / SECOND.id / "transaction"
         assert live(store.prefix) == before
         assert _content(away if away.exists() else store.directory(SECOND.id)) == whole
@@ -172,7 +179,7 @@ def test_once_it_is_put_away_the_others_go_on(tmp_path: Path) -> None:
     for number in ("transaction", "transaction.2"):
         damaged = unreadable_named(store, FIRST.id)
         assert damaged is not None
-        assert put_away(store, damaged).name == number
+        assert move_damaged_transaction_away(store, damaged).name == number
         assert store.transactions() == ()
         if number == "transaction":
             (store.directory(FIRST.id) / "aside").mkdir(parents=True)  # another one of that name, without a journal
@@ -189,7 +196,7 @@ def test_what_a_later_version_wrote_is_not_put_away(tmp_path: Path) -> None:
     damaged = unreadable_named(store, FIRST.id)
     assert damaged is not None
     with pytest.raises(LaterDocumentError, match="not put away"):
-        put_away(store, damaged)
+        move_damaged_transaction_away(store, damaged)
     for act in (rollback, recover):
         with pytest.raises(LaterDocumentError):
             act(store)

@@ -11,15 +11,15 @@ from journaled import FIRST, SITE, make_environment, open_transaction, picture, 
 
 from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
-from fastinstall.journal.recover import forget, put_away, recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.recover import forget, move_damaged_transaction_away, recover, rollback
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
 
 OWN = f"{TRANSACTIONS}/{FIRST.id}"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> JournalStore:
     """An environment with a setup, beside a directory of somebody's."""
     write_tree(tmp_path / "victim", {"letters/one.txt": "dear", "lib/x.py": "x", ".netrc": "machine"})
     made = make_environment(tmp_path / "env")
@@ -27,14 +27,14 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def _rewritten(store: Store, old: str, other: str) -> None:
+def _rewritten(store: JournalStore, old: str, other: str) -> None:
     file = store.prefix / OWN / JOURNAL
     text = file.read_text("utf-8")
     assert old in text
     file.write_text(text.replace(old, other), "utf-8")
 
 
-def _opened(store: Store) -> None:
+def _opened(store: JournalStore) -> None:
     """The setup reads as one that was interrupted."""
     file = store.prefix / OWN / JOURNAL
     file.write_text(
@@ -56,7 +56,7 @@ REWRITTEN = {
 @pytest.mark.parametrize("undo", [recover, rollback])
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_journal_with_paths_that_lead_out_is_refused_by_file_line_and_key(
-    store: Store, name: str, undo: Callable[[Store], object]
+    store: JournalStore, name: str, undo: Callable[[JournalStore], object]
 ) -> None:
     _rewritten(store, *REWRITTEN[name])
     if undo is recover:
@@ -68,7 +68,7 @@ def test_a_journal_with_paths_that_lead_out_is_refused_by_file_line_and_key(
     assert picture(store.prefix.parent) == before
 
 
-def test_a_transaction_that_means_others_is_none_that_can_be_forgotten(store: Store) -> None:
+def test_a_transaction_that_means_others_is_none_that_can_be_forgotten(store: JournalStore) -> None:
     _rewritten(store, *REWRITTEN["work"])
     before = picture(store.prefix.parent)
     with pytest.raises(UsageError):
@@ -76,7 +76,7 @@ def test_a_transaction_that_means_others_is_none_that_can_be_forgotten(store: St
     assert picture(store.prefix.parent) == before
 
 
-def _behind_a_link(store: Store, path: str) -> None:
+def _behind_a_link(store: JournalStore, path: str) -> None:
     """What lies there lies elsewhere now."""
     elsewhere = store.prefix.parent / "victim" / "moved"
     shutil.move(store.prefix / path, elsewhere)
@@ -87,7 +87,7 @@ LINKED = ["share", ROOT, TRANSACTIONS, f"{OWN}/aside", f"{OWN}/stage", "lib", SI
 
 
 @pytest.mark.parametrize("path", LINKED)
-def test_nothing_is_undone_behind_a_link_that_leads_out(store: Store, path: str) -> None:
+def test_nothing_is_undone_behind_a_link_that_leads_out(store: JournalStore, path: str) -> None:
     _behind_a_link(store, path)
     before = picture(store.prefix.parent)
     with pytest.raises(RefusedError, match="leads out of the environment, to ") as refusal:
@@ -96,14 +96,14 @@ def test_nothing_is_undone_behind_a_link_that_leads_out(store: Store, path: str)
     assert picture(store.prefix.parent) == before
 
 
-def test_a_link_inside_the_environment_leads_nowhere_else(store: Store) -> None:
+def test_a_link_inside_the_environment_leads_nowhere_else(store: JournalStore) -> None:
     shutil.move(store.prefix / "lib", store.prefix / "lib-real")
     (store.prefix / "lib").symlink_to("lib-real")
     rollback(store)
     assert not os.path.lexists(store.prefix / ROOT)
 
 
-def test_a_loose_journal_that_means_others_removes_nothing(store: Store) -> None:
+def test_a_loose_journal_that_means_others_removes_nothing(store: JournalStore) -> None:
     loose = store.prefix / f".fastinstall-{FIRST.id}.jsonl"
     text = (store.prefix / OWN / JOURNAL).read_text("utf-8").splitlines(keepends=True)[0]
     loose.write_text(text.replace(f'"work":"{OWN}"', '"work":"../victim"'), "utf-8")
@@ -113,7 +113,7 @@ def test_a_loose_journal_that_means_others_removes_nothing(store: Store) -> None
     assert picture(store.prefix.parent) == before
 
 
-def _linked_out(store: Store, path: str) -> Path:
+def _linked_out(store: JournalStore, path: str) -> Path:
     """A place of the environment leads to a directory of somebody's."""
     victim = store.prefix.parent / "victim" / "letters"
     (store.prefix / path).symlink_to(victim)
@@ -121,7 +121,7 @@ def _linked_out(store: Store, path: str) -> Path:
 
 
 @pytest.mark.parametrize("live", ["etc/x", "etc/deep/er/x", "condarc.d/fastinstall.yml"])
-def test_nothing_is_put_behind_a_link_that_leads_out(store: Store, live: str) -> None:
+def test_nothing_is_put_behind_a_link_that_leads_out(store: JournalStore, live: str) -> None:
     _linked_out(store, live.partition("/")[0])
     before = picture(store.prefix.parent)
     with open_transaction(store, replace(FIRST, id="20261121T101600Z-0000aa")) as transaction:
@@ -132,7 +132,7 @@ def test_nothing_is_put_behind_a_link_that_leads_out(store: Store, live: str) ->
 
 
 @pytest.mark.parametrize("path", ["pip.conf", "conda-meta/pinned"])
-def test_nothing_is_added_through_a_link_that_leads_out(store: Store, path: str) -> None:
+def test_nothing_is_added_through_a_link_that_leads_out(store: JournalStore, path: str) -> None:
     (store.prefix / path).parent.mkdir(exist_ok=True)
     (store.prefix / path).symlink_to(store.prefix.parent / "victim" / ".netrc")
     before = picture(store.prefix.parent)
@@ -144,17 +144,17 @@ def test_nothing_is_added_through_a_link_that_leads_out(store: Store, path: str)
     assert picture(store.prefix.parent) == before
 
 
-def test_a_damaged_transaction_is_not_put_away_behind_a_link_that_leads_out(store: Store) -> None:
+def test_a_damaged_transaction_is_not_put_away_behind_a_link_that_leads_out(store: JournalStore) -> None:
     (store.prefix / OWN / JOURNAL).write_text("{")
     _linked_out(store, KEPT)
     before = picture(store.prefix.parent)
     (damaged,) = store.unreadable()
     with pytest.raises(RefusedError, match="leads out of the environment"):
-        put_away(store, damaged)
+        move_damaged_transaction_away(store, damaged)
     assert picture(store.prefix.parent) == before
 
 
-def test_a_journal_that_is_a_link_is_none(store: Store) -> None:
+def test_a_journal_that_is_a_link_is_none(store: JournalStore) -> None:
     journal = store.prefix / OWN / JOURNAL
     elsewhere = store.prefix.parent / "victim" / "journal"
     shutil.move(journal, elsewhere)

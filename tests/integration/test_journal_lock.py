@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import RefusedError, UndeterminedError
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 
 
 def _hold(prefix: Path, ready: Connection) -> None:
-    with locked(prefix):
+    with lock_environment(prefix):
         ready.send("held")
         signal.pause()
 
@@ -39,7 +39,7 @@ def _held_by_another(prefix: Path) -> Iterator[int]:
 
 
 def test_a_held_lock_refuses_and_names_the_process(tmp_path: Path) -> None:
-    with _held_by_another(tmp_path) as process, pytest.raises(RefusedError) as caught, locked(tmp_path):
+    with _held_by_another(tmp_path) as process, pytest.raises(RefusedError) as caught, lock_environment(tmp_path):
         pass
     assert f"{tmp_path}: process {process} " in caught.value.message
     assert str(process) in str(caught.value.hint)
@@ -48,26 +48,26 @@ def test_a_held_lock_refuses_and_names_the_process(tmp_path: Path) -> None:
 def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     with _held_by_another(tmp_path) as process:
         os.kill(process, signal.SIGKILL)
-    with locked(tmp_path):
+    with lock_environment(tmp_path):
         pass
 
 
 def test_the_lock_leaves_no_trace(tmp_path: Path) -> None:
     os.utime(tmp_path, ns=(1, 1))
-    with locked(tmp_path):
+    with lock_environment(tmp_path):
         assert list(tmp_path.iterdir()) == []
     assert tmp_path.stat().st_mtime_ns == 1
 
 
 def test_a_lock_is_free_after_its_block_even_when_it_fails(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), locked(tmp_path):
+    with pytest.raises(ZeroDivisionError), lock_environment(tmp_path):
         raise ZeroDivisionError
-    with locked(tmp_path):
+    with lock_environment(tmp_path):
         pass
 
 
 def test_a_missing_environment_cannot_be_locked(tmp_path: Path) -> None:
-    with pytest.raises(UndeterminedError, match="No such file"), locked(tmp_path / "gone"):
+    with pytest.raises(UndeterminedError, match="No such file"), lock_environment(tmp_path / "gone"):
         pass
 
 
@@ -86,6 +86,10 @@ def test_where_directories_cannot_be_locked_a_file_elsewhere_stands_for_them(
     environment.mkdir()
     monkeypatch.setattr(fcntl, "flock", as_on_nfs)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with locked(environment), pytest.raises(RefusedError, match=f"process {os.getpid()}"), locked(environment):
+    with (
+        lock_environment(environment),
+        pytest.raises(RefusedError, match=f"process {os.getpid()}"),
+        lock_environment(environment),
+    ):
         pass
     assert list(environment.iterdir()) == []

@@ -23,7 +23,7 @@ from journaled import (
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -49,7 +49,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def make(prefix: Path, *, etc: bool = False) -> Store:
+def make(prefix: Path, *, etc: bool = False) -> JournalStore:
     """An environment of conda's, with or without an `etc`."""
     store = make_environment(prefix, share=True)
     write_tree(prefix, {**RECORDS, **({"etc/conda/state": "kept"} if etc else {})})
@@ -58,7 +58,7 @@ def make(prefix: Path, *, etc: bool = False) -> Store:
     return store
 
 
-def set_up(store: Store, stamp: Stamp = FIRST) -> None:
+def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
     """Everything that a setup moves in an environment of conda's, in two batches."""
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         write_tree(transaction.stage, STAGED)
@@ -67,7 +67,7 @@ def set_up(store: Store, stamp: Stamp = FIRST) -> None:
         transaction.commit(receipt_of(stamp))
 
 
-def _first(store: Store) -> tuple[Move, ...]:
+def _first(store: JournalStore) -> tuple[Move, ...]:
     there = (store.prefix / CHANNEL).exists()
     return (
         Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL", kept=f"stage/prefix/{SITE}/PIL"),

@@ -23,7 +23,7 @@ from journaled import (
 
 from fastinstall.core import files
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Stamp, Store
+from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -38,7 +38,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def swapped(prefix: Path) -> Store:
+def swapped(prefix: Path) -> JournalStore:
     """Ours was set up, and another tool has put its own Pillow there since."""
     store = make_environment(prefix)
     set_up(store)
@@ -47,7 +47,7 @@ def swapped(prefix: Path) -> Store:
     return store
 
 
-def withdraw(store: Store, stamp: Stamp = THIRD) -> None:
+def withdraw(store: JournalStore, stamp: Stamp = THIRD) -> None:
     """The guard goes, and the receipt with it."""
     with begin(store, {"summary": "accept"}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         transaction.perform((Move(kind=MoveKind.OUT, live=GUARD, kept="aside/guard.py"),))

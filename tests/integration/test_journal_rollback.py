@@ -20,23 +20,23 @@ from journaled import (
 )
 
 from fastinstall.core import files
-from fastinstall.core.errors import DamagedError, RefusedError, UsageError
+from fastinstall.core.errors import EnvironmentDamagedError, RefusedError, UsageError
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.log import Log
 from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> JournalStore:
     """An environment with stock Pillow."""
     return make_environment(tmp_path / "env")
 
 
 @pytest.fixture
-def replaced(store: Store) -> Store:
+def replaced(store: JournalStore) -> JournalStore:
     """Ours was set up, and then pip put another Pillow in its place."""
     set_up(store)
     site = store.prefix / SITE
@@ -53,7 +53,7 @@ INTRUDER = f"{SITE}/pillow-14.0.0.dist-info"
 RECORD_OF_OURS = f"{SITE}/pillow-12.1.1+simd.v3.dist-info"
 
 
-def test_setups_are_undone_one_by_one_with_their_receipts(store: Store) -> None:
+def test_setups_are_undone_one_by_one_with_their_receipts(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     between = picture(store.prefix)
@@ -65,7 +65,7 @@ def test_setups_are_undone_one_by_one_with_their_receipts(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: Store) -> None:
+def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     write_tree(store.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
@@ -76,14 +76,14 @@ def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: 
     assert picture(store.prefix) == before
 
 
-def test_what_the_guard_has_told_outlives_a_setup_that_is_forgotten(store: Store) -> None:
+def test_what_the_guard_has_told_outlives_a_setup_that_is_forgotten(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix, {EVENTS: "{}\n"})
     forget(store, FIRST.id)
     assert (store.prefix / EVENTS).is_file()
 
 
-def test_a_named_setup_is_undone_with_all_after_it(store: Store) -> None:
+def test_a_named_setup_is_undone_with_all_after_it(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     set_up_again(store)
@@ -91,13 +91,13 @@ def test_a_named_setup_is_undone_with_all_after_it(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_without_a_setup_there_is_nothing_to_roll_back(store: Store) -> None:
+def test_without_a_setup_there_is_nothing_to_roll_back(store: JournalStore) -> None:
     assert rollback(store).ids == ()
     with pytest.raises(UsageError, match="no-such: no such setup; known: none"):
         rollback(store, to="no-such")
 
 
-def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Store) -> None:
+def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: JournalStore) -> None:
     before = picture(replaced.prefix)
     with pytest.raises(RefusedError) as caught:
         rollback(replaced, intruders=(INTRUDER,))
@@ -108,7 +108,7 @@ def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Sto
     assert picture(replaced.prefix) == before
 
 
-def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced: Store, tmp_path: Path) -> None:
+def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced: JournalStore, tmp_path: Path) -> None:
     result = rollback(replaced, force=True, intruders=(INTRUDER,))
     kept = replaced.root / "kept" / FIRST.id / SITE
     assert set(result.kept) == {kept / "PIL", kept / "pillow-14.0.0.dist-info"}
@@ -116,7 +116,7 @@ def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced:
     assert live(replaced.prefix) == live(make_environment(tmp_path / "like before").prefix)
 
 
-def test_a_file_that_a_user_added_to_our_tree_is_not_destroyed(store: Store) -> None:
+def test_a_file_that_a_user_added_to_our_tree_is_not_destroyed(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix / SITE, {"PIL/MyPlugin.py": "mine"})
     with pytest.raises(RefusedError, match="PIL"):
@@ -126,7 +126,7 @@ def test_a_file_that_a_user_added_to_our_tree_is_not_destroyed(store: Store) -> 
     assert kept.read_text() == "mine"
 
 
-def test_bytecode_written_since_is_nobodys(store: Store) -> None:
+def test_bytecode_written_since_is_nobodys(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     write_tree(store.prefix / SITE, {"PIL/__pycache__/_simd.cpython-311.pyc": "bytecode"})
@@ -134,7 +134,7 @@ def test_bytecode_written_since_is_nobodys(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_entries_that_somebody_removed_do_not_hinder(store: Store) -> None:
+def test_entries_that_somebody_removed_do_not_hinder(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     for name in ("PIL", "pillow-12.1.1+simd.v3.dist-info"):
@@ -143,13 +143,13 @@ def test_entries_that_somebody_removed_do_not_hinder(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_what_was_lost_for_good_is_told(store: Store) -> None:
+def test_what_was_lost_for_good_is_told(store: JournalStore) -> None:
     set_up(store)
     files.discard(store.directory(FIRST.id) / "aside/pillow-13.0.0.dist-info")
     assert rollback(store).lost == (f"{SITE}/pillow-13.0.0.dist-info",)
 
 
-def test_other_packages_installed_since_stay(store: Store) -> None:
+def test_other_packages_installed_since_stay(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix, {f"{SITE}/numpy/__init__.py": "numpy", "share/man/man1/f2py.1": "manual"})
     time = (store.prefix / SITE).stat().st_mtime_ns
@@ -160,7 +160,7 @@ def test_other_packages_installed_since_stay(store: Store) -> None:
     assert (store.prefix / SITE).stat().st_mtime_ns >= time, "importers must see that the listing differs"
 
 
-def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: Store) -> None:
+def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: JournalStore) -> None:
     before = live(store.prefix)
     transaction = open_transaction(store)
     transaction.perform(swap_moves())
@@ -175,7 +175,7 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: Store) -> 
     assert live(store.prefix) == before
 
 
-def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: Store) -> None:
+def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: JournalStore) -> None:
     set_up(store)
     set_up_again(store)
     before = live(store.prefix)
@@ -187,7 +187,7 @@ def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: Stor
         rollback(store, to=FIRST.id)
 
 
-def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(store: Store) -> None:
+def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(store: JournalStore) -> None:
     set_up(store)
     set_up_again(store)
     assert forget(store, SECOND.id) == (SECOND.id, FIRST.id)
@@ -195,7 +195,7 @@ def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(stor
     assert rollback(store).ids == ()
 
 
-def _repair(store: Store) -> None:
+def _repair(store: JournalStore) -> None:
     """What pip has put there makes room for ours again, as a repair does it."""
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         write_tree(transaction.stage, OURS)
@@ -210,7 +210,7 @@ def _repair(store: Store) -> None:
 
 
 def test_behind_a_repair_a_rollback_goes_straight_to_the_state_that_was_asked_for(
-    replaced: Store, tmp_path: Path
+    replaced: JournalStore, tmp_path: Path
 ) -> None:
     _repair(replaced)
     result = rollback(replaced, to=FIRST.id)
@@ -220,14 +220,14 @@ def test_behind_a_repair_a_rollback_goes_straight_to_the_state_that_was_asked_fo
     assert live(replaced.prefix) == live(make_environment(tmp_path / "like before").prefix)
 
 
-def test_a_repair_alone_is_undone_to_what_pip_had_put_there(replaced: Store) -> None:
+def test_a_repair_alone_is_undone_to_what_pip_had_put_there(replaced: JournalStore) -> None:
     before = picture(replaced.prefix)
     _repair(replaced)
     assert rollback(replaced).kept == ()
     assert picture(replaced.prefix) == before
 
 
-def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: Store) -> None:
+def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix / SITE, {"made/for/it.py": "somebody's"})
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
@@ -242,7 +242,7 @@ def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: 
     assert rollback(store, to=FIRST.id, force=True).ids == (SECOND.id, FIRST.id)
 
 
-def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(store: Store) -> None:
+def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(store: JournalStore) -> None:
     set_up(store)
     set_up_again(store)
     meddled: list[str] = []
@@ -252,18 +252,18 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(st
             write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
         meddled.append("")
 
-    with pytest.raises(DamagedError, match="dist-info: not what fastinstall put there") as caught:
+    with pytest.raises(EnvironmentDamagedError, match="dist-info: not what fastinstall put there") as caught:
         rollback(store, to=FIRST.id, conclude=meddle)
     assert caught.value.details[0] == f"undone before that: {SECOND.id}"
 
 
-def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: Store) -> None:
+def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: JournalStore) -> None:
     write_tree(replaced.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
     rollback(replaced, force=True, intruders=(INTRUDER,))
     assert [path.name for path in replaced.root.iterdir()] == ["kept"]
 
 
-def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(replaced: Store) -> None:
+def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(replaced: JournalStore) -> None:
     rollback(replaced, force=True, intruders=(INTRUDER,))
     before = picture(replaced.prefix)
     set_up(replaced)
@@ -272,7 +272,7 @@ def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(repla
     assert picture(replaced.prefix) == before
 
 
-def test_nothing_of_ours_is_left_when_all_that_was_accepted_is_forgotten(store: Store) -> None:
+def test_nothing_of_ours_is_left_when_all_that_was_accepted_is_forgotten(store: JournalStore) -> None:
     set_up(store)
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         transaction.retire(SECOND.at)

@@ -22,9 +22,9 @@ from engaged import (
 from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, mount, picture, receipt_of, write_tree
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
-from fastinstall.journal.entries import Stretch
+from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -32,11 +32,11 @@ LATER = "==> 2026-11-22 10:00:00 <==\n+numpy-2.0-0\n"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> JournalStore:
     return make_conda_environment(tmp_path / "env with spaces é")
 
 
-def test_the_engine_does_its_work(store: Store) -> None:
+def test_the_engine_does_its_work(store: JournalStore) -> None:
     change_and_commit(store)
     assert (store.prefix / "lib/libjpeg.so").read_text() == "turbo 3"
     assert not (store.prefix / "share/doc/turbo/old").exists()
@@ -46,7 +46,7 @@ def test_the_engine_does_its_work(store: Store) -> None:
     assert info.held_bytes > 0
 
 
-def test_a_rollback_brings_back_every_file_record_link_mode_and_time(store: Store) -> None:
+def test_a_rollback_brings_back_every_file_record_link_mode_and_time(store: JournalStore) -> None:
     before = picture(store.prefix)
     change_and_commit(store)
     assert rollback(store).lost == ()
@@ -63,7 +63,7 @@ def test_a_rollback_brings_back_every_file_record_link_mode_and_time(store: Stor
     ],
     ids=["reinstalled", "removed", "added", "replaced"],
 )
-def test_whatever_came_or_went_the_way_back_is_the_same(store: Store, change: CondaChange) -> None:
+def test_whatever_came_or_went_the_way_back_is_the_same(store: JournalStore, change: CondaChange) -> None:
     before = picture(store.prefix)
     change_and_commit(store, change)
     assert picture(store.prefix) != before
@@ -71,14 +71,14 @@ def test_whatever_came_or_went_the_way_back_is_the_same(store: Store, change: Co
     assert picture(store.prefix) == before
 
 
-def test_an_engine_that_fails_halfway_is_undone_at_once(store: Store) -> None:
+def test_an_engine_that_fails_halfway_is_undone_at_once(store: JournalStore) -> None:
     before = picture(store.prefix)
     with pytest.raises(FailedError, match="No space left"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(fails=True))
     assert picture(store.prefix) == before
 
 
-def test_what_nobody_asked_for_is_a_failure_and_goes_again(store: Store) -> None:
+def test_what_nobody_asked_for_is_a_failure_and_goes_again(store: JournalStore) -> None:
     before = picture(store.prefix, times=False)
     with pytest.raises(FailedError, match="something else") as caught, open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(extra=TOOL))
@@ -86,25 +86,25 @@ def test_what_nobody_asked_for_is_a_failure_and_goes_again(store: Store) -> None
     assert picture(store.prefix, times=False) == before
 
 
-def test_a_package_that_is_not_there_is_told_before_anything_happens(store: Store) -> None:
+def test_a_package_that_is_not_there_is_told_before_anything_happens(store: JournalStore) -> None:
     before = picture(store.prefix)
     with pytest.raises(FailedError, match=r"turbo-3\.0-0 is not installed"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(), CondaChange(unlinked=(NEW,)))
     assert picture(store.prefix) == before
 
 
-def test_a_record_that_cannot_be_read_is_told_before_anything_happens(store: Store) -> None:
+def test_a_record_that_cannot_be_read_is_told_before_anything_happens(store: JournalStore) -> None:
     (store.prefix / "conda-meta/jpeg-9e-0.json").write_text("{")
     with pytest.raises(FailedError, match=r"jpeg-9e-0\.json: cannot be read"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine())
 
 
-def test_a_path_outside_of_the_environment_is_turned_down(store: Store) -> None:
+def test_a_path_outside_of_the_environment_is_turned_down(store: JournalStore) -> None:
     with open_in(store) as transaction, pytest.raises(FailedError, match="not a path inside"):
-        transaction.engage(Stretch(copies=("../other",), appearing=()), lambda: None)
+        transaction.engage(ExternalChange(copies=("../other",), appearing=()), lambda: None)
 
 
-def test_what_conda_has_noted_since_stays_in_its_history(store: Store) -> None:
+def test_what_conda_has_noted_since_stays_in_its_history(store: JournalStore) -> None:
     before = (store.prefix / HISTORY).read_text()
     change_and_commit(store)
     with (store.prefix / HISTORY).open("a") as history:
@@ -113,7 +113,7 @@ def test_what_conda_has_noted_since_stays_in_its_history(store: Store) -> None:
     assert (store.prefix / HISTORY).read_text() == before + LATER
 
 
-def test_a_history_that_the_engine_left_alone_is_left_alone(store: Store) -> None:
+def test_a_history_that_the_engine_left_alone_is_left_alone(store: JournalStore) -> None:
     with open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(silent=True))
         transaction.commit(receipt_of(FIRST))
@@ -122,14 +122,14 @@ def test_a_history_that_the_engine_left_alone_is_left_alone(store: Store) -> Non
     assert (store.prefix / HISTORY).read_text() == "rewritten by its owner"
 
 
-def test_pins_changed_since_are_their_owners(store: Store) -> None:
+def test_pins_changed_since_are_their_owners(store: JournalStore) -> None:
     change_and_commit(store)
     (store.prefix / "conda-meta/pinned").write_text("numpy 2.*\n")
     rollback(store)
     assert (store.prefix / "conda-meta/pinned").read_text() == "numpy 2.*\n"
 
 
-def test_a_file_that_a_user_changed_since_refuses_a_rollback_and_is_named(store: Store) -> None:
+def test_a_file_that_a_user_changed_since_refuses_a_rollback_and_is_named(store: JournalStore) -> None:
     change_and_commit(store)
     (store.prefix / "lib/libjpeg.so").write_text("my own build")
     before = picture(store.prefix)
@@ -141,7 +141,7 @@ def test_a_file_that_a_user_changed_since_refuses_a_rollback_and_is_named(store:
     assert (store.prefix / "lib/libjpeg.so").read_text() == "IJG"
 
 
-def test_a_record_that_an_engine_wrote_anew_is_still_ours(store: Store) -> None:
+def test_a_record_that_an_engine_wrote_anew_is_still_ours(store: JournalStore) -> None:
     before = picture(store.prefix)
     change_and_commit(store)
     record = store.prefix / "conda-meta/turbo-3.0-0.json"
@@ -150,7 +150,7 @@ def test_a_record_that_an_engine_wrote_anew_is_still_ours(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_files_added_since_stay(store: Store) -> None:
+def test_files_added_since_stay(store: JournalStore) -> None:
     change_and_commit(store)
     write_tree(store.prefix, {"share/doc/turbo/new/mine": "mine", f"{SITE}/numpy.py": "numpy"})
     rollback(store)
@@ -159,7 +159,7 @@ def test_files_added_since_stay(store: Store) -> None:
     assert not (store.prefix / "share/doc/turbo/new/README").exists()
 
 
-def test_bytecode_that_python_wrote_since_goes_with_its_module(store: Store) -> None:
+def test_bytecode_that_python_wrote_since_goes_with_its_module(store: JournalStore) -> None:
     before = picture(store.prefix)
     change_and_commit(store, CondaChange(linked=(TOOL, NEW), unlinked=(OLD, JPEG)))
     write_tree(store.prefix / SITE / "__pycache__", {"turbo.cpython-311.pyc": "again", "tool.cpython-311.pyc": "tool"})
@@ -167,7 +167,7 @@ def test_bytecode_that_python_wrote_since_goes_with_its_module(store: Store) -> 
     assert live(store.prefix) == {path: (*look[:2], None) for path, look in before.items() if path != "share"}
 
 
-def test_another_version_installed_since_refuses_and_by_force_moves_aside_whole(store: Store) -> None:
+def test_another_version_installed_since_refuses_and_by_force_moves_aside_whole(store: JournalStore) -> None:
     before = {path: (*look[:2], None) for path, look in picture(store.prefix).items()}
     change_and_commit(store)
     later = FakeEngine(contents_of={**CONTENTS, "turbo-4.0-0": {"lib/libjpeg.so": "turbo 4", "lib/four": "4"}})
@@ -182,12 +182,12 @@ def test_another_version_installed_since_refuses_and_by_force_moves_aside_whole(
     assert after == {path: look for path, look in before.items() if path != "share"}
 
 
-def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it_was(store: Store) -> None:
+def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it_was(store: JournalStore) -> None:
     """Both versions have the same file; a third one, installed since, has not."""
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
     with open_in(store) as transaction:
-        stretch = Stretch(
+        stretch = ExternalChange(
             copies=("lib/libturbojpeg.so.0", "conda-meta/turbo-2.0-0.json"), appearing=("conda-meta/turbo-3.0-0.json",)
         )
         transaction.engage(stretch, lambda: _rename_record(store))
@@ -200,7 +200,7 @@ def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it
     assert not (store.prefix / "lib/four").exists()
 
 
-def test_moves_and_stretches_on_the_same_files_are_undone_in_the_reverse_order(store: Store) -> None:
+def test_moves_and_stretches_on_the_same_files_are_undone_in_the_reverse_order(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_in(store) as transaction:
         write_tree(transaction.stage, {"a/lib": "first", "b/lib": "second", "b/turbo": "third", "made": "made"})
@@ -221,17 +221,17 @@ def test_moves_and_stretches_on_the_same_files_are_undone_in_the_reverse_order(s
     assert picture(store.prefix) == before
 
 
-def test_copies_share_nothing_with_what_an_engine_may_write_into(store: Store) -> None:
+def test_copies_share_nothing_with_what_an_engine_may_write_into(store: JournalStore) -> None:
     history = store.prefix / HISTORY
     before = history.read_text()
     with open_in(store) as transaction:
-        transaction.engage(Stretch(copies=(), appearing=()), lambda: _overwrite(history))
+        transaction.engage(ExternalChange(copies=(), appearing=()), lambda: _overwrite(history))
         transaction.undo("tried")
     assert history.read_text() == before
 
 
 def test_an_environment_without_a_history_ends_without_one(tmp_path: Path) -> None:
-    store = Store(tmp_path / "env")
+    store = JournalStore(tmp_path / "env")
     write_tree(store.prefix, {f"{SITE}/x.py": "x", "conda-meta/note": "kept"})
     before = picture(store.prefix)
     change_and_commit(store, CondaChange(linked=(TOOL,)))
@@ -241,7 +241,7 @@ def test_an_environment_without_a_history_ends_without_one(tmp_path: Path) -> No
 
 
 def test_a_wreck_over_which_a_user_installed_is_refused_and_named(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: JournalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process died when conda had unlinked; the user then installed another version by hand."""
     transaction = open_in(store)
@@ -306,7 +306,7 @@ def test_files_of_a_lower_layer_come_back(tmp_path: Path) -> None:
             (tmp_path / name).mkdir()
         options = f"lowerdir={tmp_path / 'lower'},upperdir={tmp_path / 'upper'},workdir={tmp_path / 'work'}"
         mount("overlay", tmp_path / "merged", options)
-        store = Store(tmp_path / "merged")
+        store = JournalStore(tmp_path / "merged")
         change_and_commit(store)
         rollback(store)
         assert picture(store.prefix) == before
@@ -314,7 +314,7 @@ def test_files_of_a_lower_layer_come_back(tmp_path: Path) -> None:
     in_own_mounts(scenario)
 
 
-def test_a_hard_link_of_the_engines_cache_is_not_written_into(store: Store, tmp_path: Path) -> None:
+def test_a_hard_link_of_the_engines_cache_is_not_written_into(store: JournalStore, tmp_path: Path) -> None:
     cached, linked = tmp_path / "cached", store.prefix / "lib/libturbojpeg.so.0"
     linked.unlink()
     cached.write_text("turbo 2 API")
@@ -324,7 +324,7 @@ def test_a_hard_link_of_the_engines_cache_is_not_written_into(store: Store, tmp_
     assert (cached.read_text(), linked.read_text()) == ("turbo 2 API", "turbo 2 API")
 
 
-def _rename_record(store: Store) -> None:
+def _rename_record(store: JournalStore) -> None:
     (store.prefix / "conda-meta/turbo-2.0-0.json").rename(store.prefix / "conda-meta/turbo-3.0-0.json")
 
 

@@ -9,7 +9,7 @@ from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, st
 
 from fastinstall.core import files
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 EACH = 2
 """Death before each operation: death after it is death before the next."""
@@ -78,20 +78,20 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
         assert list(steps_of(cut, 5))
 
 
-def _change(store: Store) -> None:
+def _change(store: JournalStore) -> None:
     """A library of ours comes in, the engine replaces it with others, and ours takes their place again."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
 
 
-def _pictures(store: Store, work: Callable[[Store], None]) -> tuple[Pictures, Pictures]:
+def _pictures(store: JournalStore, work: Callable[[JournalStore], None]) -> tuple[Pictures, Pictures]:
     before = picture(store.prefix)
     work(store)
     return dict(before), dict(live(store.prefix))
 
 
-def _outcome(store: Store, before: Pictures, after: Pictures) -> str:
+def _outcome(store: JournalStore, before: Pictures, after: Pictures) -> str:
     if store.read_receipt() is not None:
         assert live(store.prefix) == after
         return "after"

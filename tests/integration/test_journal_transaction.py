@@ -24,27 +24,27 @@ from journaled import (
 )
 
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
-from fastinstall.journal.log import State
+from fastinstall.journal.log import TransactionState
 from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.receipt import Move, MoveKind
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> JournalStore:
     """An environment with stock Pillow."""
     return make_environment(tmp_path / "env with spaces é")
 
 
-def test_a_setup_puts_ours_in_place_and_its_receipt(store: Store) -> None:
+def test_a_setup_puts_ours_in_place_and_its_receipt(store: JournalStore) -> None:
     set_up(store)
     site = store.prefix / SITE
     assert (site / "PIL/_imaging.so").read_text() == OURS["PIL/_imaging.so"]
     assert not (site / "pillow-13.0.0.dist-info").exists()
     assert store.read_receipt() == receipt_of(FIRST)
     (info,) = store.transactions()
-    assert (info.id, info.state, info.entries[0]) == (FIRST.id, State.COMMITTED, f"{SITE}/PIL")
+    assert (info.id, info.state, info.entries[0]) == (FIRST.id, TransactionState.COMMITTED, f"{SITE}/PIL")
     assert info.held_bytes > 0
 
 
@@ -58,28 +58,28 @@ def test_a_rollback_restores_every_byte_mode_and_time(tmp_path: Path, *, share: 
     assert store.prefix.stat().st_mtime_ns == OLD_TIME
 
 
-def test_a_block_that_fails_leaves_the_environment_as_it_was(store: Store) -> None:
+def test_a_block_that_fails_leaves_the_environment_as_it_was(store: JournalStore) -> None:
     before = picture(store.prefix)
     with pytest.raises(DocumentError), open_transaction(store) as transaction:
         _perform_and_fail(transaction)
     assert picture(store.prefix) == before
 
 
-def test_a_block_that_does_not_commit_leaves_the_environment_as_it_was(store: Store) -> None:
+def test_a_block_that_does_not_commit_leaves_the_environment_as_it_was(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
     assert picture(store.prefix) == before
 
 
-def test_a_block_that_fails_after_its_commit_is_undone_too(store: Store) -> None:
+def test_a_block_that_fails_after_its_commit_is_undone_too(store: JournalStore) -> None:
     before = picture(store.prefix)
     with pytest.raises(KeyboardInterrupt), open_transaction(store) as transaction:
         _commit_and_be_interrupted(transaction)
     assert picture(store.prefix) == before
 
 
-def test_undoing_twice_is_not_needed_by_the_block(store: Store) -> None:
+def test_undoing_twice_is_not_needed_by_the_block(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
@@ -87,7 +87,7 @@ def test_undoing_twice_is_not_needed_by_the_block(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_an_interruption_waits_until_undoing_has_ended(store: Store) -> None:
+def test_an_interruption_waits_until_undoing_has_ended(store: JournalStore) -> None:
     before = picture(store.prefix)
     transaction = open_transaction(store)
     transaction.perform(swap_moves())
@@ -108,7 +108,7 @@ def test_an_interruption_waits_until_undoing_has_ended(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_files_linked_from_a_cache_keep_their_content_and_links(store: Store, tmp_path: Path) -> None:
+def test_files_linked_from_a_cache_keep_their_content_and_links(store: JournalStore, tmp_path: Path) -> None:
     cached, linked = tmp_path / "cached.so", store.prefix / SITE / "PIL/_linked.so"
     cached.write_text("cached", encoding="utf-8")
     os.link(cached, linked)
@@ -118,12 +118,12 @@ def test_files_linked_from_a_cache_keep_their_content_and_links(store: Store, tm
     assert (linked.stat().st_ino, cached.read_text(), cached.stat().st_nlink) == (inode, "cached", 2)
 
 
-def test_an_environment_that_was_copied_whole_can_be_rolled_back(store: Store, tmp_path: Path) -> None:
+def test_an_environment_that_was_copied_whole_can_be_rolled_back(store: JournalStore, tmp_path: Path) -> None:
     before = picture(store.prefix, times=False)
     set_up(store)
     set_up_again(store)
     shutil.copytree(store.prefix, tmp_path / "copy", symlinks=True)
-    copy = Store(tmp_path / "copy")
+    copy = JournalStore(tmp_path / "copy")
     assert rollback(copy, to=FIRST.id).ids == (SECOND.id, FIRST.id)
     assert picture(copy.prefix, times=False) == before
 
@@ -141,7 +141,7 @@ def test_an_environment_that_was_copied_whole_can_be_rolled_back(store: Store, t
     ids=["foreign in the way", "nothing to take", "nothing staged", "kept elsewhere", "outside", "absolute"],
 )
 def test_a_batch_that_cannot_work_is_turned_down_before_its_first_move(
-    store: Store, move: Move, error: type[Exception]
+    store: JournalStore, move: Move, error: type[Exception]
 ) -> None:
     before = live(store.prefix)
     with open_transaction(store) as transaction:
@@ -150,7 +150,7 @@ def test_a_batch_that_cannot_work_is_turned_down_before_its_first_move(
         assert live(store.prefix) == before
 
 
-def test_a_move_that_fails_halfway_is_undone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_that_fails_halfway_is_undone(store: JournalStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third rename is refused, as a directory that loses its write permission meanwhile would."""
     before = picture(store.prefix)
     from fastinstall.core import files
@@ -168,7 +168,7 @@ def test_a_move_that_fails_halfway_is_undone(store: Store, monkeypatch: pytest.M
     assert picture(store.prefix) == before
 
 
-def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: Store) -> None:
+def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: JournalStore) -> None:
     transaction = open_transaction(store)
     transaction.perform(swap_moves())
     write_tree(store.prefix / SITE, {"pillow-13.0.0.dist-info/RECORD": "pip was here"})
@@ -179,13 +179,13 @@ def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: S
     assert (store.prefix / SITE / "pillow-13.0.0.dist-info/RECORD").read_text() == "pip was here"
 
 
-def test_an_unfinished_transaction_forbids_another(store: Store) -> None:
+def test_an_unfinished_transaction_forbids_another(store: JournalStore) -> None:
     open_transaction(store)
     with pytest.raises(RefusedError, match=f"{FIRST.id} was interrupted"):
         open_transaction(store, SECOND)
 
 
-def test_nothing_is_left_where_no_transaction_can_begin(store: Store) -> None:
+def test_nothing_is_left_where_no_transaction_can_begin(store: JournalStore) -> None:
     write_tree(store.prefix, {"share": "a file"})
     before = picture(store.prefix)
     with pytest.raises(FailedError, match="share"):
@@ -193,14 +193,14 @@ def test_nothing_is_left_where_no_transaction_can_begin(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_site_packages_outside_of_the_environment_is_refused(store: Store, tmp_path: Path) -> None:
+def test_site_packages_outside_of_the_environment_is_refused(store: JournalStore, tmp_path: Path) -> None:
     before = picture(store.prefix)
     with pytest.raises(RefusedError, match="outside"):
         begin(store, {}, site_packages=tmp_path, stamp=FIRST)
     assert picture(store.prefix) == before
 
 
-def test_moves_may_come_in_batches(store: Store) -> None:
+def test_moves_may_come_in_batches(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_transaction(store) as transaction:
         for move in swap_moves():
@@ -211,7 +211,7 @@ def test_moves_may_come_in_batches(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_a_malformed_receipt_is_named_with_its_key(store: Store) -> None:
+def test_a_malformed_receipt_is_named_with_its_key(store: JournalStore) -> None:
     set_up(store)
     text = store.receipt_file.read_text(encoding="utf-8")
     store.receipt_file.write_text(text.replace('"stack_version"', '"stak_version"'), encoding="utf-8")

@@ -10,13 +10,13 @@ from journaled import FIRST, SECOND, live, make_environment, open_transaction, p
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.recover import recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 CAPTURED = Path(__file__).parents[1] / "cases" / "stored"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> JournalStore:
     """An environment with stock Pillow."""
     return make_environment(tmp_path / "env")
 
@@ -25,14 +25,14 @@ def _change(file: Path, changes: dict[str, Any]) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
-def _with_keys(store: Store, identifier: str, changes: dict[str, Any]) -> None:
+def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) -> None:
     """Add keys to every line of a journal."""
     journal = store.directory(identifier) / JOURNAL
     lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
     journal.write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_a_journal_of_an_early_version_is_undone(store: Store) -> None:
+def test_a_journal_of_an_early_version_is_undone(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     (store.directory(FIRST.id) / JOURNAL).write_text((CAPTURED / "journal-without-modes.jsonl").read_text())
@@ -40,7 +40,7 @@ def test_a_journal_of_an_early_version_is_undone(store: Store) -> None:
     assert picture(store.prefix) == before
 
 
-def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: Store) -> None:
+def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     _with_keys(store, FIRST.id, {"host": "gpu-7", "checked": [1, 2]})
@@ -50,7 +50,7 @@ def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: St
     assert picture(store.prefix) == before
 
 
-def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: Store) -> None:
+def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: JournalStore) -> None:
     before = picture(store.prefix)
     open_transaction(store).perform(swap_moves())
     _with_keys(store, FIRST.id, {"host": "gpu-7"})
@@ -59,7 +59,7 @@ def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: St
 
 
 @pytest.mark.parametrize("content", ["{", "", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
-def test_a_receipt_that_cannot_be_read_is_not_in_the_way_of_its_rollback(store: Store, content: str) -> None:
+def test_a_receipt_that_cannot_be_read_is_not_in_the_way_of_its_rollback(store: JournalStore, content: str) -> None:
     before = picture(store.prefix)
     set_up(store)
     store.receipt_file.write_text(content)
@@ -68,7 +68,7 @@ def test_a_receipt_that_cannot_be_read_is_not_in_the_way_of_its_rollback(store: 
     assert picture(store.prefix) == before
 
 
-def test_a_receipt_that_cannot_be_read_comes_back_as_it_was(store: Store) -> None:
+def test_a_receipt_that_cannot_be_read_comes_back_as_it_was(store: JournalStore) -> None:
     set_up(store)
     later = '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'
     store.receipt_file.write_text(later)
@@ -83,7 +83,7 @@ def test_a_receipt_that_cannot_be_read_comes_back_as_it_was(store: Store) -> Non
 @pytest.mark.parametrize(
     "line", ['{"event": "linking", "paths": ["a"]}', '{"event": "begun", "schema": "fastinstall.journal/2"}']
 )
-def test_what_a_later_version_did_is_left_alone(store: Store, line: str) -> None:
+def test_what_a_later_version_did_is_left_alone(store: JournalStore, line: str) -> None:
     set_up(store)
     journal = store.directory(FIRST.id) / JOURNAL
     first, *others = journal.read_text().splitlines()
@@ -98,7 +98,9 @@ def test_what_a_later_version_did_is_left_alone(store: Store, line: str) -> None
 
 
 @pytest.mark.parametrize("damage", ["", "not JSON\n", '{"event": "committed", "at": ""}\n', None])
-def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(store: Store, damage: str | None) -> None:
+def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(
+    store: JournalStore, damage: str | None
+) -> None:
     set_up(store)
     journal = store.directory(FIRST.id) / JOURNAL
     if damage is None:
@@ -113,7 +115,7 @@ def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(store:
     assert live(store.prefix) == before
 
 
-def test_a_setup_written_anew_keeps_what_a_later_version_noted_of_it(store: Store) -> None:
+def test_a_setup_written_anew_keeps_what_a_later_version_noted_of_it(store: JournalStore) -> None:
     set_up(store)
     _change(store.receipt_file, {"signed_by": "somebody"})
     with open_transaction(store, SECOND) as transaction:
@@ -121,7 +123,7 @@ def test_a_setup_written_anew_keeps_what_a_later_version_noted_of_it(store: Stor
     assert json.loads(store.receipt_file.read_text())["signed_by"] == "somebody"
 
 
-def test_another_setup_does_not_inherit_it(store: Store) -> None:
+def test_another_setup_does_not_inherit_it(store: JournalStore) -> None:
     set_up(store)
     _change(store.receipt_file, {"signed_by": "somebody"})
     with open_transaction(store, SECOND) as transaction:
@@ -129,7 +131,7 @@ def test_another_setup_does_not_inherit_it(store: Store) -> None:
     assert "signed_by" not in json.loads(store.receipt_file.read_text())
 
 
-def test_a_journal_names_the_version_that_writes_it(store: Store) -> None:
+def test_a_journal_names_the_version_that_writes_it(store: JournalStore) -> None:
     set_up(store)
     begun = json.loads((store.directory(FIRST.id) / JOURNAL).read_text().splitlines()[0])
     assert begun["schema"] == "fastinstall.journal/1"

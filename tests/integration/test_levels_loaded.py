@@ -26,7 +26,7 @@ from targets import PILLOW, install_wheel, make_environment, site_packages
 from fastinstall.core.errors import FailedError
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import run_checks
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.search import usable_hwcaps
 from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
@@ -53,11 +53,11 @@ def own_tree(tmp_path: Path) -> Tree:
     return small_tree(tmp_path / "site")
 
 
-def predicted(tree: Tree, level: str | None) -> Core:
+def predicted(tree: Tree, level: str | None) -> ImagingCore:
     return read_core(tree.stub, (KERNEL,), main=Path(sys.executable).resolve(), hwcaps=usable_hwcaps(level))
 
 
-def loaded(core: Core) -> list[str]:
+def loaded(core: ImagingCore) -> list[str]:
     return [copy.level for copy in core.levels if copy.loaded]
 
 
@@ -103,7 +103,7 @@ def test_a_cpu_below_the_baseline_gets_an_import_error_that_doctor_explains(tree
     assert messages["cpu-level"] == "the imaging core needs x86-64-v2, this CPU offers x86-64-v1 only"
 
 
-def _facts(tree: Tree, core: Core, runtime: Runtime | None, level: str) -> Facts:
+def _facts(tree: Tree, core: ImagingCore, runtime: Runtime | None, level: str) -> Facts:
     healthy = healthy_facts()
     return dataclasses.replace(
         healthy,
@@ -181,7 +181,7 @@ def real(tmp_path: Path) -> tuple[Path, Tree]:
     return tmp_path / "env", split_core(site_packages(python), f"pillow-{PILLOW}.dist-info")
 
 
-def _guard(_interpreter: Interpreter, _core: Core | None) -> GuardState:
+def _guard(_interpreter: Interpreter, _core: ImagingCore | None) -> GuardState:
     return GuardState(installed=False)
 
 

@@ -25,13 +25,19 @@ from journaled import (
 )
 from sandbox import Sandbox
 
-from fastinstall.apply.recovery import Unpinning, late_interruptions_told, mend, mended, notices
-from fastinstall.core.errors import ExitCode, LateInterruption, RefusedError
+from fastinstall.apply.recovery import (
+    Unpinning,
+    lock_recovered_environment,
+    notices,
+    recover_environment,
+    report_late_interruptions,
+)
+from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Event, Noted
-from fastinstall.core.lock import locked
+from fastinstall.core.lock import lock_environment
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
@@ -94,7 +100,7 @@ def _pin(scene: Scene, *, version: str = "") -> None:
         additions=(),
         pieces=(),
     )
-    project_pin.put(scene.project, record, {}, PINNED, scene.session.begun_pins)
+    project_pin.write_project_pin(scene.project, record, {}, PINNED, scene.session.begun_pins)
 
 
 def _set_up_with_pin(scene: Scene) -> None:
@@ -115,7 +121,7 @@ def test_a_setup_that_dies_takes_the_pin_of_its_project_with_it(scenery: Path) -
         scene = Scene(scenery / str(step))
         died = dies_at(step, lambda: _set_up_with_pin(scene))
         told = notices(scene.session, scene.environment)
-        assert mend(scene.session, scene.environment) == bool(told)
+        assert recover_environment(scene.session, scene.environment) == bool(told)
         assert not notices(scene.session, scene.environment)
         assert bool(scene.heard) == bool(told)
         held = scene.store.read_receipt() is not None
@@ -141,8 +147,8 @@ def test_a_mending_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
         transaction.perform(swap_moves())
         transaction.add(PROJECT, f"{scene.project}\n")
         _pin(scene)  # and here it dies
-        died = dies_at(step, lambda: mend(scene.session, scene.environment))
-        mend(scene.session, scene.environment)
+        died = dies_at(step, lambda: recover_environment(scene.session, scene.environment))
+        recover_environment(scene.session, scene.environment)
         assert scene.looks() == before
         return died
 
@@ -155,9 +161,9 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     where = scene.store.prefix
     sentence = f"the setup of {FIRST.at} was interrupted; to have the environment as it was before it"
     assert notices(scene.session, scene.environment) == (f"{sentence}: fastinstall rollback --yes --prefix {where}",)
-    assert mend(scene.session, scene.environment)
+    assert recover_environment(scene.session, scene.environment)
     assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is as it was before it"]
-    assert not mend(scene.session, scene.environment)
+    assert not recover_environment(scene.session, scene.environment)
 
 
 def test_a_rollback_that_was_cut_off_is_finished_with_the_pin_of_the_project(tmp_path: Path) -> None:
@@ -166,7 +172,7 @@ def test_a_rollback_that_was_cut_off_is_finished_with_the_pin_of_the_project(tmp
     _set_up_with_pin(scene)
     journal = scene.store.directory(FIRST.id) / JOURNAL
     journal.write_text(f'{journal.read_text()}{{"event":"undoing","reason":"rollback"}}\n')
-    assert mend(scene.session, scene.environment)
+    assert recover_environment(scene.session, scene.environment)
     told = f"undoing the setup of {FIRST.at} had been interrupted; it is finished"
     assert scene.heard == [
         f"{told}: the environment is as it was before that",
@@ -183,10 +189,10 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
         dies_at(step, lambda: open_transaction(scene.store))
         if notices(scene.session, scene.environment) and scene.store.unfinished() is None:
             found.add(notices(scene.session, scene.environment)[0].partition(";")[0])
-            assert mend(scene.session, scene.environment)
+            assert recover_environment(scene.session, scene.environment)
             assert scene.heard.pop().endswith("it had changed nothing, and what it had begun is cleared away")
         else:
-            mend(scene.session, scene.environment)
+            recover_environment(scene.session, scene.environment)
         assert scene.looks() == before
     assert f"the run of {FIRST.at} was interrupted" in found
 
@@ -195,10 +201,13 @@ def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     open_transaction(scene.store).perform(swap_moves())
     before = scene.looks()
-    with locked(scene.store.prefix):
+    with lock_environment(scene.store.prefix):
         assert notices(scene.session, scene.environment) == ()
-        assert not mend(scene.session, scene.environment)
-        with pytest.raises(RefusedError, match="works on this environment"), mended(scene.session, scene.environment):
+        assert not recover_environment(scene.session, scene.environment)
+        with (
+            pytest.raises(RefusedError, match="works on this environment"),
+            lock_recovered_environment(scene.session, scene.environment),
+        ):
             pass
     assert scene.looks() == before
 
@@ -211,7 +220,7 @@ def test_a_pin_that_was_cut_short_is_told_and_finished(tmp_path: Path) -> None:
     project_pin._write(scene.project, replace(record, stage=PinStage.UNPINNING), scene.session.begun_pins)
     (notice,) = notices(scene.session, scene.environment)
     assert notice.startswith(f"a change of the pin in {scene.project} was interrupted; to finish it: ")
-    assert mend(scene.session, scene.environment)
+    assert recover_environment(scene.session, scene.environment)
     assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is brought to its end"]
     assert not (scene.project / ".fastinstall").exists()
 
@@ -224,7 +233,7 @@ def test_a_pin_that_is_another_after_the_recovery_is_told(tmp_path: Path) -> Non
     transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/new", kept="stage/new"),))
     project_pin.take_back(scene.project, scene.session.begun_pins)
     _pin(scene, version="99")
-    assert mend(scene.session, scene.environment)
+    assert recover_environment(scene.session, scene.environment)
     assert "is pinned to pillow==99, and pillow==" in scene.heard[-1]
     assert "fastinstall guard install --pin --yes" in scene.heard[-1]
     assert scene.heard[-1] not in scene.changes  # the project is as it was
@@ -236,28 +245,28 @@ def test_a_pin_that_cannot_be_taken_back_does_not_keep_the_environment_from_it(t
     (scene.project / ".fastinstall/pin.json").write_text("{")
     journal = scene.store.directory(FIRST.id) / JOURNAL
     journal.write_text(f'{journal.read_text()}{{"event":"undoing","reason":"rollback"}}\n')
-    assert mend(scene.session, scene.environment)
+    assert recover_environment(scene.session, scene.environment)
     assert scene.store.transactions() == ()
     assert f"the pin of {scene.project} stays" in scene.heard[-1]
 
 
 def test_an_interruption_in_time_is_as_before_and_a_late_one_says_so(tmp_path: Path) -> None:
-    store: Store = make_environment(tmp_path / "env")
-    with pytest.raises(KeyboardInterrupt) as caught, late_interruptions_told(store.prefix, "setup"):
+    store: JournalStore = make_environment(tmp_path / "env")
+    with pytest.raises(KeyboardInterrupt) as caught, report_late_interruptions(store.prefix, "setup"):
         _interrupted_before_its_commit(store)
-    assert not isinstance(caught.value, LateInterruption)
+    assert not isinstance(caught.value, InterruptedAfterCompletion)
     for verb, work in (("setup", set_up), ("rollback", rollback)):
-        with pytest.raises(LateInterruption, match=f"interrupted when the {verb} was done already"):
+        with pytest.raises(InterruptedAfterCompletion, match=f"interrupted when the {verb} was done already"):
             _interrupted_after(work, store, verb)
 
 
-def _interrupted_after(work: Callable[[Store], object], store: Store, verb: str) -> None:
-    with late_interruptions_told(store.prefix, verb):
+def _interrupted_after(work: Callable[[JournalStore], object], store: JournalStore, verb: str) -> None:
+    with report_late_interruptions(store.prefix, verb):
         work(store)
         raise KeyboardInterrupt
 
 
-def _interrupted_before_its_commit(store: Store) -> None:
+def _interrupted_before_its_commit(store: JournalStore) -> None:
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
         raise KeyboardInterrupt
@@ -321,7 +330,7 @@ def test_a_note_in_an_environment_makes_nobody_write_in_another_project(tmp_path
         transaction.commit(receipt_of(FIRST))
     before = picture(victim)
     assert project_of(scene.store.prefix) is None
-    mend(scene.session, scene.environment)
+    recover_environment(scene.session, scene.environment)
     assert picture(victim) == before
     unpinning = Unpinning(scene.session, scene.store.prefix)
     rollback(scene.store, conclude=unpinning)

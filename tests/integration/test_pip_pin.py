@@ -11,12 +11,12 @@ from sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 from simple_index import SimpleIndex, serving
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.guard.pip_trap import PipPin, put_pip_pin
+from fastinstall.guard.pip_trap import PipPin, write_pip_pin
 from fastinstall.guard.status import Guards
-from fastinstall.journal.store import Store, fresh_stamp
+from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.observe.installed_pins import observe_pins
-from fastinstall.observe.pip_pins import DIRECTORY, pinned_settings, without_block
+from fastinstall.observe.pip_pins import DIRECTORY, read_pinned_settings, remove_pin_block
 from fastinstall.verbs.guard_install import guards_of, install_guard, remove_guard
 from fastinstall.verbs.undo_setup import history, undo
 
@@ -54,7 +54,7 @@ def test_a_pin_comes_is_told_and_goes_to_the_byte(ready: Pinned) -> None:
     assert ready.configuration.read_bytes().startswith(
         b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n#"
     )
-    assert without_block(ready.configuration.read_bytes()) == USERS
+    assert remove_pin_block(ready.configuration.read_bytes()) == USERS
     (wheel,) = (ready.prefix / DIRECTORY / "wheels").iterdir()
     assert wheel.stat().st_nlink == 1
     before = history(ready.environment)
@@ -73,7 +73,7 @@ def test_a_pin_comes_is_told_and_goes_to_the_byte(ready: Pinned) -> None:
 
 def test_a_configuration_of_our_own_making_goes_with_the_pin(ready: Pinned) -> None:
     _pin(ready)
-    assert set(pinned_settings(ready.configuration.read_bytes())) == {"find-links", "constraint"}
+    assert set(read_pinned_settings(ready.configuration.read_bytes())) == {"find-links", "constraint"}
     assert _wished(ready)
     remove_guard(ready.session, ready.environment)
     assert not ready.configuration.exists()
@@ -96,7 +96,7 @@ def test_a_pin_and_its_removal_leave_nothing_once_both_are_undone(ready: Pinned)
 
 
 def _wished(ready: Pinned) -> bool:
-    receipt = Store(ready.prefix).read_receipt()
+    receipt = JournalStore(ready.prefix).read_receipt()
     return receipt is not None and receipt.wish.pin
 
 
@@ -161,7 +161,7 @@ def test_moved_elsewhere_the_pin_says_so_and_is_renewed_in_place(ready: Pinned) 
     (state,) = guards_of(moved.session, moved.environment).pins
     assert "moved or copied" in state.problems[0]
     assert not _pin(moved).pins[0].problems
-    assert without_block(moved.configuration.read_bytes()) == USERS
+    assert remove_pin_block(moved.configuration.read_bytes()) == USERS
     _undo_last(moved)
     assert "moved or copied" in guards_of(moved.session, moved.environment).pins[0].problems[0]
 
@@ -171,12 +171,12 @@ def test_another_version_renews_the_pin_and_undoing_it_brings_the_earlier_one_ba
 ) -> None:
     _pin(ready)
     before = {path: path.read_bytes() for path in (ready.prefix / DIRECTORY).rglob("*") if path.is_file()}
-    lines, store = ready.configuration.read_bytes(), Store(ready.prefix)
+    lines, store = ready.configuration.read_bytes(), JournalStore(ready.prefix)
     receipt = store.read_receipt()
     assert receipt is not None
     later = PipPin(prefix=ready.prefix, requirement="pillow==14.0.0+simd.v3", wheel=pillow(tmp_path, "14.0.0+simd.v3"))
-    with begin(store, {"summary": "a test"}, site_packages=ready.site, stamp=fresh_stamp()) as transaction:
-        put_pip_pin(later, transaction)
+    with begin(store, {"summary": "a test"}, site_packages=ready.site, stamp=make_stamp()) as transaction:
+        write_pip_pin(later, transaction)
         transaction.commit(replace(receipt, version="14.0.0+simd.v3"))
     (state,) = observe_pins(ready.prefix)
     assert (state.requirement, state.problems) == (later.requirement, ())

@@ -34,7 +34,7 @@ from journaled import (
 from fastinstall.core import files
 from fastinstall.journal import external_changes, store
 from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 
 _ALL, _LONG = Sample(), Sample(every=5, limit=12)
@@ -55,15 +55,15 @@ class Scene:
         sample: of the disks.
     """
 
-    verb: Callable[[Store], object]
-    make: Callable[[Path], Store] = make_environment
-    prepare: tuple[Callable[[Store], object], ...] = ()
+    verb: Callable[[JournalStore], object]
+    make: Callable[[Path], JournalStore] = make_environment
+    prepare: tuple[Callable[[JournalStore], object], ...] = ()
     force: bool = False
     way_back: bool = False
     sample: Sample = _ALL
 
 
-def change(store: Store) -> None:
+def change(store: JournalStore) -> None:
     """A library of ours comes in, an engine replaces it with others, ours takes its place again, and text is added."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
@@ -71,23 +71,23 @@ def change(store: Store) -> None:
         transaction.commit(receipt_of(FIRST))
 
 
-def retire(store: Store) -> None:
+def retire(store: JournalStore) -> None:
     """The receipt goes."""
     with begin(store, {"summary": "remove"}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         transaction.retire(SECOND.at)
 
 
-def meddle(store: Store) -> None:
+def meddle(store: JournalStore) -> None:
     """Somebody adds files to what we brought in."""
     write_tree(store.prefix / SITE, {"PIL/strange.py": "strange", "pillow.libs/deep/other.so": "strange"})
 
 
-def abandon(store: Store) -> None:
+def abandon(store: JournalStore) -> None:
     """A setup that died before it could commit."""
     open_transaction(store).perform(swap_moves())
 
 
-def abandon_engine(store: Store) -> None:
+def abandon_engine(store: JournalStore) -> None:
     """A setup that died while an engine was at work."""
 
     class Dying(FakeEngine):
@@ -100,7 +100,7 @@ def abandon_engine(store: Store) -> None:
             change_in(store, open_in(store), Dying())
 
 
-def finish(store: Store) -> None:
+def finish(store: JournalStore) -> None:
     """The next command."""
     recover(store)
 
@@ -205,7 +205,7 @@ def _try(scene: Scene, scenery: Path, sample: Sample | None = None, *, times: bo
     after = _look(store, times=times)
 
     def judge(top: Path) -> str:
-        found = Store(top / "env")
+        found = JournalStore(top / "env")
         recover(found, force=scene.force)
         assert found.unfinished() is None
         assert not [path for path in found.prefix.rglob(".fastinstall-*") if not path.is_dir()]
@@ -233,7 +233,7 @@ def _compared(found: Looks, before: Looks, after: Looks) -> str:
     raise AssertionError(f"neither before nor after: {min(wrong, key=len)[:8]}")
 
 
-def _look(store: Store, *, times: bool) -> Looks:
+def _look(store: JournalStore, *, times: bool) -> Looks:
     """Without the times of directories and links, which nothing promises after a power failure; ours by their names."""
     shown = live(store.prefix)
     whole = picture(store.prefix)

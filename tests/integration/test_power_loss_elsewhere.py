@@ -8,13 +8,21 @@ from faults.power_trial import Sample, record, try_all
 from journaled import swift_directory
 
 from fastinstall.core import files
-from fastinstall.pins.manifests import Items, add
-from fastinstall.pins.project_files import Begun, PinRecord, PinStage, put, read_record, recover, take_back
+from fastinstall.pins.manifests import ArrayAddition, add
+from fastinstall.pins.project_files import (
+    PinRecord,
+    PinStage,
+    UnfinishedPins,
+    read_record,
+    recover,
+    take_back,
+    write_project_pin,
+)
 from fastinstall.wheelbuild import wheel_cache
 
 MANIFEST = b'[project]\nname = "x"\n'
 PLAIN = {"pyproject.toml": MANIFEST, "uv.lock": b"version = 1\n"}
-ADDITION = Items(table=("tool", "uv"), key="find-links", items=(".fastinstall/wheels",))
+ADDITION = ArrayAddition(table=("tool", "uv"), key="find-links", items=(".fastinstall/wheels",))
 EDITED = add(MANIFEST.decode(), [ADDITION])
 PINNED = {"pyproject.toml": EDITED.text.encode(), "uv.lock": b"version = 2\n"}
 WHEEL = ".fastinstall/wheels/a.whl"
@@ -114,9 +122,9 @@ def _make_project(top: Path) -> None:
         (top / "project" / name).write_bytes(content)
 
 
-def _begun(top: Path) -> Begun:
+def _begun(top: Path) -> UnfinishedPins:
     """What was begun; a disk that is rebuilt elsewhere has its project elsewhere, which notes are named after."""
-    begun = Begun(directory=top / "state")
+    begun = UnfinishedPins(directory=top / "state")
     for note in begun.directory.glob("[!.]*") if top.name != "origin" else ():
         note.rename(begun._note(top / "project"))
     return begun
@@ -137,7 +145,7 @@ def _pin(top: Path) -> None:
         additions=(ADDITION,),
         pieces=EDITED.pieces,
     )
-    put(top / "project", record, {WHEEL: wheel}, PINNED, _begun(top))
+    write_project_pin(top / "project", record, {WHEEL: wheel}, PINNED, _begun(top))
 
 
 def _store(top: Path) -> None:

@@ -15,7 +15,7 @@ from faults.scenes import Scene, make_scene, materials, picture
 from journaled import swift_directory
 
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 
 _EVERYTHING = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
 _OURS = "share/fastinstall"
@@ -37,7 +37,7 @@ def test_a_power_failure_in_a_whole_setup_loses_nothing(name: str, scenery: Path
     assert not _unseen(recording, scene.prefix)
 
     def judge(top: Path) -> str:
-        store = Store(top)
+        store = JournalStore(top)
         recover(store)
         assert store.unfinished() is None
         found = _look(top)
@@ -80,7 +80,7 @@ def _unseen(recording: Recording, prefix: Path) -> set[str]:
 def _look(prefix: Path) -> dict[str, tuple[object, ...]]:
     """Contents and modes; of what is ours beside them only which transactions there are, and the receipt."""
     shown = {path: look for path, look in picture(prefix, times=False).items() if not _is_ours(path)}
-    store = Store(prefix)
+    store = JournalStore(prefix)
     receipt = store.read_receipt()
     names = tuple(sorted(info.id for info in store.transactions()))
     return {**shown, _OURS: (names, receipt.id if receipt is not None else "")}

@@ -11,7 +11,7 @@ from sandbox import UV, NewSandbox, Sandbox, run
 
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash
 from fastinstall.model.facts import Interpreter
-from fastinstall.observe.conda.channels import configured_channels
+from fastinstall.observe.conda.channels import read_configured_channels
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.conda.prefix import observe_conda
 from fastinstall.observe.interpreter import observe_interpreter
@@ -117,7 +117,7 @@ def test_the_conda_executable_is_found_with_its_version_and_its_settings(usual: 
     assert tool is not None
     assert (tool.command, tool.version, tool.found_by) == ((str(conda.executable),), conda.version, "CONDA_EXE")
     said = conda.run("config", "--show", "channels", "solver", "--json").document
-    assert (list(configured_channels(conda.variables, usual, Path(tool.root))), tool.solver) == (
+    assert (list(read_configured_channels(conda.variables, usual, Path(tool.root))), tool.solver) == (
         said["channels"],
         said["solver"],
     )

@@ -11,7 +11,7 @@ from guarded import python_at_hand
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import Facts, GuardState, Interpreter
 from fastinstall.model.plan import facts_digest
 from fastinstall.model.request import EnvironmentKind
@@ -43,7 +43,7 @@ def stock(tmp_path: Path, base: Path) -> Path:
     return prefix
 
 
-def _guard(interpreter: Interpreter, core: Core | None) -> GuardState:
+def _guard(interpreter: Interpreter, core: ImagingCore | None) -> GuardState:
     return GuardState(installed=core is not None, version=interpreter.version)
 
 

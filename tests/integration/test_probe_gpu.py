@@ -17,7 +17,7 @@ from fastinstall.model.facts import GuardState
 from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.model.plan import facts_digest
 from fastinstall.observe.active_environment import locate
-from fastinstall.observe.gpu_driver import told_by_nvml
+from fastinstall.observe.gpu_driver import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, observe
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
@@ -64,7 +64,7 @@ def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU: what NVML says is its own matter")
 @pytest.mark.skipif(find_spec("pynvml") is None, reason="nvidia-ml-py, of the extra [cuda], is not installed here")
 def test_without_a_driver_the_real_package_says_that_its_library_is_missing() -> None:
-    told = told_by_nvml(SEEN)
+    told = ask_nvml(SEEN)
     assert told.nvml is Nvml.NO_LIBRARY
     assert told.problem == "NVML: NVML Shared Library Not Found"
     assert (told.found_by, told.driver, told.devices) == (SEEN.found_by, SEEN.driver, SEEN.devices)
@@ -74,14 +74,14 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, "pynvml", raising=False)
     monkeypatch.setattr(sys, "path_importer_cache", {})
-    told = told_by_nvml(SEEN)
+    told = ask_nvml(SEEN)
     assert told.nvml is Nvml.NO_PACKAGE
     assert "[cuda]" in told.problem
 
 
 def test_what_an_answering_driver_says_is_taken_and_nothing_that_identifies_a_device(in_place_of_nvml: Path) -> None:
     in_place_of_nvml.write_text(ANSWERING)
-    told = told_by_nvml(SEEN)
+    told = ask_nvml(SEEN)
     assert (told.nvml, told.found_by, told.problem) == (Nvml.ANSWERED, GpuSource.NVML, "")
     assert (told.driver, told.driver_cuda) == ("550.54.15", "12.4")
     assert told.devices == (
@@ -102,7 +102,7 @@ def test_what_an_answering_driver_says_is_taken_and_nothing_that_identifies_a_de
 )
 def test_a_driver_that_refuses_is_told(in_place_of_nvml: Path, text: str, state: Nvml, problem: str) -> None:
     in_place_of_nvml.write_text(text)
-    told = told_by_nvml(SEEN)
+    told = ask_nvml(SEEN)
     assert told.nvml is state
     assert problem in told.problem
     assert (told.driver, told.devices) == (SEEN.driver, SEEN.devices)
@@ -110,7 +110,7 @@ def test_a_driver_that_refuses_is_told(in_place_of_nvml: Path, text: str, state:
 
 def test_a_driver_that_never_answers_is_told_and_not_waited_for(in_place_of_nvml: Path) -> None:
     in_place_of_nvml.write_text(HANGING)
-    told = told_by_nvml(SEEN, seconds=0.25)
+    told = ask_nvml(SEEN, seconds=0.25)
     assert (told.nvml, told.problem) == (Nvml.HUNG, "NVML did not answer within 0.25 s")
     assert told.devices == SEEN.devices
 

@@ -14,7 +14,7 @@ from sandbox import UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.pin_project import project_pin, unpin_project
-from fastinstall.pins.resolver import locked_versions
+from fastinstall.pins.resolver import parse_locked_versions
 
 LOCKING = ("uv", "poetry", "pdm")
 SYNC = {"uv": ("sync",), "poetry": ("install",), "pdm": ("sync",)}
@@ -39,7 +39,7 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
     assert done.exit_code == 0, done.text
     assert gallery.installed == f"# {OURS}\n"
     # pdm locks one version for all platforms.
-    locked = locked_versions(gallery.lock.read_text())["pillow"]
+    locked = parse_locked_versions(gallery.lock.read_text())["pillow"]
     assert locked == ({OURS} if manager == "pdm" else {OURS, STOCK})
 
     pinned = gallery.manifest.read_text()

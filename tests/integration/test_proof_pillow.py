@@ -14,9 +14,9 @@ from interpreters import running
 from sandbox import NewSandbox
 
 from fastinstall.core.events import Event, Progressed
-from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject, failed_operations
-from fastinstall.proof.quick import Trial, prove_matrix, quick_proof
-from fastinstall.proof.runs import Results, Stack, Work
+from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject, list_failed_operations
+from fastinstall.proof.quick import QuickProof, prove_matrix, run_quick_proof
+from fastinstall.proof.runs import ProofStack, Results, Work
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 DEFECTS = (
@@ -34,10 +34,10 @@ SOUND = ("filter-3x3/RGB/17x13/smooth,,0", "box-blur/RGB/17x13/3", "resize/L/17x
 class Stacks:
     """Pillow-SIMD and the official Pillow of its version, unpacked."""
 
-    simd: Stack
-    official: Stack
+    simd: ProofStack
+    official: ProofStack
 
-    def levels(self) -> tuple[Stack, ...]:
+    def levels(self) -> tuple[ProofStack, ...]:
         """The baseline, which the loader is made to take, and the level that it takes by itself."""
         baseline = self.simd.with_tunables("glibc.cpu.hwcaps=-AVX2")
         return replace(baseline, label="x86-64-v2"), replace(self.simd, label="x86-64-v3")
@@ -62,12 +62,12 @@ def stacks(new_sandbox: NewSandbox) -> Iterator[Stacks]:
 @pytest.fixture(scope="module")
 def proof(stacks: Stacks, tmp_path_factory: pytest.TempPathFactory) -> Proof:
     """Of Pillow-SIMD, beside the official wheel."""
-    return quick_proof(_trial(stacks.levels(), stacks.official, tmp_path_factory.mktemp("kept")))
+    return run_quick_proof(_trial(stacks.levels(), stacks.official, tmp_path_factory.mktemp("kept")))
 
 
 def test_the_defects_of_pillow_simd_are_found_and_named(proof: Proof) -> None:
     assert not proof.holds
-    assert failed_operations(proof) == ("box-blur", "filter-3x3", "filter-5x5", "gaussian-blur", "unsharp-mask")
+    assert list_failed_operations(proof) == ("box-blur", "filter-3x3", "filter-5x5", "gaussian-blur", "unsharp-mask")
     details = "\n".join(_check(proof, "matrix x86-64-v3").details)
     assert "in I;16, I;16B, I;16L, I;16N" in details
     assert "the smallest: box-blur/L/1x1/0.3: differs by" in details
@@ -98,7 +98,7 @@ def test_its_decoders_are_the_official_ones(proof: Proof) -> None:
 def test_the_official_wheel_proves_itself_equal(stacks: Stacks, tmp_path: Path) -> None:
     events: list[Event] = []
     trial = replace(_trial((stacks.official,), stacks.official, tmp_path), emit=events.append)
-    found = quick_proof(trial)
+    found = run_quick_proof(trial)
     assert [(check.name, check.status) for check in found.checks] == [
         (f"matrix {stacks.official.label}", ProofStatus.OK),
         (f"heap {stacks.official.label}", ProofStatus.OK),
@@ -108,18 +108,18 @@ def test_the_official_wheel_proves_itself_equal(stacks: Stacks, tmp_path: Path) 
 
 
 def test_without_an_official_wheel_levels_and_memory_are_still_proven(stacks: Stacks) -> None:
-    found = quick_proof(_trial(stacks.levels(), None, None))
+    found = run_quick_proof(_trial(stacks.levels(), None, None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]
     assert _check(found, "survival x86-64-v3").status is ProofStatus.OK
     assert "filter-3x3" in _check(found, "heap x86-64-v3").operations
 
 
-def _stack(tree: Path) -> Stack:
-    return Stack(label=tree.name, python=running().executable, tree=tree, variables=dict(os.environ))
+def _stack(tree: Path) -> ProofStack:
+    return ProofStack(label=tree.name, python=running().executable, tree=tree, variables=dict(os.environ))
 
 
-def _trial(levels: tuple[Stack, ...], reference: Stack | None, kept: Path | None) -> Trial:
+def _trial(levels: tuple[ProofStack, ...], reference: ProofStack | None, kept: Path | None) -> QuickProof:
     subject = ProofSubject(
         wheel_sha256="",
         reference_sha256="",
@@ -128,7 +128,7 @@ def _trial(levels: tuple[Stack, ...], reference: Stack | None, kept: Path | None
         levels=tuple(level.label for level in levels),
     )
     known = replace(reference, identity="official") if reference else None
-    return Trial(subject=subject, levels=levels, reference=known, kept=kept)
+    return QuickProof(subject=subject, levels=levels, reference=known, kept=kept)
 
 
 def _check(proof: Proof, name: str) -> ProofCheck:

@@ -16,13 +16,13 @@ from fastinstall.cmerge.diagnostics import check_tree
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import FEW_SIZES, SIZES, ProofStatus, matrix_cases
-from fastinstall.proof.runs import Stack
+from fastinstall.proof.runs import ProofStack
 from fastinstall.proof.sanitizers import prove_warnings
-from fastinstall.proof.variant import CoreSteps, Variant, compile_core
+from fastinstall.proof.variant import CoreSteps, SanitizedVariant, compile_core
 from fastinstall.proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
-from fastinstall.wheelbuild.assemble import berths, moor
-from fastinstall.wheelbuild.base_wheel import Chassis, open_chassis
-from fastinstall.wheelbuild.linking import Place
+from fastinstall.wheelbuild.assemble import place_cores, plan_core_placements
+from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
+from fastinstall.wheelbuild.linking import LinkLocation
 
 FILTER = "src/libImaging/Filter.c"
 BLUR = "src/libImaging/BoxBlur.c"
@@ -49,7 +49,7 @@ def unguarded(build: MergedBuild) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fork(build: MergedBuild, unguarded: Path) -> Stack:
+def fork(build: MergedBuild, unguarded: Path) -> ProofStack:
     """The fork's code as it is, without the conditions of the recipe."""
     return build.stack("fork", unguarded)
 
@@ -80,12 +80,12 @@ def test_the_fork_s_files_put_over_upstream_s_are_refused(build: MergedBuild) ->
     assert compiled.status is ProofStatus.FAILED
 
 
-def test_the_fork_s_filters_of_16_bits_are_refused(build: MergedBuild, fork: Stack) -> None:
+def test_the_fork_s_filters_of_16_bits_are_refused(build: MergedBuild, fork: ProofStack) -> None:
     found = build.differences(fork, cases("filter-3x3/", "filter-5x5/", modes=("I;16",)))
     assert {each.operation for each in found} == {"filter-3x3", "filter-5x5"}
 
 
-def test_the_fork_s_blur_along_one_axis_is_refused(build: MergedBuild, fork: Stack) -> None:
+def test_the_fork_s_blur_along_one_axis_is_refused(build: MergedBuild, fork: ProofStack) -> None:
     chosen = tuple(case for case in cases("box-blur/", modes=("RGB",)) if case.endswith(("/3:0", "/0:3")))
     found = build.differences(fork, chosen)
     assert max(each.largest for each in found) > 100
@@ -195,25 +195,25 @@ def test_a_dropped_lock_is_refused(lost: str, build: MergedBuild) -> None:
 
 
 @pytest.fixture(scope="module")
-def several(build: MergedBuild) -> Chassis:
+def several(build: MergedBuild) -> BaseWheel:
     """The official wheel once more, for cores of several levels."""
     suffix = build.request.interpreter.extension_suffix
     assert build.request.chassis is not None
-    return open_chassis(build.request.chassis, "PIL", suffix, build.scratch / "several")
+    return open_base_wheel(build.request.chassis, "PIL", suffix, build.scratch / "several")
 
 
 @pytest.mark.parametrize("baseline", ["x86-64-v2", "x86-64-v3"])
 def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
-    baseline: str, build: MergedBuild, several: Chassis
+    baseline: str, build: MergedBuild, several: BaseWheel
 ) -> None:
-    places = berths(build.request, several, "0" * 64)
+    places = plan_core_placements(build.request, several, "0" * 64)
     marks = dict(zip((berth.target.level for berth in places), (baseline, LEVEL), strict=True))
     cores = {}
     for berth in places:
         steps = _marked(build, berth.place, marks[berth.target.level])
-        variant = Variant(source=build.yard.source, objects=build.core.objects)
+        variant = SanitizedVariant(source=build.yard.source, objects=build.core.objects)
         cores[berth] = compile_core(steps, variant, build.scratch / f"{baseline}-{berth.target.level}").path
-    moor(build.request, several, cores)
+    place_cores(build.request, several, cores)
     module = several.core.relative_to(several.root)
     flags, levels = prove_binaries(several.root, module, build.request.step.levels)
     assert (flags.name, flags.status) == (FLAGS_NAME, ProofStatus.OK)
@@ -224,10 +224,10 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
         assert levels.details == ("the copy in the place of x86-64-v2 is marked x86-64-v3",)
 
 
-def _marked(build: MergedBuild, place: Place, mark: str) -> CoreSteps:
+def _marked(build: MergedBuild, place: LinkLocation, mark: str) -> CoreSteps:
     steps = build.yard.steps
     unmarked = replace(steps, link=tuple(word for word in steps.link if not word.startswith("-Wl,-z,x86-64")))
-    elsewhere = Place(run_path=build.yard.chassis.run_path).flags
+    elsewhere = LinkLocation(run_path=build.yard.chassis.run_path).flags
     kept = tuple(word for word in unmarked.link if word not in elsewhere)
     return replace(unmarked, link=(*kept, *place.flags, f"-Wl,-z,{mark}"))
 

@@ -15,9 +15,9 @@ from interpreters import of_version
 from needs import require_system
 
 from fastinstall.core.errors import FailedError
-from fastinstall.proof.judge import Comparison, judge
+from fastinstall.proof.judge import StackComparison, judge
 from fastinstall.proof.quick import prove_heap, prove_matrix, prove_survival
-from fastinstall.proof.runs import Results, Sample, Stack, Work, run_cases, sample_cases
+from fastinstall.proof.runs import ProofPicture, ProofStack, Results, Work, run_cases, sample_cases
 
 OPERATIONS = """
 import ctypes, os, signal, time
@@ -49,12 +49,12 @@ def operations(tmp_path: Path) -> Path:
     return path
 
 
-def stack(directory: Path, value: int, python: Path = Path(sys.executable)) -> Stack:
+def stack(directory: Path, value: int, python: Path = Path(sys.executable)) -> ProofStack:
     package = directory / f"tree-{value}" / "PIL"
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").write_text("")
     (package / "Image.py").write_text(f"VALUE = {value}\ndef init():\n    pass\n")
-    return Stack(label=str(value), python=python, tree=package.parent, variables=dict(os.environ))
+    return ProofStack(label=str(value), python=python, tree=package.parent, variables=dict(os.environ))
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_where_every_case_dies_it_ends_all_the_same(tmp_path: Path, operations: 
 
 def test_what_a_case_made_can_be_had(tmp_path: Path, operations: Path) -> None:
     work = Work(cases=("fill/RGB/2x1/", "raise/L/1x1/ValueError"), operations=operations)
-    assert sample_cases(stack(tmp_path, 9), work) == {"fill/RGB/2x1/": (Sample("RGB", (2, 1), b"\t" * 6),)}
+    assert sample_cases(stack(tmp_path, 9), work) == {"fill/RGB/2x1/": (ProofPicture("RGB", (2, 1), b"\t" * 6),)}
 
 
 def test_a_stack_whose_pil_cannot_be_imported_is_refused(tmp_path: Path, operations: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_shift_to_one_side_is_told_though_every_sample_is_within_its_bound(
 
 
 def test_levels_have_to_be_equal_to_the_bit(tmp_path: Path, operations: Path, results: Results) -> None:
-    pair = Comparison(ours=stack(tmp_path, 8), standard=stack(tmp_path, 7), witness=None, exact=True)
+    pair = StackComparison(ours=stack(tmp_path, 8), standard=stack(tmp_path, 7), witness=None, exact=True)
     found = judge(pair, Work(cases=("resize/RGB/3x3/",), operations=operations), results)
     assert [difference.text for difference in found] == ["resize/RGB/3x3/: differs by 1, allowed 0"]
 
@@ -162,12 +162,12 @@ def test_memory_that_nobody_wrote_is_found_by_what_lies_in_it(
 def test_outcomes_of_a_stack_with_an_identity_are_kept(tmp_path: Path, operations: Path) -> None:
     kept = tmp_path / "kept"
     work = Work(cases=("fill/L/2x2/", "raise/L/1x1/ValueError"), operations=operations)
-    known = Stack(
+    known = ProofStack(
         label="known", python=Path(sys.executable), tree=stack(tmp_path, 7).tree, variables={}, identity="wheel"
     )
     with Results(kept) as results:
         first = results.outcomes(known, work)
-    nowhere = Stack(label="known", python=tmp_path / "none", tree=tmp_path, variables={}, identity="wheel")
+    nowhere = ProofStack(label="known", python=tmp_path / "none", tree=tmp_path, variables={}, identity="wheel")
     with Results(kept) as results:
         assert results.outcomes(nowhere, work) == first
 

@@ -19,11 +19,11 @@ from interpreters import running
 from sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
 from verdicts import alarms, examined
 
-from fastinstall.doctor.intent import Asked, asked
-from fastinstall.journal.store import Store
-from fastinstall.model.request import Wish
+from fastinstall.doctor.intent import InstallRequest, read_install_request
+from fastinstall.journal.store import JournalStore
+from fastinstall.model.request import Request
 from fastinstall.model.steps import Swap
-from fastinstall.observe.active_environment import Target, find
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 from fastinstall.observe.stack import observe_distributions
 from fastinstall.verbs.repair import plan_repair
@@ -64,7 +64,7 @@ def test_damages_are_repaired_from_the_cache_in_one_transaction(environments: En
     assert fixed.exit_code == 0, fixed.text
     assert alarms(tuple(fixed.document["findings"])) == {}
     assert _core(venv) == before
-    assert len(Store(venv.prefix).transactions()) == 2
+    assert len(JournalStore(venv.prefix).transactions()) == 2
     assert not list(venv.site_packages.glob("~*"))
 
 
@@ -82,7 +82,7 @@ def test_a_guard_is_renewed_alone_by_the_repair_and_by_a_setup(environments: Env
     assert again.exit_code == 0, again.text
     assert "done: renew the start-up guard" in again.stdout
     assert (venv.site_packages / "PIL").stat().st_ino == pil, "PIL was not exchanged"
-    assert len(Store(venv.prefix).transactions()) == 3
+    assert len(JournalStore(venv.prefix).transactions()) == 3
 
 
 def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments: Environments) -> None:
@@ -91,7 +91,7 @@ def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments
     (venv.site_packages / "PIL").rename(elsewhere)
     (venv.site_packages / "PIL").symlink_to(elsewhere)
     session = open_session(environments.sandbox.variables(UNREACHABLE))
-    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
+    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
     (swap,) = (step for step in planned.steps if isinstance(step, Swap))
     assert "PIL" in swap.entries
 
@@ -101,12 +101,12 @@ def test_other_times_of_files_are_no_damage(environments: Environments) -> None:
     for file in venv.site_packages.glob("PIL/*"):
         os.utime(file, (1_000_000_000, 1_000_000_000))
     fixed = _fix(environments.sandbox, venv)
-    assert (fixed.exit_code, len(Store(venv.prefix).transactions())) == (0, 1), fixed.text
+    assert (fixed.exit_code, len(JournalStore(venv.prefix).transactions())) == (0, 1), fixed.text
 
 
 def test_a_record_that_cannot_be_read_says_what_to_do(environments: Environments) -> None:
     venv = environments.copy("ours")
-    receipt = Store(venv.prefix).receipt_file
+    receipt = JournalStore(venv.prefix).receipt_file
     receipt.write_text(receipt.read_text()[:100])
     fixed = _fix(environments.sandbox, venv)
     assert fixed.exit_code == 2
@@ -146,10 +146,10 @@ def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environmen
     assert venv.pip("install", "--quiet", "--force-reinstall", "--no-deps", "pillow").exit_code == 0
     fixed = _fix(sandbox, venv, network=True)
     assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
-    receipt = Store(venv.prefix).read_receipt()
+    receipt = JournalStore(venv.prefix).read_receipt()
     assert receipt is not None
     assert (receipt.source_version, receipt.wish.version) == (environments.version, environments.version)
-    assert len(Store(venv.prefix).transactions()) == 2
+    assert len(JournalStore(venv.prefix).transactions()) == 2
 
 
 def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to_be_repaired(
@@ -163,7 +163,7 @@ def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to
     assert venv.pip("install", "--quiet", "--no-deps", f"pillow=={OTHER_VERSION}").exit_code == 0
 
     session = open_session(sandbox.variables())
-    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
+    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
     assert (planned.wish.version, planned.hazards) == (OTHER_VERSION, ())
     assert "which is in place" in planned.warnings[1]
 
@@ -178,16 +178,16 @@ def test_pip_tells_what_was_asked_for_by_its_name_and_uv_does_not(sandbox: Sandb
     requirements.write_text(f"viewer @ {_dependant(sandbox.root).as_uri()}\n")
     links = ("--quiet", "--no-index", "--find-links", str(sandbox.root))
     assert venv.pip("install", *links, "-r", str(requirements)).exit_code == 0
-    assert _asked(venv) == {"pillow": Asked.ALONG, "viewer": Asked.BY_NAME}
+    assert _asked(venv) == {"pillow": InstallRequest.ALONG, "viewer": InstallRequest.BY_NAME}
     assert venv.pip("install", *links, "--force-reinstall", str(wheel)).exit_code == 0
-    assert _asked(venv)["pillow"] is Asked.BY_NAME
+    assert _asked(venv)["pillow"] is InstallRequest.BY_NAME
     assert venv.uv("install", *links, "--reinstall", "viewer").exit_code == 0
-    assert _asked(venv) == dict.fromkeys(("pillow", "viewer"), Asked.UNTOLD)
+    assert _asked(venv) == dict.fromkeys(("pillow", "viewer"), InstallRequest.UNTOLD)
     assert all(found.requested for found in observe_distributions(venv.site_packages)), "uv says so of everything"
 
 
-def _asked(venv: Venv) -> dict[str, Asked]:
-    return {found.name: asked(found) for found in observe_distributions(venv.site_packages)}
+def _asked(venv: Venv) -> dict[str, InstallRequest]:
+    return {found.name: read_install_request(found) for found in observe_distributions(venv.site_packages)}
 
 
 def _dependant(directory: Path) -> Path:
@@ -207,7 +207,7 @@ def _dependant(directory: Path) -> Path:
 
 def _pretend_an_earlier_setup(venv: Venv) -> None:
     """A receipt of ours of an earlier version: no second build is made for this test."""
-    file = Store(venv.prefix).receipt_file
+    file = JournalStore(venv.prefix).receipt_file
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "source_version": OTHER_VERSION}))
 

@@ -17,11 +17,11 @@ from sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
 import fastinstall.apply.orchestrator
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit, Event, Noted, ignore
-from fastinstall.core.lock import locked
-from fastinstall.journal.store import Store
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target, find
-from fastinstall.observe.concurrent_changes import observe_rivals
+from fastinstall.core.lock import lock_environment
+from fastinstall.journal.store import JournalStore
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.concurrent_changes import observe_concurrent_installers
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair, repair
 
@@ -76,8 +76,8 @@ def stopped(
 def fix(sandbox: Sandbox, venv: Venv, listen: Emit = ignore) -> None:
     """What `doctor --fix --yes` does, in this process."""
     session = open_session(sandbox.variables(UNREACHABLE)).listening(listen)
-    planned = plan_repair(session, find(session, Target(prefix=venv.prefix)), Wish())
-    repair(session, planned, Wish(), lambda plan: plan)
+    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
+    repair(session, planned, Request(), lambda plan: plan)
 
 
 def swapped(environments: Environments) -> Venv:
@@ -106,7 +106,7 @@ def test_nothing_is_touched_while_another_tool_is_at_work(environments: Environm
 
 def test_two_of_ours_at_once_are_one_too_many(environments: Environments) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
-    with locked(venv.prefix):
+    with lock_environment(venv.prefix):
         second = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
     assert second.exit_code == 5, second.text
     assert f"process {os.getpid()} works on this environment" in second.stderr
@@ -120,7 +120,7 @@ def test_what_changes_between_observation_and_swap_is_refused_by_name(
     with pytest.raises(RefusedError, match=r"uv has changed .*PIL/.* and \d+ more meanwhile"):
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
-    assert len(Store(venv.prefix).transactions()) == 1
+    assert len(JournalStore(venv.prefix).transactions()) == 1
 
 
 def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
@@ -133,7 +133,7 @@ def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
     assert "pip has changed" in caught.value.details[-1]
-    assert Store(venv.prefix).unfinished() is None
+    assert JournalStore(venv.prefix).unfinished() is None
     kept = venv.prefix / "share/fastinstall/kept"
     assert [core.read_bytes() for core in kept.glob("*/lib/*/site-packages/PIL/_imaging.*.so")] == [before]
     assert venv.pip("check").exit_code == 0
@@ -151,12 +151,12 @@ def test_a_rival_in_the_middle_of_its_work_may_finish_it(
 
     def listen(event: Event) -> None:
         if isinstance(event, Noted) and "waiting for it to end" in event.message:
-            (rival,) = observe_rivals(venv.prefix)
+            (rival,) = observe_concurrent_installers(venv.prefix)
             os.kill(rival.process, signal.SIGCONT)
 
     with _overrunning(monkeypatch, venv, tmp_path), pytest.raises(RefusedError, match="what it left stays"):
         fix(environments.sandbox, venv, listen)
-    assert observe_rivals(venv.prefix) == ()
+    assert observe_concurrent_installers(venv.prefix) == ()
     assert not list(venv.site_packages.glob("~*"))
     assert venv.run("-c", "import PIL.Image").exit_code == 0
     assert venv.pip("check").exit_code == 0

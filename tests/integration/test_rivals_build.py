@@ -13,7 +13,7 @@ import pytest
 from tiny_pillow import tiny_sdist
 
 from fastinstall.core.events import Event
-from fastinstall.core.lock import reserved
+from fastinstall.core.lock import reserve_file
 from fastinstall.wheelbuild import wheel_cache
 
 _BUILD = (
@@ -99,20 +99,26 @@ def test_a_wait_can_be_interrupted(tmp_path: Path) -> None:
 
 def test_nobody_waits_for_another_key(tmp_path: Path) -> None:
     events: list[Event] = []
-    with wheel_cache.reserved(tmp_path, "one", events.append), wheel_cache.reserved(tmp_path, "other", events.append):
+    with (
+        wheel_cache.reserve_cache_key(tmp_path, "one", events.append),
+        wheel_cache.reserve_cache_key(tmp_path, "other", events.append),
+    ):
         assert events == []
 
 
 def test_where_files_cannot_be_locked_the_work_is_done_twice(tmp_path: Path, refusing: Callable[[], None]) -> None:
     refusing()
     events: list[Event] = []
-    with wheel_cache.reserved(tmp_path, "key", events.append), wheel_cache.reserved(tmp_path, "key", events.append):
+    with (
+        wheel_cache.reserve_cache_key(tmp_path, "key", events.append),
+        wheel_cache.reserve_cache_key(tmp_path, "key", events.append),
+    ):
         assert events == []
 
 
 def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="lock"), reserved(tmp_path / "lock", lambda _process: None):
+    with pytest.raises(OSError, match="lock"), reserve_file(tmp_path / "lock", lambda _process: None):
         pass
     assert not (tmp_path / "elsewhere").exists()
 

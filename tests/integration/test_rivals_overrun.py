@@ -24,7 +24,7 @@ from journaled import (
 )
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
-from fastinstall.journal.store import Store
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
 
 THEIRS = {
@@ -37,7 +37,7 @@ OURS_METADATA = f"{SITE}/pillow-12.1.1+simd.v3.dist-info"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[JournalStore]:
     with swift_directory(tmp_path) as directory:
         yield make_environment(directory / "env", share=True)
 
@@ -70,7 +70,7 @@ def begin_to_uninstall(prefix: Path) -> None:
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 
 
-def overrun(store: Store, rival: Callable[[Path], None]) -> None:
+def overrun(store: JournalStore, rival: Callable[[Path], None]) -> None:
     """A swap, a rival, and a check that fails for it."""
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
@@ -78,7 +78,7 @@ def overrun(store: Store, rival: Callable[[Path], None]) -> None:
         raise FailedError("not healthy")
 
 
-def kept(store: Store) -> dict[str, str]:
+def kept(store: JournalStore) -> dict[str, str]:
     """What lies where people find it."""
     root = store.root / "kept" / FIRST.id
     files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
@@ -92,7 +92,7 @@ def before(*entries: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("rival", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
-    store: Store, rival: Callable[[Path], None]
+    store: JournalStore, rival: Callable[[Path], None]
 ) -> None:
     with pytest.raises(RefusedError, match="what it left stays") as caught:
         overrun(store, rival)
@@ -107,7 +107,7 @@ def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
     assert store.transactions() == ()
 
 
-def test_theirs_is_left_to_the_byte(store: Store) -> None:
+def test_theirs_is_left_to_the_byte(store: JournalStore) -> None:
     seen: list[dict[str, tuple[object, ...]]] = []
 
     def watched(prefix: Path) -> None:
@@ -119,7 +119,7 @@ def test_theirs_is_left_to_the_byte(store: Store) -> None:
     assert seen == [_theirs(store.prefix)]
 
 
-def test_theirs_stays_where_nothing_had_been_before(store: Store) -> None:
+def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None:
     """Without a Pillow before, all of ours only comes in; undoing that would take theirs away."""
     for entry in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"):
         shutil.rmtree(store.prefix / SITE / entry)
@@ -139,7 +139,7 @@ def test_theirs_stays_where_nothing_had_been_before(store: Store) -> None:
 
 
 @pytest.mark.parametrize("path", ["PIL/_imaging.so", "PIL/sub/added.py"])
-def test_what_somebody_has_altered_is_kept_and_the_environment_is_as_before(store: Store, path: str) -> None:
+def test_what_somebody_has_altered_is_kept_and_the_environment_is_as_before(store: JournalStore, path: str) -> None:
     was = live(store.prefix)
     with pytest.raises(FailedError, match="as it was before") as caught:
         overrun(store, lambda prefix: write_tree(prefix / SITE, {path: "by hand"}))
@@ -149,7 +149,7 @@ def test_what_somebody_has_altered_is_kept_and_the_environment_is_as_before(stor
     recover_all(store)
 
 
-def test_an_installer_that_comes_before_the_moves_are_done_is_no_reason_to_yield(store: Store) -> None:
+def test_an_installer_that_comes_before_the_moves_are_done_is_no_reason_to_yield(store: JournalStore) -> None:
     """Its files are in the way of ours, which are not in place yet: what was before comes back."""
     was = live(store.prefix)
 
@@ -176,7 +176,7 @@ def test_yielding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path
             return died
 
         for step in steps_of(cut_off, stride=7):
-            scene = Store(directory / f"env{step}")
+            scene = JournalStore(directory / f"env{step}")
             reinstalled = (scene.prefix / SITE / "pillow-13.0.1.dist-info").is_dir()
             if reinstalled and _yields(scene):
                 recover_all(scene)
@@ -213,19 +213,19 @@ def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(t
     recover_all(store)
 
 
-def test_a_commit_that_was_not_overrun_keeps_nothing_aside(store: Store) -> None:
+def test_a_commit_that_was_not_overrun_keeps_nothing_aside(store: JournalStore) -> None:
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
         transaction.commit(receipt_of(FIRST))
     assert kept(store) == {}
 
 
-def _fails(store: Store) -> None:
+def _fails(store: JournalStore) -> None:
     with pytest.raises(FastinstallError):
         overrun(store, reinstall)
 
 
-def _yields(store: Store) -> bool:
+def _yields(store: JournalStore) -> bool:
     """Whether the killed one had come so far as to say that it yields."""
     unfinished = store.unfinished()
     return unfinished is not None and store.journal(unfinished.id).read().yielding is not None

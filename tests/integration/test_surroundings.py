@@ -17,9 +17,15 @@ from interpreters import running
 from sandbox import Sandbox
 
 from fastinstall.apply.exclusive import create_environment
-from fastinstall.cli.console import put
+from fastinstall.cli.console import write_lines
 from fastinstall.core.errors import ExitCode, RefusedError
-from fastinstall.core.surroundings import cautious, find_program, hooks_directory, make_private, own_cache
+from fastinstall.core.surroundings import (
+    find_program,
+    hooks_directory,
+    make_own_cache,
+    make_private,
+    restrict_surroundings,
+)
 from fastinstall.model.steps import CreateEnvironment
 from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.toolchain import observe_compiler
@@ -86,36 +92,36 @@ def test_a_cache_that_another_user_made_first_is_refused_with_another_place(ever
     cache.mkdir()
     os.chown(cache, EVE, -1)
     with pytest.raises(RefusedError, match="owner 12345"):
-        own_cache(cache, {})
+        make_own_cache(cache, {})
 
 
 def test_a_cache_may_be_a_link_to_another_disk_and_lie_in_a_directory_for_everybody(everybodys: Path) -> None:
     (everybodys / "elsewhere").mkdir()
     (everybodys / "cache").symlink_to("elsewhere")
-    assert own_cache(everybodys / "cache", {}) == everybodys / "cache"
+    assert make_own_cache(everybodys / "cache", {}) == everybodys / "cache"
 
 
 @needs_root
 def test_the_cache_of_the_user_who_called_sudo_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path, EVE, -1)
     with pytest.raises(RefusedError, match="called sudo") as told:
-        own_cache(tmp_path, {"SUDO_UID": str(EVE)})
+        make_own_cache(tmp_path, {"SUDO_UID": str(EVE)})
     assert "sudo -H" in (told.value.hint or "")
-    assert own_cache(tmp_path, {}) == tmp_path
+    assert make_own_cache(tmp_path, {}) == tmp_path
 
 
 def test_an_open_cache_is_refused_and_the_place_that_the_hint_names_is_taken(everybodys: Path) -> None:
     everybodys.parent.chmod(0o755)
     with pytest.raises(RefusedError, match="everybody may write there") as told:
-        own_cache(everybodys, {"SUDO_UID": ""})
+        make_own_cache(everybodys, {"SUDO_UID": ""})
     named = (told.value.hint or "").partition("FASTINSTALL_CACHE_DIR=")[2].split()[0]
-    assert own_cache(Path(named), {}) == Path(named)
+    assert make_own_cache(Path(named), {}) == Path(named)
     assert stat.S_IMODE(Path(named).stat().st_mode) == 0o700
 
 
 def test_an_open_cache_behind_a_door_that_is_closed_to_others_is_taken(everybodys: Path) -> None:
     everybodys.parent.chmod(0o700)
-    assert own_cache(everybodys, {}) == everybodys
+    assert make_own_cache(everybodys, {}) == everybodys
 
 
 @pytest.mark.usefixtures("careless")
@@ -129,7 +135,7 @@ def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
     everybodys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f".:{everybodys}:/usr/bin::")
-    with cautious():
+    with restrict_surroundings():
         (everybodys / "made").mkdir()
         inside = os.environ["PATH"]
     assert inside == "/usr/bin"
@@ -241,6 +247,6 @@ def test_an_environment_of_any_name_is_examined_under_a_poor_locale(sandbox: San
 def test_what_an_encoding_has_not_is_written_as_json_has_it() -> None:
     stream = TextIOWrapper(BytesIO(), encoding="ascii")
     text = json.dumps("é木\udce9\U0001f600", ensure_ascii=False)
-    put(stream, text)
+    write_lines(stream, text)
     stream.seek(0)
     assert json.loads(stream.read()) == json.loads(text)

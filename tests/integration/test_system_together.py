@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.concurrency import together
-from fastinstall.core.process import CommandError, Leash, run
+from fastinstall.core.process import CommandError, ProcessGroup, run
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 
 
 def test_results_come_in_the_order_of_the_works() -> None:
-    def say(word: str, seconds: float, leash: Leash) -> str:
+    def say(word: str, seconds: float, leash: ProcessGroup) -> str:
         program = f"import time; time.sleep({seconds}); print({word!r})"
         return run((sys.executable, "-c", program), leash=leash).stdout.strip()
 
@@ -23,7 +23,7 @@ def test_results_come_in_the_order_of_the_works() -> None:
 
 
 def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
-    def fail(leash: Leash) -> None:
+    def fail(leash: ProcessGroup) -> None:
         run((sys.executable, "-c", "raise SystemExit(3)"), leash=leash)
 
     started = time.monotonic()
@@ -33,7 +33,7 @@ def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told()
 
 
 def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
-    leash = Leash()
+    leash = ProcessGroup()
     leash.pull()
     assert run(SLEEP, leash=leash, check=False).signal_name == "SIGKILL"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.concurrency import in_processes
+from fastinstall.core.concurrency import run_in_processes
 
 # Where tests run in parallel, the runner's own threads are there when the process forks, which Python 3.12 warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -17,17 +17,19 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 @pytest.mark.parametrize("items", [0, 1, 2, 7])
 def test_results_come_in_the_order_of_the_items(count: int, items: int) -> None:
     added = 1000
-    assert in_processes(lambda item: item + added, range(items), count=count) == [1000 + item for item in range(items)]
+    assert run_in_processes(lambda item: item + added, range(items), count=count) == [
+        1000 + item for item in range(items)
+    ]
 
 
 def test_the_work_is_done_in_as_many_processes() -> None:
-    workers = in_processes(lambda _item: os.getpid(), range(6), count=3)
+    workers = run_in_processes(lambda _item: os.getpid(), range(6), count=3)
     assert len(set(workers)) == 3
     assert os.getpid() not in workers
 
 
 def test_a_result_larger_than_a_pipe_holds_arrives() -> None:
-    assert [len(text) for text in in_processes(lambda size: "x" * size, (300_000, 200_000), count=2)] == [
+    assert [len(text) for text in run_in_processes(lambda size: "x" * size, (300_000, 200_000), count=2)] == [
         300000,
         200000,
     ]
@@ -35,17 +37,17 @@ def test_a_result_larger_than_a_pipe_holds_arrives() -> None:
 
 def test_a_failure_in_a_process_is_told_with_its_cause() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        in_processes(lambda item: 1 // item, (1, 0), count=2)
+        run_in_processes(lambda item: 1 // item, (1, 0), count=2)
 
 
 def test_a_process_that_dies_is_told() -> None:
     with pytest.raises(RuntimeError, match="-9"):
-        in_processes(lambda _item: os.kill(os.getpid(), signal.SIGKILL), (1, 2), count=2)
+        run_in_processes(lambda _item: os.kill(os.getpid(), signal.SIGKILL), (1, 2), count=2)
 
 
 def test_no_process_and_no_pipe_is_left_over() -> None:
     pipes, children = _open_pipes(), _children()
-    in_processes(str, range(4), count=2)
+    run_in_processes(str, range(4), count=2)
     assert _children() <= children, "the runner's own may have ended meanwhile"
     assert _open_pipes() == pipes
 

@@ -10,7 +10,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import open_session
 from fastinstall.wheelbuild.package_index import publish_wheel
-from fastinstall.wheelbuild.tool_dependencies import Fetching, fetch_needs, platforms_of
+from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs, platforms_of
 
 PURE = "py3-none-any"
 
@@ -22,9 +22,9 @@ def wheel(sandbox: Sandbox) -> Path:
     return write_wheel(sandbox.root / "tool", "tool", "1", PURE, *needs)
 
 
-def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = False) -> Fetching:
+def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = False) -> DependencyFetching:
     variables = {**UNREACHABLE, "PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": index, "PIP_FIND_LINKS": None}
-    return Fetching(
+    return DependencyFetching(
         wheel=wheel,
         pythons=("3.11", "3.12", "3.13"),
         platforms=platforms_of("x86_64"),

@@ -15,7 +15,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.package_index import publish_wheel
-from fastinstall.wheelbuild.variants import Variant, label_variant, variant_of
+from fastinstall.wheelbuild.variants import WheelVariant, label_variant, variant_of
 
 TAG = "py3-none-any"
 PREVIEW = ("--preview-features", "wheel-variants")
@@ -80,7 +80,7 @@ def test_a_labelled_wheel_that_does_not_say_what_it_is_gets_refused(
 
 
 def test_a_label_that_means_two_things_is_refused(session: Session, directory: Path, tmp_path: Path) -> None:
-    odd = Variant(label="x86_64_v3", properties={"x86_64": {"level": ["v4"]}})
+    odd = WheelVariant(label="x86_64_v3", properties={"x86_64": {"level": ["v4"]}})
     other = write_wheel(tmp_path / "made", "pillow", "13.0.0+simd.v4", "cp311-none-any")
     label_variant(other, BUILT, odd, directory)
 

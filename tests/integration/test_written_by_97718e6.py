@@ -16,7 +16,7 @@ from sandbox import UNREACHABLE, Result
 from fastinstall.cli.main import main
 from fastinstall.core.values import document, open_document
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Report
+from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.plan import Plan
 from fastinstall.verbs.answers import Answers
 
@@ -157,7 +157,7 @@ def test_plans_of_nearly_every_kind_of_step_are_there() -> None:
     [
         *((plan.name, Plan, "plan") for plan in PLANS),
         ("facts.json", Facts, "facts"),
-        ("doctor.json", Report, "doctor"),
+        ("doctor.json", EnvironmentReport, "doctor"),
         ("answers.json", Answers, "answers"),
     ],
 )

@@ -15,9 +15,9 @@ from typing import Any
 
 from fastinstall.index.pip import argv_for
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, Source
+from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.wheelbuild.build_inputs import BuildRequest
@@ -93,7 +93,7 @@ def tiny_recipe() -> Recipe:
         summary="a tiny Pillow",
         replaces=("pillow",),
         package="PIL",
-        source=Source(pypi="pillow-simd", chassis="pillow", label="simd"),
+        source=SourceOrigin(pypi="pillow-simd", chassis="pillow", label="simd"),
         base_cflags=("-O3",),
         levels=(),
         libraries={"zlib": zlib, "tiff": tiff},
@@ -133,7 +133,7 @@ def tiny_request(directory: Path, sdist: Path, **changes: Any) -> BuildRequest:
         chassis=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
-        targets=(Target(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",)),),
+        targets=(LevelTarget(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",)),),
         link=LinkMode.BUNDLE,
         libraries=("zlib",),
         jobs=1,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from fastinstall.bench.report import BenchWish, Pipeline
+from fastinstall.bench.report import BenchRequest, ImagePipeline
 from fastinstall.cli.options import count, names
 from fastinstall.core.errors import UsageError
 
@@ -20,14 +20,14 @@ _LARGEST = 16384
 """Pixels of a side: no training and no web page takes more."""
 
 
-def bench_wish(arguments: Namespace) -> BenchWish:
+def make_bench_request(arguments: Namespace) -> BenchRequest:
     """The wish.
 
     Raises:
         UsageError: a value that cannot be read, a file that is not there, flags that exclude each other.
     """
     _refuse_contradictions(arguments)
-    return BenchWish(
+    return BenchRequest(
         paths=tuple(_existing(each) for each in arguments.paths),
         workloads=_read("--workload", arguments.workload, names, ()),
         pipeline=_pipeline(arguments),
@@ -45,7 +45,7 @@ def bench_wish(arguments: Namespace) -> BenchWish:
     )
 
 
-def pipeline_of(arguments: Namespace) -> Pipeline:
+def pipeline_of(arguments: Namespace) -> ImagePipeline:
     """What is done to every image, for --print-code too.
 
     Raises:
@@ -54,8 +54,8 @@ def pipeline_of(arguments: Namespace) -> Pipeline:
     return _pipeline(arguments)
 
 
-def _pipeline(arguments: Namespace) -> Pipeline:
-    usual = Pipeline()
+def _pipeline(arguments: Namespace) -> ImagePipeline:
+    usual = ImagePipeline()
     shorter = _read("--size", arguments.size, _pixels, usual.shorter)
     crop = _read("--crop", arguments.crop, _pixels_or_none, min(usual.crop, shorter))
     if crop > shorter:
@@ -63,7 +63,7 @@ def _pipeline(arguments: Namespace) -> Pipeline:
             f"--crop {crop}: larger than what it is cut out of, whose shorter side has {shorter} pixels",
             hint=f"--crop {shorter} or less, or a larger --size",
         )
-    return Pipeline(shorter=shorter, crop=crop, filter=arguments.filter or usual.filter)
+    return ImagePipeline(shorter=shorter, crop=crop, filter=arguments.filter or usual.filter)
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:

@@ -18,15 +18,15 @@ from fastinstall.cli.bench.words import (
     SAME,
     brief_images_words,
     machine_words,
-    measured,
     name_words,
     pipeline_words,
     rate_words,
     ratio_of,
-    tally,
+    select_measured,
+    summarize_operations,
     times_words,
 )
-from fastinstall.cli.console import harmless
+from fastinstall.cli.console import strip_control_characters
 from fastinstall.core.values import immutable
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
@@ -91,7 +91,7 @@ def panels_of(report: BenchReport) -> Iterator[Panel]:
 
 
 def _workload_panels(result: WorkloadResult) -> Iterator[Panel]:
-    title = f"{legible(result.workload.name, _NAME)}: {result.verdict.bound}"
+    title = f"{clean_chart_text(result.workload.name, _NAME)}: {result.verdict.bound}"
     timing = result.baseline.timing
     if timing is None:
         told = f"not measured: {result.baseline.reason}"
@@ -99,7 +99,7 @@ def _workload_panels(result: WorkloadResult) -> Iterator[Panel]:
         return
     about = f"{brief_images_words(result.workload)}; {pipeline_words(result.pipeline)}"
     yield Panel(title=title, subtitle=about, height=0.5, below=0.6, draw=lambda axes: _draw_stages(axes, timing))
-    found = [(each, each.gain) for each in measured(result.candidates) if each.gain is not None]
+    found = [(each, each.gain) for each in select_measured(result.candidates) if each.gain is not None]
     if found:
         subtitle = "line: least and greatest of the rounds, measured in turn"
         if any(each.candidate.aliased for each, _ in found):
@@ -171,7 +171,7 @@ def _operations_panel(table: SpeedTable) -> Panel:
     if left_out:
         step = (len(rows) - 1) / (_MOST_OPERATIONS - 1)
         rows = [rows[round(number * step)] for number in range(_MOST_OPERATIONS)]
-    subtitle = tally(table) + (f"; {left_out} of them not drawn" if left_out else "")
+    subtitle = summarize_operations(table) + (f"; {left_out} of them not drawn" if left_out else "")
     title = f"Operations of PIL: {table.candidate} against {table.baseline}"
     height = _DOT_ROW * len(rows) + 0.3
     return Panel(title=title, subtitle=subtitle, height=height, draw=lambda axes: _draw_operations(axes, rows))
@@ -208,24 +208,24 @@ def _plain(axes: Any, label: str) -> None:  # noqa: ANN401 (likewise)
 
 def _label(result: CandidateResult) -> str:
     aliased = " (aliased)" if result.candidate.aliased else ""
-    whole = legible(name_words(result.candidate) + aliased, 2 * _LABEL)
+    whole = clean_chart_text(name_words(result.candidate) + aliased, 2 * _LABEL)
     return "\n".join(textwrap.wrap(whole, _LABEL))
 
 
-def legible(text: str, most: int) -> str:
+def clean_chart_text(text: str, most: int) -> str:
     """Text as it can be drawn, in one line: no control characters, no bytes of a path that are no text.
 
     Args:
         text: from wherever.
         most: characters.
     """
-    drawn = harmless(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    drawn = strip_control_characters(text).encode("utf-8", "backslashreplace").decode("utf-8")
     whole = " ".join(drawn.split())
     return whole if len(whole) <= most else f"{whole[: most - 3]}..."
 
 
 def _short(text: str) -> str:
-    return legible(text, _LABEL)
+    return clean_chart_text(text, _LABEL)
 
 
 _WIDTH = 12.0
@@ -271,10 +271,12 @@ def _axes(figure: Any, panel: Panel, top: float, height: float) -> Any:  # noqa:
     place = (_LEFT / _WIDTH, bottom / height, (_WIDTH - _LEFT - _RIGHT) / _WIDTH, panel.height / height)
     axes = figure.add_axes(place)
     over = (top - 0.3) / height
-    figure.text(0.25 / _WIDTH, over, legible(panel.title, _TITLE), weight="bold", size=_FONT + 1, va="center")
+    figure.text(0.25 / _WIDTH, over, clean_chart_text(panel.title, _TITLE), weight="bold", size=_FONT + 1, va="center")
     if panel.subtitle:
         below = over - 0.24 / height
-        figure.text(0.25 / _WIDTH, below, legible(panel.subtitle, _LINE), size=_FONT - 1, va="center", color="#444444")
+        figure.text(
+            0.25 / _WIDTH, below, clean_chart_text(panel.subtitle, _LINE), size=_FONT - 1, va="center", color="#444444"
+        )
     return axes
 
 
@@ -283,4 +285,6 @@ def _head(figure: Any, report: BenchReport, height: float) -> None:  # noqa: ANN
     about = f"{machine_words(report.machine)}; {report.measured_at[:10]}; Python {report.python}; "
     about += f"fastinstall {report.tool_version}, {report.effort}"
     figure.text(0.25 / _WIDTH, 1 - 0.32 / height, title, size=_FONT + 6, weight="bold", va="center")
-    figure.text(0.25 / _WIDTH, 1 - 0.64 / height, legible(about, _LINE), size=_FONT - 1, va="center", color="#444444")
+    figure.text(
+        0.25 / _WIDTH, 1 - 0.64 / height, clean_chart_text(about, _LINE), size=_FONT - 1, va="center", color="#444444"
+    )

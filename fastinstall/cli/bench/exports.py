@@ -50,21 +50,21 @@ from typing import Any
 from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.report import (
     BenchReport,
+    BottleneckVerdict,
+    CandidateKind,
     CandidateResult,
     Gain,
-    Kind,
     LoadingRate,
     Stage,
     Timing,
-    Verdict,
     Workload,
     WorkloadResult,
 )
-from fastinstall.cli.bench.words import measured, ratio_of
-from fastinstall.cli.console import harmless
+from fastinstall.cli.bench.words import ratio_of, select_measured
+from fastinstall.cli.console import strip_control_characters
 from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.receipt import SpeedTable
 
 COLUMNS = (
@@ -101,7 +101,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = harmless(str(value))
+    text = strip_control_characters(str(value))
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -120,7 +120,7 @@ def _rows(report: BenchReport) -> Iterator[Row]:
         yield {"section": "remark", "note": remark}
 
 
-def _machine_rows(machine: Machine) -> Iterator[Row]:
+def _machine_rows(machine: LoaderLimits) -> Iterator[Row]:
     yield {"section": "machine", "name": machine.cpu, "metric": "CPUs", "value": machine.cores}
     yield {"section": "machine", "metric": "quota", "value": machine.quota, "unit": "CPUs"}
     yield {"section": "machine", "metric": "memory", "value": machine.memory_bytes, "unit": "B"}
@@ -156,7 +156,7 @@ def _image_rows(workload: Workload) -> Iterator[Row]:
         yield {"section": "left out", "name": each.reason, "metric": "files", "value": each.count, "note": told}
 
 
-def _verdict_row(verdict: Verdict) -> Row:
+def _verdict_row(verdict: BottleneckVerdict) -> Row:
     return {
         "section": "verdict",
         "name": verdict.bound,
@@ -348,9 +348,9 @@ def imread_benchmark_files(report: BenchReport, directory: Path) -> dict[Path, s
 def _comparable(result: WorkloadResult) -> Iterator[tuple[str, CandidateResult]]:
     """Results that mean the same over there, with the library's name; images that cannot be loaded make them differ."""
     names = {each.name: each.imread_benchmark for each in all_adapters()}
-    for each in measured((result.baseline, *result.candidates)):
+    for each in select_measured((result.baseline, *result.candidates)):
         library = names.get(each.candidate.name, "")
-        if each.candidate.kind is Kind.BASELINE and each.candidate.adapter == _PILLOW:
+        if each.candidate.kind is CandidateKind.BASELINE and each.candidate.adapter == _PILLOW:
             library = _PILLOW
         if library and not each.left_out and _milliseconds(each, _stages_of(library)):
             yield library, each
@@ -421,7 +421,7 @@ def _system_info(report: BenchReport) -> dict[str, Any]:
     }
 
 
-def _system(machine: Machine) -> str:
+def _system(machine: LoaderLimits) -> str:
     return f"linux_{re.sub(r'[ /]', '-', machine.cpu)}"
 
 
@@ -430,7 +430,7 @@ def _slug(name: str) -> str:
 
 
 @immutable
-class Form:
+class ResultFormat:
     """How another project writes its results.
 
     Attributes:
@@ -455,14 +455,14 @@ def _perf(report: BenchReport, file: Path) -> dict[Path, str]:
     return {file: text} if text else {}
 
 
-EXPORTS: dict[str, Form] = {
-    "imread-benchmark": Form(
+EXPORTS: dict[str, ResultFormat] = {
+    "imread-benchmark": ResultFormat(
         half="loading",
         directory=True,
         needs="it holds decoders that make an array of a whole JPEG, timed on images that are all JPEG",
         make=_imread,
     ),
-    "pillow-perf": Form(
+    "pillow-perf": ResultFormat(
         half="operations",
         directory=False,
         needs="it holds times of PIL's operations",

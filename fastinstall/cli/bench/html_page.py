@@ -13,31 +13,31 @@ and 1.4.11. The colours of stages are those of Okabe and Ito.
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from fastinstall.bench.report import Advice, BenchReport, CandidateResult, Stage, Timing, WorkloadResult
+from fastinstall.bench.report import BenchReport, CandidateResult, SpeedAdvice, Stage, Timing, WorkloadResult
 from fastinstall.cli.bench.words import (
     bytes_words,
-    counted,
+    describe_left_out_images,
+    describe_unmeasured,
     difference_words,
+    find_best_warm_rate,
+    format_count,
     gain_words,
     images_words,
-    left_out_words,
     machine_words,
-    measured,
     memory_words,
     moment_words,
-    most_workers,
     name_words,
     pipeline_words,
     rate_with,
     rate_words,
     ratio_of,
+    select_measured,
     size_words,
     start_words,
-    tally,
-    unmeasured_words,
+    summarize_operations,
     versions_words,
 )
-from fastinstall.cli.console import harmless
+from fastinstall.cli.console import strip_control_characters
 from fastinstall.core.values import immutable
 from fastinstall.model.receipt import SpeedTable
 
@@ -75,9 +75,9 @@ def _body(report: BenchReport) -> Iterator[str]:
 
 
 def _workload(result: WorkloadResult) -> Iterator[str]:
-    yield f"<h2>{escaped(result.workload.name)}</h2>"
-    bound = f"<strong>{escaped(result.verdict.bound)}</strong>"
-    yield f'<p class="verdict">{bound}: {escaped(result.verdict.sentence)}</p>'
+    yield f"<h2>{escape_html(result.workload.name)}</h2>"
+    bound = f"<strong>{escape_html(result.verdict.bound)}</strong>"
+    yield f'<p class="verdict">{bound}: {escape_html(result.verdict.sentence)}</p>'
     yield _items(result.verdict.evidence)
     yield from _advice(result.advice)
     yield "<h3>Where the time of an image goes</h3>"
@@ -86,32 +86,32 @@ def _workload(result: WorkloadResult) -> Iterator[str]:
     else:
         yield from _stages(result.baseline.timing)
     yield paragraph(f"{images_words(result.workload)}. Each: {pipeline_words(result.pipeline)}.")
-    yield _items(f"left out: {left_out_words(each)}" for each in result.workload.unmeasured)
+    yield _items(f"left out: {describe_left_out_images(each)}" for each in result.workload.unmeasured)
     yield from _rates(result.baseline)
     yield from _candidates(result)
 
 
-def _advice(advice: Iterable[Advice]) -> Iterator[str]:
+def _advice(advice: Iterable[SpeedAdvice]) -> Iterator[str]:
     items = [_one_advice(each) for each in advice]
     if items:
         yield "<h3>What to do, the greatest gain first</h3>"
         yield f"<ol>{''.join(items)}</ol>"
 
 
-def _one_advice(advice: Advice) -> str:
-    gain = f"<strong>{escaped(gain_words(advice.gain))}</strong>: " if advice.gain is not None else ""
+def _one_advice(advice: SpeedAdvice) -> str:
+    gain = f"<strong>{escape_html(gain_words(advice.gain))}</strong>: " if advice.gain is not None else ""
     begin = "<em>Begin here.</em> " if advice.recommended else ""
     remedy = advice.finding.remedy
-    told = [f"<p>{begin}{gain}{escaped(advice.finding.message)}</p>"]
+    told = [f"<p>{begin}{gain}{escape_html(advice.finding.message)}</p>"]
     if remedy is not None and remedy.text and remedy.text != advice.code:
         told.append(paragraph(remedy.text))
     command = remedy.command if remedy is not None else None
-    told += [f"<pre><code>{escaped(each)}</code></pre>" for each in (advice.code, command) if each]
+    told += [f"<pre><code>{escape_html(each)}</code></pre>" for each in (advice.code, command) if each]
     return f"<li>{''.join(told)}</li>"
 
 
 def _stages(timing: Timing) -> Iterator[str]:
-    yield stacked([(str(each.stage), each.share) for each in timing.stages])
+    yield render_stacked_bar([(str(each.stage), each.share) for each in timing.stages])
     rows = [
         [Cell(text=str(each.stage), key=str(each.stage)), Cell(text=f"{each.ms:.3f}"), Cell(text=f"{each.share:.0%}")]
         for each in timing.stages
@@ -148,21 +148,21 @@ def _rates(result: CandidateResult) -> Iterator[str]:
 
 
 def _candidates(result: WorkloadResult) -> Iterator[str]:
-    others = measured(result.candidates)
+    others = select_measured(result.candidates)
     if others:
         yield "<h3>Other ways to load the same images</h3>"
         yield from _measured_candidates(result, others)
-    missing = [f"{name}: {reason}" for name, reason in unmeasured_words(result.candidates)]
+    missing = [f"{name}: {reason}" for name, reason in describe_unmeasured(result.candidates)]
     if missing:
         yield "<h3>Not measured</h3>"
         yield _items(missing)
 
 
 def _measured_candidates(result: WorkloadResult, others: list[CandidateResult]) -> Iterator[str]:
-    workers = most_workers(result.baseline)
-    shown = [*measured((result.baseline,)), *others]
+    workers = find_best_warm_rate(result.baseline)
+    shown = [*select_measured((result.baseline,)), *others]
     most = max((each.gain.high for each in others if each.gain is not None), default=1.0)
-    head = counted(workers.workers, "worker") if workers is not None else ""
+    head = format_count(workers.workers, "worker") if workers is not None else ""
     heads = ("candidate", "gain", "", "images/s", head, "memory", "pixels differ", "size", "what it is", "versions")
     yield table(
         heads,
@@ -194,7 +194,7 @@ def _measured_candidates(result: WorkloadResult, others: list[CandidateResult]) 
 def _operations(operations: SpeedTable) -> Iterator[str]:
     yield "<h2>Operations of PIL</h2>"
     yield paragraph(f"{operations.candidate} (after) against {operations.baseline} (before).")
-    yield paragraph(f"{tally(operations)}.")
+    yield paragraph(f"{summarize_operations(operations)}.")
     rows = sorted(operations.rows, key=ratio_of, reverse=True)
     most = max((ratio_of(row) for row in rows), default=1.0)
     yield table(
@@ -214,7 +214,7 @@ def _operations(operations: SpeedTable) -> Iterator[str]:
 
 
 def _items(texts: Iterable[str]) -> str:
-    items = "".join(f"<li>{escaped(each)}</li>" for each in texts)
+    items = "".join(f"<li>{escape_html(each)}</li>" for each in texts)
     return f"<ul>{items}</ul>" if items else ""
 
 
@@ -238,15 +238,15 @@ class Cell:
     key: str = ""
 
 
-def escaped(text: object) -> str:
+def escape_html(text: object) -> str:
     """Text as a page takes it: no markup, nothing that would steer a terminal or the direction of writing."""
-    return html.escape(harmless(str(text)))
+    return html.escape(strip_control_characters(str(text)))
 
 
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of foreign text."""
     named = f' class="{kind}"' if kind else ""
-    return f"<p{named}>{escaped(text)}</p>"
+    return f"<p{named}>{escape_html(text)}</p>"
 
 
 def note(text: str) -> str:
@@ -263,7 +263,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """
     kept = [number for number in range(len(heads)) if any(row[number].text or row[number].drawn for row in rows)]
     kinds = {number: _kind([row[number] for row in rows]) for number in kept}
-    head = "".join(f'<th scope="col"{kinds[number]}>{escaped(heads[number])}</th>' for number in kept)
+    head = "".join(f'<th scope="col"{kinds[number]}>{escape_html(heads[number])}</th>' for number in kept)
     lines = "".join(f"<tr>{''.join(_cell(row[number], kinds[number]) for number in kept)}</tr>" for row in rows)
     scrolled = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
     return f'<div class="wide" role="region" tabindex="0" aria-label="table">{scrolled}</div>'
@@ -287,7 +287,7 @@ def bar(value: float, most: float, *, one: bool = False) -> str:
     )
 
 
-def stacked(shares: Sequence[tuple[str, float]]) -> str:
+def render_stacked_bar(shares: Sequence[tuple[str, float]]) -> str:
     """One bar of all stages, in the colours that the table below it names.
 
     Args:
@@ -297,11 +297,12 @@ def stacked(shares: Sequence[tuple[str, float]]) -> str:
     for name, share in shares:
         width = share * _STACK_WIDTH
         parts.append(
-            f'<rect class="stage-{escaped(name)}" x="{start:.1f}" y="0" width="{width:.1f}" height="{_STACK_HEIGHT}">'
-            f"<title>{escaped(name)} {share:.0%}</title></rect>"
+            f'<rect class="stage-{escape_html(name)}" x="{start:.1f}" y="0" width="{width:.1f}" '
+            f'height="{_STACK_HEIGHT}">'
+            f"<title>{escape_html(name)} {share:.0%}</title></rect>"
         )
         start += width
-    told = escaped(", ".join(f"{name} {share:.0%}" for name, share in shares))
+    told = escape_html(", ".join(f"{name} {share:.0%}" for name, share in shares))
     return (
         f'<svg class="stack" viewBox="0 0 {_STACK_WIDTH} {_STACK_HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="{told}">{"".join(parts)}</svg>'
@@ -315,8 +316,8 @@ def _kind(cells: Sequence[Cell]) -> str:
 
 
 def _cell(cell: Cell, kind: str) -> str:
-    key = f'<span class="key key-{escaped(cell.key)}"></span>' if cell.key else ""
-    return f"<td{kind}>{cell.drawn or key + escaped(cell.text)}</td>"
+    key = f'<span class="key key-{escape_html(cell.key)}"></span>' if cell.key else ""
+    return f"<td{kind}>{cell.drawn or key + escape_html(cell.text)}</td>"
 
 
 INK, PAPER, FAINT, LINE, BOX = "#1b1f24", "#ffffff", "#57606a", "#d0d7de", "#f6f8fa"

@@ -15,7 +15,7 @@ _FORMATS = " or ".join(EXPORTS)
 
 
 @immutable
-class Export:
+class ResultExport:
     """One result in another project's form.
 
     Attributes:
@@ -41,7 +41,7 @@ class Outputs:
     csv: Path | None = None
     chart: Path | None = None
     html: Path | None = None
-    exports: tuple[Export, ...] = ()
+    exports: tuple[ResultExport, ...] = ()
 
 
 def outputs_of(arguments: Namespace) -> Outputs:
@@ -115,7 +115,7 @@ def _write(flag: str, path: Path, content: bytes) -> None:
         raise _unwritable(flag, path, error.strerror or str(error)) from None
 
 
-def _export(text: str, only: str | None) -> Export:
+def _export(text: str, only: str | None) -> ResultExport:
     form, equals, name = text.partition("=")
     if not equals or not name or form not in EXPORTS:
         raise UsageError(
@@ -131,7 +131,7 @@ def _export(text: str, only: str | None) -> Export:
         _refuse_directory(f"--export {form}=", path)
     else:
         _refuse_file(f"--export {form}=", path)
-    return Export(form=form, path=path)
+    return ResultExport(form=form, path=path)
 
 
 def _file(flag: str, text: str | None) -> Path | None:

@@ -9,33 +9,41 @@ The candidates of `bench --list` as text.
 
 from collections.abc import Iterator, Sequence
 
-from fastinstall.bench.materials import Known
-from fastinstall.bench.report import Advice, BenchReport, Bound, CandidateResult, LoadingRate, Timing, WorkloadResult
+from fastinstall.bench.materials import PossibleCandidate
+from fastinstall.bench.report import (
+    BenchReport,
+    CandidateResult,
+    LoadingLimit,
+    LoadingRate,
+    SpeedAdvice,
+    Timing,
+    WorkloadResult,
+)
 from fastinstall.cli.bench.words import (
     Column,
     bar,
     bytes_words,
-    counted,
+    describe_left_out_images,
+    describe_unmeasured,
     difference_words,
+    find_best_warm_rate,
+    format_count,
     gain_words,
     images_words,
-    left_out_words,
     machine_words,
-    measured,
     memory_words,
     moment_words,
-    most_workers,
     name_words,
     operation_lines,
     pipeline_words,
     rate_with,
     rate_words,
+    select_measured,
     size_words,
     start_words,
     table_lines,
-    unmeasured_words,
 )
-from fastinstall.cli.console import Page, joined
+from fastinstall.cli.console import Page, join_lines
 
 _QUICK = "quick"
 _FEW = 3
@@ -62,12 +70,12 @@ def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
     lines += _after_a_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
     if not brief and report.workloads and len(lines) > _LONG:
         lines += ["", page.paint("in short", "bold"), *_brief_lines(report, page)]
-    return joined(lines)
+    return join_lines(lines)
 
 
 def bench_brief(report: BenchReport, page: Page) -> str:
     """What --quiet says: of each workload the verdict and the first advice."""
-    return joined(_brief_lines(report, page))
+    return join_lines(_brief_lines(report, page))
 
 
 def _brief_lines(report: BenchReport, page: Page) -> Iterator[str]:
@@ -88,13 +96,13 @@ def _head(report: BenchReport, page: Page) -> Iterator[str]:
 
 
 def _workload_lines(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[str]:
-    style = {Bound.FAST_ENOUGH: "ok", Bound.UNTOLD: "unknown"}.get(result.verdict.bound, "hint")
+    style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNTOLD: "unknown"}.get(result.verdict.bound, "hint")
     yield from page.lines(f"{result.workload.name}: {result.verdict.bound}", rest="  ", style=style)
     yield from page.lines(result.verdict.sentence, first="  ", rest="  ")
     for line in () if brief else result.verdict.evidence:
         yield from page.lines(line, first="    ", rest="      ", style="dim")
     yield from page.lines(images_words(result.workload), first="  images: ", rest="    ")
-    for each in page.shortened([left_out_words(each) for each in result.workload.unmeasured]):
+    for each in page.shortened([describe_left_out_images(each) for each in result.workload.unmeasured]):
         yield from page.lines(each, first="  left out: ", rest="    ")
     yield from page.lines(pipeline_words(result.pipeline), first="  each: ", rest="    ")
     for part in _parts(result, page, brief=brief, unicode=unicode):
@@ -111,7 +119,7 @@ def _parts(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) ->
 
 def _unmeasured_lines(result: WorkloadResult, page: Page, *, brief: bool) -> Iterator[str]:
     """Each says what to do to have it measured; many of them are only named where the report is to be brief."""
-    told = list(unmeasured_words(result.candidates))
+    told = list(describe_unmeasured(result.candidates))
     if brief and len(told) > _FEW:
         names = ", ".join(name for name, _ in told)
         yield from page.lines(f"not measured: {names}: --verbose tells why", first="  ", rest="    ")
@@ -176,7 +184,7 @@ def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[st
 def rates_brief(result: CandidateResult, page: Page) -> list[str]:
     """The same in a sentence; empty where that was not measured."""
     told = [
-        f"{counted(each.workers, 'worker')} ({start_words(each)}) {rate_words(each.images_per_second)}"
+        f"{format_count(each.workers, 'worker')} ({start_words(each)}) {rate_words(each.images_per_second)}"
         for each in result.rates
     ]
     return list(page.lines(f"images/s by {', '.join(told)}", first="  ", rest="    ")) if told else []
@@ -184,26 +192,26 @@ def rates_brief(result: CandidateResult, page: Page) -> list[str]:
 
 def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
     """The baseline, then whatever was measured against it; empty where nothing was."""
-    others = measured(result.candidates)
+    others = select_measured(result.candidates)
     if not others:
         return []
-    workers = most_workers(result.baseline)
+    workers = find_best_warm_rate(result.baseline)
     columns = (
         Column(title="candidate", figures=False, least=18),
         Column(title="gain"),
         Column(title="images/s"),
-        Column(title=counted(workers.workers, "worker") if workers is not None else ""),
+        Column(title=format_count(workers.workers, "worker") if workers is not None else ""),
         Column(title="memory"),
         Column(title="differs", figures=False, least=10),
     )
-    rows = [_candidate_row(each, workers) for each in (*measured((result.baseline,)), *others)]
+    rows = [_candidate_row(each, workers) for each in (*select_measured((result.baseline,)), *others)]
     baseline = f"baseline: {result.baseline.candidate.title}"
     return [*page.lines(baseline, first="  ", rest="    "), *table_lines(columns, rows, page)]
 
 
 def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
     """What the columns of the candidates' tables mean, once for all workloads; empty where there is no such table."""
-    shown = [each for result in results for each in measured(result.candidates)]
+    shown = [each for result in results for each in select_measured(result.candidates)]
     words = {
         "gain": bool(shown),
         "differs": any(each.difference is not None for each in shown),
@@ -247,7 +255,7 @@ def _bars() -> Column:
 _BELOW = " " * 5
 
 
-def advice_lines(advice: Sequence[Advice], page: Page, *, most: int | None = None) -> list[str]:
+def advice_lines(advice: Sequence[SpeedAdvice], page: Page, *, most: int | None = None) -> list[str]:
     """Render the advice as a numbered list, empty if there is none.
 
     Args:
@@ -259,27 +267,27 @@ def advice_lines(advice: Sequence[Advice], page: Page, *, most: int | None = Non
         return []
     lines = [f"  {page.paint('what to do, the greatest gain first', 'bold')}"]
     for number, each in enumerate(advice[:most], 1):
-        lines += page.lines(_told(each), first=f"  {number}. ", rest=_BELOW)
+        lines += page.lines(_render_one_advice(each), first=f"  {number}. ", rest=_BELOW)
         lines += _to_type(each, page, _BELOW)
     left_out = len(advice[most:]) if most is not None else 0
     return [*lines, f"  ... and {left_out} more: --verbose or --json"] if left_out else lines
 
 
-def first_advice(advice: Sequence[Advice], page: Page) -> list[str]:
+def first_advice(advice: Sequence[SpeedAdvice], page: Page) -> list[str]:
     """Return the recommended one, else the first, or nothing if there is none."""
     first = next((each for each in advice if each.recommended), next(iter(advice), None))
     if first is None:
         return []
-    return [*page.lines(_told(first), first="  ", rest="    "), *_to_type(first, page, "  ")]
+    return [*page.lines(_render_one_advice(first), first="  ", rest="    "), *_to_type(first, page, "  ")]
 
 
-def _told(advice: Advice) -> str:
+def _render_one_advice(advice: SpeedAdvice) -> str:
     gain = f"{gain_words(advice.gain)}: " if advice.gain is not None else ""
     begin = "begin here: " if advice.recommended else ""
     return begin + gain + advice.finding.message
 
 
-def _to_type(advice: Advice, page: Page, indent: str) -> Iterator[str]:
+def _to_type(advice: SpeedAdvice, page: Page, indent: str) -> Iterator[str]:
     """The line of code and the command, never broken, so that they can be pasted."""
     remedy = advice.finding.remedy
     if remedy is not None and remedy.text and remedy.text != advice.code:
@@ -290,7 +298,7 @@ def _to_type(advice: Advice, page: Page, indent: str) -> Iterator[str]:
         yield f"{indent}  {page.paint(remedy.command, 'bold')}"
 
 
-def candidates_text(known: Sequence[Known], page: Page) -> str:
+def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
     """Every candidate: its name, what it is, the packages that it needs."""
     columns = (
         Column(title="name", figures=False, least=20),
@@ -300,4 +308,4 @@ def candidates_text(known: Sequence[Known], page: Page) -> str:
     rows = [(each.name, each.title, ", ".join(each.requirements)) for each in known]
     lines = table_lines(columns, rows, page)
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
-    return joined((*lines, *page.lines(hint, first="  ", rest="  ")))
+    return join_lines((*lines, *page.lines(hint, first="  ", rest="  ")))

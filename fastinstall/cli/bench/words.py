@@ -13,20 +13,20 @@ from io import StringIO
 from fastinstall.bench.report import (
     BenchReport,
     Candidate,
+    CandidateKind,
+    CandidateOutcome,
     CandidateResult,
     Difference,
     Gain,
-    Kind,
+    ImagePipeline,
     LoadingRate,
-    Outcome,
-    Pipeline,
     Unmeasured,
     WorkerStart,
     Workload,
 )
 from fastinstall.cli.console import Page
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Filesystem, Machine
+from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 
 _KILO = 1000
@@ -38,11 +38,11 @@ _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 """Below the one two decimals mean something, below the other one does."""
 
 
-def machine_words(machine: Machine) -> str:
+def machine_words(machine: LoaderLimits) -> str:
     """CPU and what may be used of it."""
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
     memory = f"; {bytes_words(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
-    return f"{machine.cpu} ({counted(machine.cores, 'CPU')}{quota}){memory}"
+    return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"
 
 
 def moment_words(report: BenchReport) -> str:
@@ -57,7 +57,7 @@ def images_words(workload: Workload) -> str:
     place = f"; {place_words(workload.filesystem)}" if workload.filesystem is not None else ""
     found = f" of {workload.files} files" if workload.files != workload.images else ""
     return (
-        f"{counted(workload.images, 'image')}{found} ({formats}), {workload.width} x {workload.height} (median), "
+        f"{format_count(workload.images, 'image')}{found} ({formats}), {workload.width} x {workload.height} (median), "
         f"{workload.megapixels:.3g} megapixels and {bytes_words(workload.mean_bytes)} each (mean){place}"
     )
 
@@ -66,7 +66,7 @@ def brief_images_words(workload: Workload) -> str:
     """The same in half a line, for a picture."""
     formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
     size = f"{workload.width} x {workload.height}, {bytes_words(workload.mean_bytes)}"
-    return f"{counted(workload.images, 'image')} ({formats}), {size}"
+    return f"{format_count(workload.images, 'image')} ({formats}), {size}"
 
 
 def place_words(filesystem: Filesystem) -> str:
@@ -75,14 +75,14 @@ def place_words(filesystem: Filesystem) -> str:
     return f"{filesystem.type}, {kind}"
 
 
-def left_out_words(unmeasured: Unmeasured) -> str:
+def describe_left_out_images(unmeasured: Unmeasured) -> str:
     """Images that were left out for one reason, with some of their names."""
     names = ", ".join(unmeasured.examples[:_EXAMPLES])
     more = ", ..." if unmeasured.count > min(len(unmeasured.examples), _EXAMPLES) and names else ""
     return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
 
 
-def pipeline_words(pipeline: Pipeline) -> str:
+def pipeline_words(pipeline: ImagePipeline) -> str:
     """What is done to every image."""
     crop = f", crop {pipeline.crop}" if pipeline.crop else ""
     return f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}"
@@ -141,19 +141,19 @@ def memory_words(result: CandidateResult) -> str:
     return bytes_words(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else ""
 
 
-def measured(results: Iterable[CandidateResult]) -> list[CandidateResult]:
+def select_measured(results: Iterable[CandidateResult]) -> list[CandidateResult]:
     """Select the measured results, in their order."""
-    return [each for each in results if each.outcome is Outcome.MEASURED and each.timing is not None]
+    return [each for each in results if each.outcome is CandidateOutcome.MEASURED and each.timing is not None]
 
 
-def unmeasured_words(results: Iterable[CandidateResult]) -> Iterator[tuple[str, str]]:
+def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[str, str]]:
     """The name of each that was not measured, and why."""
     for each in results:
-        if each.outcome is not Outcome.MEASURED or each.timing is None:
+        if each.outcome is not CandidateOutcome.MEASURED or each.timing is None:
             yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
 
 
-def most_workers(result: CandidateResult) -> LoadingRate | None:
+def find_best_warm_rate(result: CandidateResult) -> LoadingRate | None:
     """The best of its rates with workers and a warm page cache."""
     rates = [each for each in result.rates if each.workers and not each.cold]
     return max(rates, key=lambda each: each.images_per_second, default=None)
@@ -170,7 +170,7 @@ def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
 
 def name_words(candidate: Candidate) -> str:
     """By which flags know it; of several at once, which ones."""
-    return candidate.title if candidate.kind is Kind.TOGETHER else candidate.name
+    return candidate.title if candidate.kind is CandidateKind.TOGETHER else candidate.name
 
 
 def versions_words(result: CandidateResult) -> str:
@@ -184,7 +184,7 @@ def start_words(rate: LoadingRate) -> str:
     return cache if rate.start is WorkerStart.NONE else f"{rate.start}, {cache}"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A number with its noun: "1 image", "3 images"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -305,7 +305,10 @@ def operation_lines(table: SpeedTable, page: Page, *, brief: bool) -> list[str]:
         Column(title="after ms"),
         Column(title="faster"),
     )
-    lines = [*page.lines(title, rest="  ", style="bold"), *page.lines(tally(table), first="  ", rest="    ")]
+    lines = [
+        *page.lines(title, rest="  ", style="bold"),
+        *page.lines(summarize_operations(table), first="  ", rest="    "),
+    ]
     lines += table_lines(columns, [_row(each) for each in shown], page)
     if len(shown) < len(rows):
         lines.append(f"  ... and {len(rows) - len(shown)} between them: --verbose, --csv FILE or --html FILE")
@@ -315,7 +318,7 @@ def operation_lines(table: SpeedTable, page: Page, *, brief: bool) -> list[str]:
     return lines
 
 
-def tally(table: SpeedTable) -> str:
+def summarize_operations(table: SpeedTable) -> str:
     """How many are faster and slower, and the geometric mean."""
     faster = sum(ratio_of(row) > 1 + SAME for row in table.rows)
     slower = sum(ratio_of(row) < 1 - SAME for row in table.rows)

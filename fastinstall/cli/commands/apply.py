@@ -4,10 +4,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import carry_out
-from fastinstall.apply.eta import foretelling
+from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.recovery import done_already
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import mend_or_tell, progress_for, session_of
+from fastinstall.cli.common import progress_for, recover_or_report, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
@@ -18,8 +18,8 @@ from fastinstall.core.values import open_document
 from fastinstall.model.plan import Plan
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import decided_anew, refuse_another_environment, refuse_if_stale
-from fastinstall.plan.saved_plan import PLAN_AGAIN, fetched, plan_problems, with_allowed
+from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment, refuse_if_stale
+from fastinstall.plan.saved_plan import PLAN_AGAIN, list_fetched_artefacts, plan_problems, with_allowed
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -28,16 +28,16 @@ def run(arguments: Namespace, context: Context) -> int:
     saved = read_plan(Path(arguments.file))
     refuse_foreign(session, saved, Path(arguments.file))
     if Path(saved.environment.prefix).is_dir():
-        mend_or_tell(session, saved.environment, arguments, context)
-    for line in fetched(saved):
+        recover_or_report(session, saved.environment, arguments, context)
+    for line in list_fetched_artefacts(saved):
         context.console.talk(line)
     allowed = read_allowed(arguments, context.sources)
     asked = with_allowed(saved, allowed)
     consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
-    agreed = decided_anew(session, saved, consented.wish.allow)
+    agreed = decide_saved_plan_again(session, saved, consented.wish.allow)
     refuse_unaccepted(agreed)
-    with foretelling(session, agreed) as telling:
+    with announce_eta(session, agreed) as telling:
         outcome = carry_out(telling, agreed)
     with done_already(agreed.environment.prefix, agreed.verb):
         return finish(session, outcome, context, wizard=False)

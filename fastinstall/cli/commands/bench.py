@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 
 from fastinstall.bench.report import BenchReport
-from fastinstall.cli.bench.bench_flags import bench_wish, pipeline_of
+from fastinstall.cli.bench.bench_flags import make_bench_request, pipeline_of
 from fastinstall.cli.bench.outputs import outputs_of, write_outputs
 from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.console import Console
@@ -23,7 +23,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _print_code(arguments, context)
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
-    wish, outputs = bench_wish(arguments), outputs_of(arguments)
+    wish, outputs = make_bench_request(arguments), outputs_of(arguments)
     session = session_of(context).listening(progress_for(context))
     report = bench(session, look_at(session, arguments, context), wish)
     _tell(report, context.console)

@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import Built, build_channel, build_into, build_variants, merge_report
+from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_into, build_variants, merge_report
 from fastinstall.cli.commands.plan_for_others import code_of, fleet_request
-from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.values import document, dump
@@ -17,8 +17,8 @@ from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 
 
@@ -29,7 +29,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
-    wish = wish_of(arguments, context)
+    wish = make_request(arguments, context)
     built = _maker(arguments)(session, target_of(arguments), wish, output)
     tool = _tool(session, output, wish, built) if arguments.with_tool else None
     if arguments.explain:
@@ -50,20 +50,20 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         raise UsageError("--experimental-variants makes wheels, and --format conda packages", hint=hint)
 
 
-def _maker(arguments: Namespace) -> Callable[[Session, Target, Wish, Path], Built]:
+def _maker(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Path], BuildOutcome]:
     if arguments.experimental_variants:
         return build_variants
     return build_channel if arguments.format == "conda" else build_into
 
 
-def _tool(session: Session, output: Path, wish: Wish, built: Built) -> ToolWheels:
+def _tool(session: Session, output: Path, wish: Request, built: BuildOutcome) -> ToolWheels:
     """Fastinstall itself beside what was built, for its Python too."""
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
 
 
-def _report(built: Built, tool: ToolWheels | None) -> BuildReport:
+def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
     result, stack = built.result, built.stack
     packages = () if stack is None else zip(_packages(built), _files(built), strict=True)
     return BuildReport(
@@ -81,20 +81,20 @@ def _report(built: Built, tool: ToolWheels | None) -> BuildReport:
     )
 
 
-def _packages(built: Built) -> list[CondaPackage]:
+def _packages(built: BuildOutcome) -> list[CondaPackage]:
     """The conda packages, the stack first."""
     stack = built.stack
     return [each for each in (stack.package, stack.guard) if each is not None] if stack is not None else []
 
 
-def _files(built: Built) -> list[Path]:
+def _files(built: BuildOutcome) -> list[Path]:
     """What was asked for: the wheel and its variants, or the conda packages."""
     if built.stack is None:
         return [built.result.wheel, *built.variants]
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _packages(built)]
 
 
-def _explain(built: Built, tool: ToolWheels | None, context: Context) -> int:
+def _explain(built: BuildOutcome, tool: ToolWheels | None, context: Context) -> int:
     """The wheel's own report of its merge; what was built, where nothing was merged into it."""
     report = merge_report(built.result.wheel)
     made = [str(path) for path in _files(built)]
@@ -115,7 +115,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     _refuse_host_contradictions(arguments)
     session = session_of(context).listening(progress_for(context))
     wheelhouse = Path(arguments.output).expanduser().absolute()
-    wish = wish_of(arguments, context)
+    wish = make_request(arguments, context)
     fleet = build_fleet(session, fleet_request(arguments), wish, wheelhouse)
     if arguments.with_tool and fleet.artefacts:
         _bring_tool(session, fleet, wish, wheelhouse)
@@ -139,7 +139,7 @@ def _refuse_host_contradictions(arguments: Namespace) -> None:
         )
 
 
-def _bring_tool(session: Session, fleet: Fleet, wish: Wish, wheelhouse: Path) -> None:
+def _bring_tool(session: Session, fleet: Fleet, wish: Request, wheelhouse: Path) -> None:
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import progress_for, refuse_together, session_of, target_of, wish_of
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.reports import Outlet, open_outlet, tell_report, tell_survey, write_undetermined
+from fastinstall.cli.text.reports import ResultOutput, open_outlet, tell_report, tell_survey, write_undetermined
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
-from fastinstall.model.finding import Report, Status, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
 from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.interpreter import ask, use_pil
@@ -60,25 +60,25 @@ def _named(arguments: Namespace) -> PurePath:
     return PurePath(arguments.prefix or arguments.python or ".")
 
 
-def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Context) -> int:
+def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, context: Context) -> int:
     hosts = _hosts(arguments)
     environment = find(session, target_of(arguments))
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.doctor.examine import Examination, Known, examine  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination, PriorFacts, examine  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
         quick=arguments.quick,
         started=started,
         hosts=hosts,
-        known=Known(interpreter=answer),
+        known=PriorFacts(interpreter=answer),
     )
     report = examine(session, environment, examination)
-    again = replace(examination, started=None, known=Known())
+    again = replace(examination, started=None, known=PriorFacts())
     if arguments.fix and _is_repairable(report):
-        if _mend(session, environment, arguments, context):
+        if _recover_interrupted(session, environment, arguments, context):
             report = examine(session, environment, again)
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
@@ -86,7 +86,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: Outlet, context: Co
     return tell_report(report, outlet)
 
 
-def _examined_again(session: Session, environment: Environment, examination: "Examination") -> Report:
+def _examined_again(session: Session, environment: Environment, examination: "Examination") -> EnvironmentReport:
     """What a repair has come to."""
     from fastinstall.apply.recovery import done_already  # noqa: PLC0415 (likewise)
     from fastinstall.doctor.examine import examine  # noqa: PLC0415 (only with --fix)
@@ -95,7 +95,7 @@ def _examined_again(session: Session, environment: Environment, examination: "Ex
         return examine(session, environment, examination)
 
 
-def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
+def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
     from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
     from fastinstall.verbs.everywhere import process_target  # noqa: PLC0415
@@ -108,7 +108,7 @@ def _run_process(arguments: Namespace, session: Session, outlet: Outlet) -> int:
     return tell_report(examine(session, environment, examination), outlet)
 
 
-def _run_all(arguments: Namespace, session: Session, outlet: Outlet) -> int:
+def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
     from fastinstall.doctor.examine import Examination  # noqa: PLC0415 (only what is asked for)
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
 
@@ -144,7 +144,7 @@ def _list(context: Context) -> int:
     return ExitCode.OK
 
 
-def _is_repairable(report: Report) -> bool:
+def _is_repairable(report: EnvironmentReport) -> bool:
     """An error that a setup may mend, or whatever a check says that --fix repairs."""
     from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
 
@@ -154,14 +154,14 @@ def _is_repairable(report: Report) -> bool:
     return offered or any(load_check(finding.check).SETUP_REPAIRS for finding in errors)
 
 
-def _mend(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
+def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
     """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
-    from fastinstall.apply.recovery import mend  # noqa: PLC0415 (only with --fix)
+    from fastinstall.apply.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
 
     refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
-    return mend(session.listening(progress_for(context)), environment)
+    return recover_environment(session.listening(progress_for(context)), environment)
 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
@@ -172,7 +172,7 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    wish = wish_of(arguments, context)
+    wish = make_request(arguments, context)
     planned = plan_repair(working, environment, wish)
 
     def agreed(plan: "Plan") -> "Plan":

@@ -7,7 +7,7 @@ from fastinstall.cli.common import refuse_together, session_of
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.values import document, dump
-from fastinstall.fleet.reports import Collected, Collection, collect
+from fastinstall.fleet.reports import Collected, CollectionRequest, collect
 from fastinstall.model.finding import Status
 
 _OTHERS = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
@@ -21,15 +21,15 @@ def run(arguments: Namespace, context: Context) -> int:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
     hosts = Path(arguments.hosts).expanduser() if arguments.hosts else None
     place = Path(arguments.collect).expanduser()
-    collected = collect(session_of(context), Collection(reports=place, hosts=hosts, max_age=arguments.max_age))
+    collected = collect(session_of(context), CollectionRequest(reports=place, hosts=hosts, max_age=arguments.max_age))
     if context.console.json:
         context.console.data(dump(document("collected", collected)))
     elif context.console.quiet:
         context.console.data(f"{collected.status}: {collected.summary}")
     else:
-        from fastinstall.cli.text.fleets import collected_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only for text)
 
-        context.console.data(collected_text(collected, context.console.out))
+        context.console.data(render_collected(collected, context.console.out))
     return _exit_code(collected, arguments.fail_on)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fastinstall.apply.recovery import done_already
 from fastinstall.cli import common
-from fastinstall.cli.common import mend_or_tell, progress_for, session_of, target_of
+from fastinstall.cli.common import progress_for, recover_or_report, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode, UsageError
@@ -58,7 +58,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     changes = arguments.action in _QUESTIONS
     if changes:
         environment = find(session, common.target_of(arguments))
-        common.mend_or_tell(session, environment, arguments, context)
+        common.recover_or_report(session, environment, arguments, context)
     else:
         environment = common.look_at(session, arguments, context)
     _consent(arguments, context, str(environment.prefix))
@@ -116,7 +116,7 @@ def run_accept(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
     session = session_of(context).listening(progress_for(context))
     environment = find(session, target_of(arguments))
-    mend_or_tell(session, environment, arguments, context)
+    recover_or_report(session, environment, arguments, context)
     found = replacement_of(session, environment)
     if found is not None:
         context.console.talk(f"{found.story}\nif that is accepted, {_WHAT_GOES}")

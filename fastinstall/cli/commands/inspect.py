@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 from fastinstall.cli.common import look_at, session_of
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.secrets import redacted
-from fastinstall.model.request import Wish
+from fastinstall.core.secrets import redact_text
+from fastinstall.model.request import Request
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, recipe_named
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session = session_of(context)
-    recipe = recipe_named(session, Wish().recipe)
+    recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
     facts = facts_of(session, look_at(session, arguments, context), request)
     if arguments.redact:
@@ -56,7 +56,7 @@ def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[
         host: the machine's name; "localhost" likewise.
         known: secrets by their value, as of `rules.secrets.known_secrets`.
     """
-    return _redacted(facts, _Secrets(home=str(home), user=user, host=host, known=known))  # type: ignore[no-any-return] # the same type as given
+    return _redact_value(facts, _Secrets(home=str(home), user=user, host=host, known=known))  # type: ignore[no-any-return] # the same type as given
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class _Secrets:
     known: tuple[str, ...]
 
     def remove(self, text: str) -> str:
-        text = redacted(text, self.known)
+        text = redact_text(text, self.known)
         if len(self.home) > 1:
             text = re.sub(rf"(?<![\w.-]){re.escape(self.home)}(?![\w.-])", "~", text)
         text = _HOMES.sub("~", text)
@@ -77,16 +77,16 @@ class _Secrets:
         return text
 
 
-def _redacted(value: Any, secrets: _Secrets) -> Any:  # noqa: ANN401 (any value of the model)
+def _redact_value(value: Any, secrets: _Secrets) -> Any:  # noqa: ANN401 (any value of the model)
     if isinstance(value, str) and not isinstance(value, Enum):
         return secrets.remove(value)
     if isinstance(value, PurePath):
         return type(value)(secrets.remove(str(value)))
     if isinstance(value, tuple):
-        return tuple(_redacted(item, secrets) for item in value)
+        return tuple(_redact_value(item, secrets) for item in value)
     if isinstance(value, dict):
-        return {secrets.remove(str(key)): _redacted(item, secrets) for key, item in value.items()}
+        return {secrets.remove(str(key)): _redact_value(item, secrets) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _redacted(getattr(value, field.name), secrets) for field in dataclasses.fields(value)}
+        fields = {field.name: _redact_value(getattr(value, field.name), secrets) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **fields)
     return value

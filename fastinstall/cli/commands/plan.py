@@ -4,12 +4,12 @@ from argparse import Namespace
 from pathlib import Path
 
 from fastinstall.cli.commands.setup import show_plan
-from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
 from fastinstall.cli.main import Context
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
 from fastinstall.plan.make import plan
 
@@ -25,7 +25,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
         return plan_for_others.run(arguments, context)
     session = session_of(context).listening(progress_for(context))
-    made = plan(session, target_of(arguments), wish_of(arguments, context))
+    made = plan(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
         tell_interruptions(session, made.environment, context)
     text = dump(document("plan", made))
@@ -43,6 +43,6 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _save(path: Path, text: str) -> None:
     try:
-        files.write_text(path, redacted(text))
+        files.write_text(path, redact_text(text))
     except OSError as error:
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error

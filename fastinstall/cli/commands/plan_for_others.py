@@ -8,51 +8,51 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.cli.common import progress_for, refuse_together, session_of, target_of, wish_of
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import as_flags
+from fastinstall.cli.options import format_flags
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
 from fastinstall.export.dockerfile import dockerfile, script
-from fastinstall.export.plan_elsewhere import Export, Form, export
+from fastinstall.export.plan_elsewhere import ExportFormat, PlanExport, export
 from fastinstall.fleet.fleet import Cause, Fleet
 from fastinstall.fleet.wheels import FleetRequest, plan_hosts
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Decide, and print the file or save it with -o; a script is made executable."""
-    form = Form(arguments.format)
+    form = ExportFormat(arguments.format)
     if context.console.json:
         raise UsageError(
             f"--json and --format {form} exclude each other: the file itself is what is printed",
             hint="the plan as JSON: fastinstall plan --format json",
         )
     session = session_of(context).listening(progress_for(context))
-    made = export(session, target_of(arguments), wish_of(arguments, context), form)
-    made = replace(made, flags=as_flags(made.wish), command=_command(made, form))
+    made = export(session, target_of(arguments), make_request(arguments, context), form)
+    made = replace(made, flags=format_flags(made.wish), command=_command(made, form))
     for warning in made.warnings:
         context.console.talk(f"warning: {warning}")
-    text = script(made) if form is Form.SH else dockerfile(made, _in_context(made, arguments, context))
+    text = script(made) if form is ExportFormat.SH else dockerfile(made, _in_context(made, arguments, context))
     if arguments.output is None:
         context.console.data(text.removesuffix("\n"))
         return ExitCode.OK
-    _save(Path(arguments.output), text, executable=form is Form.SH)
+    _save(Path(arguments.output), text, executable=form is ExportFormat.SH)
     context.console.talk(f"saved; use it with: {_use(arguments.output, form)}")
     return ExitCode.OK
 
 
-def _command(made: Export, form: Form) -> str:
+def _command(made: PlanExport, form: ExportFormat) -> str:
     """The command that makes the same, on any machine."""
     wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
     target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
-    words = ("fastinstall", "plan", "--format", form, *target, *wheelhouse, *as_flags(made.wish))
+    words = ("fastinstall", "plan", "--format", form, *target, *wheelhouse, *format_flags(made.wish))
     return " ".join(map(quote, words))
 
 
-def _in_context(made: Export, arguments: Namespace, context: Context) -> str:
+def _in_context(made: PlanExport, arguments: Namespace, context: Context) -> str:
     """The wheelhouse relative to where the file lies; by its name alone where it lies elsewhere."""
     if made.wheelhouse is None:
         return ""
@@ -72,9 +72,9 @@ def _save(path: Path, text: str, *, executable: bool) -> None:
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error
 
 
-def _use(output: str, form: Form) -> str:
+def _use(output: str, form: ExportFormat) -> str:
     path = output if "/" in output else f"./{output}"
-    return quote(path) if form is Form.SH else f"docker build --platform linux/amd64 --file {quote(output)} ."
+    return quote(path) if form is ExportFormat.SH else f"docker build --platform linux/amd64 --file {quote(output)} ."
 
 
 def run_plan_for_hosts(arguments: Namespace, context: Context) -> int:
@@ -83,7 +83,7 @@ def run_plan_for_hosts(arguments: Namespace, context: Context) -> int:
         raise UsageError(
             f"--format {arguments.format} is for one environment, and --hosts are many", hint="--format text or json"
         )
-    fleet = plan_hosts(session_of(context), fleet_request(arguments), wish_of(arguments, context))
+    fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))
     text = dump(document("fleet", fleet))
     if arguments.output is not None:
         _save_fleet(Path(arguments.output), text)
@@ -122,6 +122,6 @@ def code_of(fleet: Fleet) -> int:
 
 def _save_fleet(path: Path, text: str) -> None:
     try:
-        files.write_text(path, redacted(text))
+        files.write_text(path, redact_text(text))
     except OSError as error:
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error

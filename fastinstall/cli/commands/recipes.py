@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import progress_for, session_of, target_of, wish_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import proof_text
@@ -74,7 +74,7 @@ def _prove(session: Session, arguments: Namespace, context: Context) -> int:
             "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {quote(arguments.names[0])}"
         )
     listening = session.listening(progress_for(context))
-    proof = prove_recipe(listening, arguments.prove, target_of(arguments), wish_of(arguments, context))
+    proof = prove_recipe(listening, arguments.prove, target_of(arguments), make_request(arguments, context))
     page = context.console.out
     context.console.data(dump(document("proof", proof)) if context.console.json else proof_text(proof, page))
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS

@@ -2,8 +2,8 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.recovery import done_already, left_alone
-from fastinstall.cli.common import look_at, mend_or_tell, progress_for, refuse_together, session_of, target_of
+from fastinstall.apply.recovery import done_already, list_unrecoverable
+from fastinstall.cli.common import look_at, progress_for, recover_or_report, refuse_together, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
@@ -11,11 +11,11 @@ from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
-from fastinstall.model.history import Transactions, in_words
+from fastinstall.model.history import Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import Forgettable, forget_in, forgettable_in, history, undo
+from fastinstall.verbs.undo_setup import ForgettableHistory, forget_in, forgettable_in, history, undo
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -32,7 +32,7 @@ def run(arguments: Namespace, context: Context) -> int:
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
     agree(_question(environment, arguments.to), arguments, context.console, command)
-    for notice in left_alone(session, environment):
+    for notice in list_unrecoverable(session, environment):
         context.console.complain(f"warning: {notice}")
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
     with done_already(environment.prefix, "rollback"):
@@ -46,10 +46,10 @@ def _question(environment: Environment, to: str | None) -> str:
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
     """What goes is shown before anybody is asked."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
-    mend_or_tell(session.listening(progress_for(context)), environment, arguments, context)
+    recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = forgettable_in(environment, identifier)
     if coming.transactions or coming.damaged:
-        context.console.talk("\n".join(_announced(coming)))
+        context.console.talk("\n".join(_announce_rollback(coming)))
         named = f" {identifier}" if identifier else ""
         command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
         agree("Give that up?", arguments, context.console, command)
@@ -58,10 +58,10 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
         return _tell("fastinstall.forgotten/1", lines, context)
 
 
-def _announced(coming: Forgettable) -> list[str]:
+def _announce_rollback(coming: ForgettableHistory) -> list[str]:
     if coming.damaged:
         return [f"{coming.damaged} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
-    newest, freed = coming.transactions[0].id, in_words(coming.held_bytes)
+    newest, freed = coming.transactions[0].id, format_bytes(coming.held_bytes)
     return [
         *(f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions),
         f"{freed} are freed, and the environment stays as it is; no way leads back any more to before {newest}",

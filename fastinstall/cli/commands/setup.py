@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import Outcome, examined, recover_first, set_up
-from fastinstall.apply.eta import foretelling
+from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
+from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.recovery import done_already
-from fastinstall.cli.common import progress_for, session_of, target_of, tell_interruptions, wish_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.plans import plan_text
-from fastinstall.cli.text.reports import report_text, speed_text
-from fastinstall.core.errors import ExitCode, LateInterruption, RefusedError
+from fastinstall.cli.text.reports import render_speed_table, report_text
+from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
 from fastinstall.model.plan import Plan
 from fastinstall.model.steps import CreateEnvironment
-from fastinstall.observe.active_environment import Target
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan
 from fastinstall.verbs.answers import forget
@@ -28,7 +28,7 @@ from fastinstall.verbs.answers import forget
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = session_of(context).listening(progress_for(context))
-    target, wish = target_of(arguments), wish_of(arguments, context)
+    target, wish = target_of(arguments), make_request(arguments, context)
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     if _is_for_a_person(arguments, context):
@@ -42,8 +42,8 @@ def run(arguments: Namespace, context: Context) -> int:
                 tell_interruptions(session, agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
-    with _keeping_answers(agreed, arguments, context), foretelling(session, agreed) as telling:
-        outcome = set_up(telling, _meant(agreed), agreed, partial(_agreed, arguments, context))
+    with _keeping_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
+        outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with done_already(carried, outcome.plan.verb):
         forget(session, Path(carried))
@@ -58,7 +58,7 @@ def show_plan(agreed: Plan, context: Context) -> int:
     return ExitCode.OK
 
 
-def finish(session: Session, outcome: Outcome, context: Context, *, wizard: bool) -> int:
+def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard: bool) -> int:
     """Print what came of a plan: the receipt as JSON, or doctor's report and the speed table."""
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     if console.json:
@@ -67,16 +67,16 @@ def finish(session: Session, outcome: Outcome, context: Context, *, wizard: bool
     if not agreed.steps:
         console.data(agreed.summary)
         return ExitCode.OK
-    report = examined(session, outcome)
+    report = examine_result(session, outcome)
     if wizard:
-        from fastinstall.cli.wizard.wizard import ending_text  # noqa: PLC0415 (only for a person)
+        from fastinstall.cli.wizard.wizard import render_wizard_ending  # noqa: PLC0415 (only for a person)
 
-        console.data(ending_text(agreed, receipt, report, console.out))
+        console.data(render_wizard_ending(agreed, receipt, report, console.out))
         return ExitCode.OK
     if report is not None:
         console.data(report_text(report, console.out))
     if receipt.speed is not None:
-        console.data(speed_text(receipt.speed, console.out))
+        console.data(render_speed_table(receipt.speed, console.out))
         prefix = quote(agreed.environment.prefix)
         console.data(f"every operation, more of the slower ones among them: fastinstall bench --prefix {prefix}")
     console.data(f"done: {agreed.summary}")
@@ -84,15 +84,15 @@ def finish(session: Session, outcome: Outcome, context: Context, *, wizard: bool
     return ExitCode.OK
 
 
-def _meant(plan: Plan) -> Target:
+def _name_plan_target(plan: Plan) -> NamedTarget:
     """The target of a plan, as flags would name it."""
     create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
     if create is not None:
-        return Target(new=Path(create.prefix), python=Path(create.python))
-    return Target(prefix=Path(plan.environment.prefix))
+        return NamedTarget(new=Path(create.prefix), python=Path(create.python))
+    return NamedTarget(prefix=Path(plan.environment.prefix))
 
 
-def _agreed(arguments: Namespace, context: Context, other: Plan) -> Plan:
+def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> Plan:
     """Consent to the plan that takes the place of one that did not prove."""
     if arguments.yes and not context.console.json:
         context.console.talk(plan_text(other, context.console.err))
@@ -105,7 +105,7 @@ def _keeping_answers(agreed: Plan, arguments: Namespace, context: Context) -> It
     try:
         yield
     except KeyboardInterrupt as interruption:
-        if not isinstance(interruption, LateInterruption) and agreed.steps and not arguments.yes:
+        if not isinstance(interruption, InterruptedAfterCompletion) and agreed.steps and not arguments.yes:
             context.console.talk("what was compiled is kept in the cache, and so are your answers: run the same again")
         raise
 

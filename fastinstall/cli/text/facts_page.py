@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fastinstall.cli.console import SHOWN, Page, joined
-from fastinstall.elf.description import Confidence, Core, Library, Making
+from fastinstall.cli.console import SHOWN, Page, join_lines
+from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
 from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import FrameworkBuild, Gpu
@@ -14,7 +14,7 @@ def facts_text(facts: Facts, page: Page) -> str:
     machine = (*_machine_rows(facts), *_gpu_rows(facts.gpu))
     rows = [*_environment_rows(facts), *_conda_rows(facts, page), *machine, *_stack_rows(facts)]
     width = max(len(name) for name, _ in rows) + 2
-    return joined(
+    return join_lines(
         line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
     )
 
@@ -45,12 +45,12 @@ def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
             yield "conda package", f"{package.dist}{f' ({package.channel})' if package.channel else ''}"
     for claim in conda.claims:
         if claim.missing or claim.altered:
-            yield "not as recorded", f"{claim.dist}: {_shortened((*claim.missing, *claim.altered), page)}"
+            yield "not as recorded", f"{claim.dist}: {_shorten_items((*claim.missing, *claim.altered), page)}"
     for parties, paths in _clashing(conda.clashes).items():
-        yield "claimed twice", f"{_shortened(paths, page)} {parties}"
+        yield "claimed twice", f"{_shorten_items(paths, page)} {parties}"
     yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
     lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
-    yield from ((name, _shortened(items, page)) for name, items in lists.items() if items)
+    yield from ((name, _shorten_items(items, page)) for name, items in lists.items() if items)
 
 
 def _tool(tool: CondaTool) -> str:
@@ -67,7 +67,7 @@ def _clashing(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
     return found
 
 
-def _shortened(items: Sequence[str], page: Page) -> str:
+def _shorten_items(items: Sequence[str], page: Page) -> str:
     """A list, as long as it is to be shown."""
     shown = items if page.verbose else items[:SHOWN]
     more = f" and {len(items) - len(shown)} more" if len(shown) < len(items) else ""
@@ -144,7 +144,7 @@ def _codecs(facts: Facts) -> Iterator[tuple[str, str]]:
         yield codec.kind, f"{_library(codec.library)}{' (linked in)' if codec.inside else ''}"
 
 
-def _library(library: Library) -> str:
+def _library(library: LoadedLibrary) -> str:
     return f"{library.implementation} {library.version}".strip() + f", {library.path}"
 
 
@@ -156,7 +156,7 @@ def _demands(facts: Facts) -> Iterator[tuple[str, str]]:
             yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
 
 
-def _making(making: Making | None) -> Iterator[tuple[str, str]]:
+def _making(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
     if making is None:
         return
     yield "compiled by", ", ".join(making.compilers) or "untold"
@@ -166,7 +166,7 @@ def _making(making: Making | None) -> Iterator[tuple[str, str]]:
         yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
 
 
-def _copies(core: Core) -> Iterator[tuple[str, str]]:
+def _copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
     """One row for each copy of a core that has one per CPU level."""
     for number, copy in enumerate(core.levels):
         state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")

@@ -5,11 +5,11 @@ The state of many machines as text that stays short whatever their number. The s
 
 from collections.abc import Iterator, Sequence
 
-from fastinstall.cli.console import Page, joined
+from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import listing
-from fastinstall.fleet.fleet import Fleet, FleetArtefact, LeftOut
+from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact
 from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
-from fastinstall.fleet.wheel_choice import counted
+from fastinstall.fleet.wheel_choice import format_quantity
 from fastinstall.model.finding import Status
 
 _NAMES = 3
@@ -26,10 +26,10 @@ def fleet_text(fleet: Fleet, page: Page) -> str:
     if fleet.groups:
         lines += ["", *_group_lines(fleet, page)]
     if fleet.left_out:
-        lines += ["", *left_out_lines(fleet.left_out, page)]
+        lines += ["", *render_excluded_hosts(fleet.left_out, page)]
     for note in fleet.notes:
         lines += page.lines(note, first="note: ", rest="  ")
-    return joined(lines)
+    return join_lines(lines)
 
 
 def first_names(names: Sequence[str], page: Page) -> str:
@@ -39,14 +39,14 @@ def first_names(names: Sequence[str], page: Page) -> str:
     return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
 
 
-def left_out_lines(left_out: Sequence[LeftOut], page: Page) -> Iterator[str]:
+def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Iterator[str]:
     """Why hosts are left out, the most frequent cause first, with the first few reasons of each."""
-    yield page.paint(f"left out: {counted(len(left_out), 'host')}", "warning")
+    yield page.paint(f"left out: {format_quantity(len(left_out), 'host')}", "warning")
     by_cause: dict[str, dict[tuple[str, str], list[str]]] = {}
     for each in left_out:
         by_cause.setdefault(each.cause, {}).setdefault((each.reason, each.hint), []).append(each.host)
     for cause, reasons in sorted(by_cause.items(), key=lambda item: -sum(map(len, item[1].values()))):
-        yield f"  {cause}: {counted(sum(map(len, reasons.values())), 'host')}"
+        yield f"  {cause}: {format_quantity(sum(map(len, reasons.values())), 'host')}"
         ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
         shown = ordered if page.verbose else ordered[:_REASONS]
         for (reason, hint), names in shown:
@@ -57,7 +57,7 @@ def left_out_lines(left_out: Sequence[LeftOut], page: Page) -> Iterator[str]:
 
 
 def _artefact_lines(artefact: FleetArtefact, page: Page) -> Iterator[str]:
-    what = f"CPython {artefact.python}, {listing(artefact.levels)}: {counted(len(artefact.hosts), 'host')}"
+    what = f"CPython {artefact.python}, {listing(artefact.levels)}: {format_quantity(len(artefact.hosts), 'host')}"
     yield f"  {page.paint(artefact.id, 'bold')}  {what}"
     if artefact.wheel is not None:
         yield f"{_BELOW}{artefact.wheel}"
@@ -91,7 +91,7 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
         yield _fitting(f"{first}{cells}".rstrip(), row[-1], page)
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
-        hosts = counted(sum(len(group.hosts) for group in rest), "host")
+        hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")
         yield f"  ... and {len(rest)} more groups of {hosts}: --verbose or --json"
 
 
@@ -106,12 +106,12 @@ _COLLECTED_REASONS = 2
 _COLLECTED_BELOW = " " * 11
 
 
-def collected_text(collected: Collected, page: Page) -> str:
+def render_collected(collected: Collected, page: Page) -> str:
     """Hosts by status, what they share, the gravest first, and whose state nobody knows."""
     lines: list[str] = []
     for status, names in collected.hosts.items():
         named = "" if status == Status.OK else f"  {first_names(names, page)}"
-        lines.append(f"{page.paint(f'{status:<8}', status)} {counted(len(names), 'host')}{named}")
+        lines.append(f"{page.paint(f'{status:<8}', status)} {format_quantity(len(names), 'host')}{named}")
     shown = collected.findings if page.verbose else collected.findings[:_FINDINGS]
     if shown:
         lines.append("")
@@ -122,10 +122,10 @@ def collected_text(collected: Collected, page: Page) -> str:
     if collected.unreported:
         lines += ["", *_unreported_lines(collected, page)]
     if collected.unexpected:
-        count = counted(len(collected.unexpected), "host")
+        count = format_quantity(len(collected.unexpected), "host")
         lines += page.lines(f"not expected: {count} with a report: {first_names(collected.unexpected, page)}")
     lines.append(page.paint(f"{collected.status}: {collected.summary}", collected.status))
-    return joined(lines)
+    return join_lines(lines)
 
 
 def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
     first, *others = page.lines(told, first=before, rest=_COLLECTED_BELOW)
     yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
     yield from others
-    hosts = f"{counted(len(finding.hosts), 'host')}: {first_names(finding.hosts, page)}"
+    hosts = f"{format_quantity(len(finding.hosts), 'host')}: {first_names(finding.hosts, page)}"
     yield from page.lines(hosts, first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "  ")
     if finding.remedy is not None:
         yield from page.lines(
@@ -146,14 +146,14 @@ def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
 
 def _unreported_lines(collected: Collected, page: Page) -> Iterator[str]:
     silent = len({each.host for each in collected.unreported})
-    yield page.paint(f"without a report: {counted(silent, 'host')}", "warning")
+    yield page.paint(f"without a report: {format_quantity(silent, 'host')}", "warning")
     by_absence: dict[str, list[Unreported]] = {}
     for each in collected.unreported:
         by_absence.setdefault(each.absence, []).append(each)
     for absence, found in by_absence.items():
         names = tuple(dict.fromkeys(each.host for each in found))
         yield from page.lines(
-            f"{absence}: {counted(len(names), 'host')}: {first_names(names, page)}", first="  ", rest="    "
+            f"{absence}: {format_quantity(len(names), 'host')}: {first_names(names, page)}", first="  ", rest="    "
         )
         if absence != "missing":
             for each in found if page.verbose else found[:_COLLECTED_REASONS]:

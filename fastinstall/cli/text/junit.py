@@ -18,14 +18,16 @@ from datetime import datetime
 from itertools import groupby
 from xml.etree import ElementTree as ET
 
-from fastinstall.model.finding import Finding, Report, Status, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Status, Unobservable
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PASSED = "passed"
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
-def junit_xml(reports: Sequence[Report], unobservable: Sequence[Unobservable], least: Status, at: datetime) -> str:
+def junit_xml(
+    reports: Sequence[EnvironmentReport], unobservable: Sequence[Unobservable], least: Status, at: datetime
+) -> str:
     """The document.
 
     Args:
@@ -49,13 +51,13 @@ def junit_xml(reports: Sequence[Report], unobservable: Sequence[Unobservable], l
 
 def _suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.Element:
     examined = at.replace(tzinfo=None).isoformat(timespec="seconds")
-    suite = ET.Element("testsuite", name=_legal(prefix), timestamp=examined)
+    suite = ET.Element("testsuite", name=_strip_illegal_characters(prefix), timestamp=examined)
     suite.set("tests", str(len(cases)))
     for tag, counted in _COUNTED.items():
         suite.set(counted, str(sum(case.find(tag) is not None for case in cases)))
     for case in cases:
         # Dots would part a package from a class.
-        case.set("classname", f"doctor {_legal(prefix).replace('.', '_')}")
+        case.set("classname", f"doctor {_strip_illegal_characters(prefix).replace('.', '_')}")
         suite.append(case)
     return suite
 
@@ -65,13 +67,15 @@ def _case(findings: Sequence[Finding], least: Status) -> ET.Element:
     worst = max(findings, key=lambda each: each.status.gravity)
     case = ET.Element("testcase", name=worst.check)
     outcome = _outcome(worst.status, least)
-    text = "\n\n".join(_told(each) for each in findings if each.status.gravity or each is worst)
+    text = "\n\n".join(_describe_finding(each) for each in findings if each.status.gravity or each is worst)
     if outcome == "skipped":
-        ET.SubElement(case, outcome, message=_legal(worst.message))
+        ET.SubElement(case, outcome, message=_strip_illegal_characters(worst.message))
     elif outcome != _PASSED:
-        ET.SubElement(case, outcome, type=worst.status.value, message=_legal(worst.message)).text = _legal(text)
+        ET.SubElement(
+            case, outcome, type=worst.status.value, message=_strip_illegal_characters(worst.message)
+        ).text = _strip_illegal_characters(text)
     elif worst.status.gravity:
-        ET.SubElement(case, "system-out").text = _legal(text)
+        ET.SubElement(case, "system-out").text = _strip_illegal_characters(text)
     return case
 
 
@@ -83,7 +87,7 @@ def _outcome(status: Status, least: Status) -> str:
     return "failure" if status in (Status.WARNING, Status.ERROR) else "error"
 
 
-def _told(finding: Finding) -> str:
+def _describe_finding(finding: Finding) -> str:
     lines = [f"{finding.status}: {finding.message}"]
     if finding.expected or finding.observed:
         lines.append(f"expected {finding.expected or '-'}; observed {finding.observed or '-'}")
@@ -96,6 +100,6 @@ def _told(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _legal(text: str) -> str:
+def _strip_illegal_characters(text: str) -> str:
     """What XML 1.0 can hold: no control characters, and no bytes of a path that are no text."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from fastinstall.cli.console import Page, joined
+from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import listing
-from fastinstall.model.conda import CondaChange, Engine
-from fastinstall.model.plan import Hazard, Plan
+from fastinstall.model.conda import CondaChange, CondaInstaller
+from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.steps import (
     Build,
     ChangeCondaPackages,
@@ -24,7 +24,12 @@ from fastinstall.model.steps import (
     Verify,
 )
 
-_ENGINES = {Engine.CONDA: "conda", Engine.RATTLER: "py-rattler", Engine.PIP: "pip", Engine.AUTO: "any engine"}
+_ENGINES = {
+    CondaInstaller.CONDA: "conda",
+    CondaInstaller.RATTLER: "py-rattler",
+    CondaInstaller.PIP: "pip",
+    CondaInstaller.AUTO: "any engine",
+}
 
 
 def plan_text(plan: Plan, page: Page) -> str:
@@ -39,8 +44,8 @@ def plan_text(plan: Plan, page: Page) -> str:
     for warning in plan.warnings:
         lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
     for hazard in plan.hazards:
-        lines += _hazard_lines(hazard, page)
-    return joined(lines)
+        lines += _risk_lines(hazard, page)
+    return join_lines(lines)
 
 
 def _step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
@@ -122,7 +127,7 @@ def _change_lines(change: CondaChange) -> Iterator[str]:
             yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
 
-def _hazard_lines(hazard: Hazard, page: Page) -> Iterator[str]:
+def _risk_lines(hazard: PlanRisk, page: Page) -> Iterator[str]:
     state = "allowed" if hazard.allowed else f"needs --allow {hazard.risk}"
     style = "warning" if hazard.allowed else "error"
     yield from page.lines(f"risk {hazard.risk} ({state}): {hazard.summary}", rest="  ", style=style)

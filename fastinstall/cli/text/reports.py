@@ -17,34 +17,34 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from fastinstall.cli.console import Console, Page, joined
+from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump, immutable
-from fastinstall.model.finding import Finding, Report, Status, Survey, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 from fastinstall.model.receipt import SpeedTable
 
 _DETAIL = " " * 11
 _NOISE = 0.95
 
 
-def report_text(report: Report, page: Page) -> str:
+def report_text(report: EnvironmentReport, page: Page) -> str:
     """A report of doctor: one line a check, details where something is to be done."""
     lines = [f"{report.environment.prefix} ({report.environment.kind})"]
     width = max((len(finding.check) for finding in report.findings), default=0)
     for finding in report.findings:
         lines += finding_lines(finding, width, page)
     lines.append(page.paint(f"{report.status}: {_tally(report.findings)}", report.status))
-    return joined(lines)
+    return join_lines(lines)
 
 
 def finding_text(finding: Finding, page: Page) -> str:
     """One finding, as in a report of doctor."""
-    return joined(finding_lines(finding, len(finding.check), page))
+    return join_lines(finding_lines(finding, len(finding.check), page))
 
 
-def speed_text(table: SpeedTable, page: Page) -> str:
+def render_speed_table(table: SpeedTable, page: Page) -> str:
     """A speed table: milliseconds before and after, and how many times faster."""
     mean = f"geometric mean of these {len(table.rows)}"
     width = max(len(mean), *(len(row.operation) for row in table.rows))
@@ -58,7 +58,7 @@ def speed_text(table: SpeedTable, page: Page) -> str:
         mark = "  slower" if ratio < _NOISE else ""
         lines.append(f"{row.operation:<{width}}  {row.before_ms:>10.2f}  {row.after_ms:>10.2f}  {ratio:>7.2f}x{mark}")
     lines.append(f"{mean:<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
-    return joined(lines)
+    return join_lines(lines)
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
@@ -68,7 +68,7 @@ def error_text(error: FastinstallError, page: Page) -> str:
         lines += page.lines(detail, first="  ", rest="    ")
     if error.hint:
         lines += _labelled("hint: ", error.hint, page, indent="  ")
-    return joined(lines)
+    return join_lines(lines)
 
 
 def _labelled(label: str, text: str, page: Page, *, indent: str) -> list[str]:
@@ -107,7 +107,9 @@ def _tally(findings: Iterable[Finding]) -> str:
     return ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "no findings"
 
 
-def quiet_lines(reports: Iterable[Report], unobservable: Iterable[Unobservable], least: Status) -> Iterator[str]:
+def quiet_lines(
+    reports: Iterable[EnvironmentReport], unobservable: Iterable[Unobservable], least: Status
+) -> Iterator[str]:
     """The lines.
 
     Args:
@@ -121,16 +123,16 @@ def quiet_lines(reports: Iterable[Report], unobservable: Iterable[Unobservable],
             yield _line(report, told)
     for each in unobservable:
         if Status.UNKNOWN.gravity >= least.gravity:
-            yield _joined(f"{each.prefix}: {Status.UNKNOWN}: {each.problem}")
+            yield _join_lines(f"{each.prefix}: {Status.UNKNOWN}: {each.problem}")
 
 
-def _line(report: Report, told: list[Finding]) -> str:
+def _line(report: EnvironmentReport, told: list[Finding]) -> str:
     prefix = report.environment.prefix
     first = max(told, key=_rank)
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
     command = first.remedy.command if first.remedy is not None else None
     asked = command or f"fastinstall doctor --prefix {quote(prefix)}"
-    return _joined(f"{prefix}: {first.status}: {first.check}: {first.message}{more}; {asked}")
+    return _join_lines(f"{prefix}: {first.status}: {first.check}: {first.message}{more}; {asked}")
 
 
 def _rank(finding: Finding) -> tuple[int, bool, bool]:
@@ -139,7 +141,7 @@ def _rank(finding: Finding) -> tuple[int, bool, bool]:
     return finding.status.gravity, "--fix" in (command or ""), finding.check == "swapped"
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -153,11 +155,11 @@ def survey_text(survey: Survey, page: Page) -> str:
     for each in survey.unobservable:
         lines.append(f"{page.paint(f'{Status.UNKNOWN:<8}', Status.UNKNOWN)} {each.prefix}")
         lines += page.lines(each.problem, first=_BELOW, rest=_BELOW)
-    lines.append(page.paint(f"{survey.status}: {_count_statuses(survey)}", survey.status))
-    return joined(lines)
+    lines.append(page.paint(f"{survey.status}: {_count_reports(survey)}", survey.status))
+    return join_lines(lines)
 
 
-def _report_lines(report: Report, width: int, page: Page) -> Iterator[str]:
+def _report_lines(report: EnvironmentReport, width: int, page: Page) -> Iterator[str]:
     least = Status.HINT if page.verbose else Status.WARNING
     told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
     status = page.paint(f"{report.status:<8}", report.status)
@@ -166,7 +168,7 @@ def _report_lines(report: Report, width: int, page: Page) -> Iterator[str]:
         yield from finding_lines(finding, width, page)
 
 
-def _count_statuses(survey: Survey) -> str:
+def _count_reports(survey: Survey) -> str:
     counts = dict.fromkeys(Status, 0)
     for report in survey.reports:
         counts[report.status] += 1
@@ -180,7 +182,7 @@ _NEVER = "never"
 
 
 @immutable
-class Outlet:
+class ResultOutput:
     """Where the results of a run go.
 
     Attributes:
@@ -201,7 +203,7 @@ class Outlet:
         return Status.ERROR if self.fail_on == _NEVER else Status(self.fail_on)
 
 
-def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> Outlet:
+def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> ResultOutput:
     """The outlet that the flags ask for, before anything is examined.
 
     Raises:
@@ -212,10 +214,10 @@ def open_outlet(arguments: Namespace, console: Console, now: Callable[[], dateti
         raise UsageError("--junit - and --json exclude each other", hint="give --junit a file: --junit doctor.xml")
     if junit and junit != _STDOUT:
         _refuse_unwritable(Path(junit).expanduser())
-    return Outlet(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
+    return ResultOutput(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
 
 
-def tell_report(report: Report, outlet: Outlet) -> int:
+def tell_report(report: EnvironmentReport, outlet: ResultOutput) -> int:
     """Print and write the report on one environment; its exit code is returned."""
     if outlet.junit != _STDOUT:
         _print_report(report, outlet)
@@ -223,7 +225,7 @@ def tell_report(report: Report, outlet: Outlet) -> int:
     return _exit_code(report.status, outlet)
 
 
-def tell_survey(survey: Survey, outlet: Outlet) -> int:
+def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
     """Print and write the reports on all environments; the exit code is returned."""
     undetermined = bool(survey.unobservable) and not survey.reports
     least = Status.UNKNOWN if undetermined else outlet.least
@@ -233,12 +235,12 @@ def tell_survey(survey: Survey, outlet: Outlet) -> int:
     return ExitCode.UNDETERMINED if undetermined else _exit_code(survey.status, outlet)
 
 
-def write_undetermined(each: Unobservable, outlet: Outlet) -> None:
+def write_undetermined(each: Unobservable, outlet: ResultOutput) -> None:
     """Write JUnit XML of a target that could not be looked at; text is for whoever caught the error."""
     _write_junit(outlet, Survey(status=Status.UNKNOWN, reports=(), unobservable=(each,)), Status.UNKNOWN)
 
 
-def _print_report(report: Report, outlet: Outlet) -> None:
+def _print_report(report: EnvironmentReport, outlet: ResultOutput) -> None:
     console = outlet.console
     if console.json:
         console.data(dump(document("doctor", report)))
@@ -248,7 +250,7 @@ def _print_report(report: Report, outlet: Outlet) -> None:
         console.data(report_text(report, console.out))
 
 
-def _print_survey(survey: Survey, outlet: Outlet, least: Status) -> None:
+def _print_survey(survey: Survey, outlet: ResultOutput, least: Status) -> None:
     console = outlet.console
     if console.json:
         console.data(dump(document("doctor-all", survey)))
@@ -263,12 +265,12 @@ def _print_lines(survey: Survey, console: Console, least: Status) -> None:
         console.data(line)
 
 
-def _write_junit(outlet: Outlet, survey: Survey, least: Status) -> None:
+def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
     if not outlet.junit:
         return
     from fastinstall.cli.text.junit import junit_xml  # noqa: PLC0415 (only with --junit)
 
-    text = redacted(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
+    text = redact_text(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
     if outlet.junit == _STDOUT:
         outlet.console.data(text)
         return
@@ -295,7 +297,7 @@ def _unwritable(file: Path | str, problem: str) -> UsageError:
     return UsageError(f"--junit {file}: {problem}", hint="name a file that can be written, or - for stdout")
 
 
-def _exit_code(status: Status, outlet: Outlet) -> int:
+def _exit_code(status: Status, outlet: ResultOutput) -> int:
     if outlet.fail_on == _NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= outlet.least.gravity else ExitCode.OK

@@ -9,10 +9,10 @@ A proof as text: one line for each check, and below it what went wrong.
 
 from collections.abc import Iterator
 
-from fastinstall.cli.console import Page, joined
+from fastinstall.cli.console import Page, join_lines
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.history import PastTransaction, Transactions, in_words
+from fastinstall.model.history import PastTransaction, Transactions, format_bytes
 from fastinstall.model.pins import GuardCost, GuardEvent
 from fastinstall.observe.installed_pins import HOLDS_BACK
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
@@ -64,7 +64,7 @@ def history_text(found: Transactions) -> str:
     rows = [_HEAD, *(_row(each) for each in found.transactions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
-    total = f"they hold {in_words(found.held_bytes)} in all"
+    total = f"they hold {format_bytes(found.held_bytes)} in all"
     return "\n".join([*(_line(row, widths) for row in rows), *problems, total])
 
 
@@ -86,7 +86,7 @@ def locks_text(report: LockReport, page: Page) -> str:
     number = len(report.files)
     files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
     plural = "" if len(report.findings) == 1 else "s"
-    return joined([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
+    return join_lines([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
 
 
 def _finding_lines(finding: LockFinding, page: Page) -> Iterator[str]:

@@ -20,107 +20,109 @@ from typing import Any
 
 from fastinstall.cli import options
 from fastinstall.cli.options import names
-from fastinstall.cli.questions import Asker, Menu, chosen_or_back, typed_or_back
-from fastinstall.cli.wizard.environment_question import Talk
+from fastinstall.cli.questions import Asker, MenuQuestion, choose_or_go_back, type_or_go_back
+from fastinstall.cli.wizard.environment_question import WizardConversation
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import Engine
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe, count_by_severity
-from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.request import DIST_NAMES, LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.observation import recipe_named
 from fastinstall.plan.conda_steps import available_engines, is_conda
 from fastinstall.plan.level_choice import AUTO
-from fastinstall.verbs.recipe_comparison import Offer
+from fastinstall.verbs.recipe_comparison import RecipePreview
 
 _YES, _NO = "yes", "no"
 _NONE = "none"
 
 
-def link(talk: Talk, wish: Wish) -> Wish | None:
+def link(talk: WizardConversation, wish: Request) -> Request | None:
     """Which native libraries."""
     meanings = {
         LinkMode.BUNDLE: "libraries of the official wheel inside the package: all formats, and nobody can change them",
         LinkMode.ENV: "the libraries of this environment: for conda environments that share one libjpeg",
         LinkMode.SYSTEM: "the libraries of the operating system, with its security updates; formats that it lacks go",
     }
-    answer = _chosen(talk, "Whose libraries for JPEG, TIFF and the like?", meanings, wish.link)
+    answer = _choose_answer(talk, "Whose libraries for JPEG, TIFF and the like?", meanings, wish.link)
     return None if answer is None else replace(wish, link=LinkMode(answer))
 
 
-def toolchain(talk: Talk, wish: Wish) -> Wish | None:
+def toolchain(talk: WizardConversation, wish: Request) -> Request | None:
     """Where the compiler comes from."""
     meanings = {
         ToolchainSource.AUTO: "the compiler of the system, or of conda packages where there is none",
         ToolchainSource.SYSTEM: "the compiler of the system and nothing else",
         ToolchainSource.CONDA: "a compiler of conda packages, in a private directory of the cache: needs no root",
     }
-    answer = _chosen(talk, "Which compiler?", meanings, wish.toolchain)
+    answer = _choose_answer(talk, "Which compiler?", meanings, wish.toolchain)
     return None if answer is None else replace(wish, toolchain=ToolchainSource(answer))
 
 
-def dist_name(talk: Talk, wish: Wish) -> Wish | None:
+def dist_name(talk: WizardConversation, wish: Request) -> Request | None:
     """Name of the distribution."""
     usual, other = DIST_NAMES
     meanings = {
         usual: "whatever requires Pillow is content with it, and no installer brings a second one",
         other: "19 of 19 install commands replaced a build of that name without a word (2026-11-21)",
     }
-    answer = _chosen(talk, "What should the distribution be called?", meanings, wish.dist_name)
+    answer = _choose_answer(talk, "What should the distribution be called?", meanings, wish.dist_name)
     return None if answer is None else replace(wish, dist_name=answer)
 
 
-def guard(talk: Talk, wish: Wish) -> Wish | None:
+def guard(talk: WizardConversation, wish: Request) -> Request | None:
     """The guards."""
     meanings = {
         _YES: "each program tells you once when pip, uv or another tool has replaced it; 0.3 ms per start of Python",
         _NO: "a replacement stays unnoticed until you ask: fastinstall doctor swapped",
     }
-    answer = _chosen(talk, _guard_question(talk.facts, wish.engine), meanings, _switch(on=wish.guard))
+    answer = _choose_answer(talk, _guard_question(talk.facts, wish.engine), meanings, _switch(on=wish.guard))
     return None if answer is None else replace(wish, guard=answer == _YES)
 
 
-def pin(talk: Talk, wish: Wish) -> Wish | None:
+def pin(talk: WizardConversation, wish: Request) -> Request | None:
     """Pins."""
     meanings = {
         _NO: "other tools may upgrade Pillow, and the guard tells you when they did",
         _YES: "pip, uv and conda are held to this build; that holds back security updates of Pillow too",
     }
-    answer = _chosen(talk, "Pin it, so that other tools keep it?", meanings, _switch(on=wish.pin))
+    answer = _choose_answer(talk, "Pin it, so that other tools keep it?", meanings, _switch(on=wish.pin))
     return None if answer is None else replace(wish, pin=answer == _YES)
 
 
-def offline(talk: Talk, wish: Wish) -> Wish | None:
+def offline(talk: WizardConversation, wish: Request) -> Request | None:
     """Without a network."""
     meanings = {
         _NO: "what is missing is fetched from the package index, by hash",
         _YES: "only what the cache or a wheelhouse has; it fails before anything is changed where that is not enough",
     }
-    answer = _chosen(talk, "Do without a network?", meanings, _switch(on=wish.offline))
+    answer = _choose_answer(talk, "Do without a network?", meanings, _switch(on=wish.offline))
     return None if answer is None else replace(wish, offline=answer == _YES)
 
 
-def with_system_deps(talk: Talk, wish: Wish) -> Wish | None:
+def with_system_deps(talk: WizardConversation, wish: Request) -> Request | None:
     """System packages."""
     meanings = {
         _NO: "missing headers are unpacked into the cache, and the system stays as it is",
         _YES: "missing packages are installed by apt or dnf, for which root is needed",
     }
-    answer = _chosen(talk, "Install missing packages of the system?", meanings, _switch(on=wish.with_system_deps))
+    answer = _choose_answer(
+        talk, "Install missing packages of the system?", meanings, _switch(on=wish.with_system_deps)
+    )
     return None if answer is None else replace(wish, with_system_deps=answer == _YES)
 
 
-def upgrade(talk: Talk, wish: Wish) -> Wish | None:
+def upgrade(talk: WizardConversation, wish: Request) -> Request | None:
     """Later versions."""
     meanings = {
         _NO: "where all is well, nothing is done",
         _YES: "a later version is looked for and built, even if all is well",
     }
-    answer = _chosen(talk, "Look for a later version?", meanings, _switch(on=wish.upgrade))
+    answer = _choose_answer(talk, "Look for a later version?", meanings, _switch(on=wish.upgrade))
     return None if answer is None else replace(wish, upgrade=answer == _YES)
 
 
-def allow(talk: Talk, wish: Wish) -> Wish | None:
+def allow(talk: WizardConversation, wish: Request) -> Request | None:
     """Named risks, one at a time."""
     meanings = {
         _NONE: "allow none ahead: the wizard asks for each that a plan takes",
@@ -131,38 +133,38 @@ def allow(talk: Talk, wish: Wish) -> Wish | None:
         Risk.UNVERIFIED_CPU: "build for a CPU level that this machine cannot try",
         Risk.PROTECTED_PACKAGES: "change packages that conda protects",
     }
-    answer = _chosen(talk, "Which risk may be taken? Each that is chosen is added.", meanings, _NONE)
+    answer = _choose_answer(talk, "Which risk may be taken? Each that is chosen is added.", meanings, _NONE)
     if answer is None:
         return None
     taken = () if answer == _NONE else tuple(dict.fromkeys((*wish.allow, Risk(answer))))
     return replace(wish, allow=taken)
 
 
-def _chosen(talk: Talk, question: str, meanings: Mapping[Any, str], default: str) -> str | None:
+def _choose_answer(talk: WizardConversation, question: str, meanings: Mapping[Any, str], default: str) -> str | None:
     texts = {str(value): text for value, text in meanings.items()}
-    menu = Menu(question=question, answers={name: name for name in texts}, meanings=texts, default=str(default))
-    return chosen_or_back(talk.asker, menu)
+    menu = MenuQuestion(question=question, answers={name: name for name in texts}, meanings=texts, default=str(default))
+    return choose_or_go_back(talk.asker, menu)
 
 
 def _switch(*, on: bool) -> str:
     return _YES if on else _NO
 
 
-def _guard_question(facts: Facts, engine: Engine) -> str:
-    if is_conda(facts) and engine is not Engine.PIP:
+def _guard_question(facts: Facts, engine: CondaInstaller) -> str:
+    if is_conda(facts) and engine is not CondaInstaller.PIP:
         return "Install the guards, which have conda keep it and notice a swap?"
     return "Install the start-up guard, which notices a swap?"
 
 
-def version(talk: Talk, wish: Wish) -> Wish | None:
+def version(talk: WizardConversation, wish: Request) -> Request | None:
     """Of the source."""
     talk.say("The newest version that fits has all security fixes; name one only where something needs it.")
     question = "Version of the source, empty for the newest that fits"
-    typed = _typed(talk, question, options.text, wish.version or "")
+    typed = _ask_entry(talk, question, options.text, wish.version or "")
     return None if typed is None else replace(wish, version=typed or None)
 
 
-def require(talk: Talk, wish: Wish) -> Wish | None:
+def require(talk: WizardConversation, wish: Request) -> Request | None:
     """Libraries that the build must have."""
     known = recipe_named(talk.session, wish.recipe).libraries
 
@@ -173,45 +175,45 @@ def require(talk: Talk, wish: Wish) -> Wish | None:
         return text
 
     talk.say(f"The setup fails where one of them cannot be had, instead of leaving it out: {', '.join(known)}")
-    typed = _typed(talk, "Libraries that it must have, separated by commas", read, ",".join(wish.require))
+    typed = _ask_entry(talk, "Libraries that it must have, separated by commas", read, ",".join(wish.require))
     return None if typed is None else replace(wish, require=options.names(typed))
 
 
-def channels(talk: Talk, wish: Wish) -> Wish | None:
+def channels(talk: WizardConversation, wish: Request) -> Request | None:
     """Of conda."""
     talk.say("Asked only where another package is needed; the first one is preferred.")
     question = "Channels, separated by commas, empty for those that conda is configured for"
-    typed = _typed(talk, question, options.channels, ",".join(wish.channels))
+    typed = _ask_entry(talk, question, options.channels, ",".join(wish.channels))
     return None if typed is None else replace(wish, channels=options.channels(typed))
 
 
-def wheelhouse(talk: Talk, wish: Wish) -> Wish | None:
+def wheelhouse(talk: WizardConversation, wish: Request) -> Request | None:
     """A directory of wheels and sdists."""
     talk.say("What lies there is taken before the package index: `fastinstall build -o DIR` makes one.")
-    typed = _typed(talk, "Directory of wheels, empty for none", options.directory, str(wish.wheelhouse or ""))
+    typed = _ask_entry(talk, "Directory of wheels, empty for none", options.directory, str(wish.wheelhouse or ""))
     return None if typed is None else replace(wish, wheelhouse=_directory(typed))
 
 
-def jobs(talk: Talk, wish: Wish) -> Wish | None:
+def jobs(talk: WizardConversation, wish: Request) -> Request | None:
     """Parallel compile jobs."""
     talk.say("Fewer leave more of the machine to others while it compiles, and take longer.")
-    typed = _typed(talk, "Parallel jobs, empty for one for each CPU", options.count, str(wish.jobs or ""))
+    typed = _ask_entry(talk, "Parallel jobs, empty for one for each CPU", options.count, str(wish.jobs or ""))
     return None if typed is None else replace(wish, jobs=options.count(typed) if typed else None)
 
 
-def _typed(talk: Talk, question: str, read: Callable[[str], object], default: str) -> str | None:
-    return typed_or_back(talk.asker, question, read, talk.say, default=default)
+def _ask_entry(talk: WizardConversation, question: str, read: Callable[[str], object], default: str) -> str | None:
+    return type_or_go_back(talk.asker, question, read, talk.say, default=default)
 
 
 def _directory(typed: str) -> Path | None:
     return options.directory(typed) if typed else None
 
 
-_NAMES = {Engine.CONDA: "conda", Engine.RATTLER: "py-rattler"}
+_NAMES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 _PIP = "a plain wheel, which conda overwrites sooner or later without a word"
 
 
-def ask_engine(asker: Asker, facts: Facts, wish: Wish) -> Engine | None:
+def ask_engine(asker: Asker, facts: Facts, wish: Request) -> CondaInstaller | None:
     """What `Wish.engine` takes, asked in conda environments only; None where the person goes back.
 
     Args:
@@ -222,22 +224,24 @@ def ask_engine(asker: Asker, facts: Facts, wish: Wish) -> Engine | None:
     there = available_engines(facts)
     if not is_conda(facts):
         return wish.engine
-    meanings = {Engine.AUTO: f"{_NAMES[there[0]]}, as conda packages that conda itself knows of"} if there else {}
-    meanings |= {engine: f"conda packages, by {_told(engine, facts)}" for engine in there}
-    meanings[Engine.PIP] = _PIP
-    menu = Menu(
+    meanings = (
+        {CondaInstaller.AUTO: f"{_NAMES[there[0]]}, as conda packages that conda itself knows of"} if there else {}
+    )
+    meanings |= {engine: f"conda packages, by {_describe_engine(engine, facts)}" for engine in there}
+    meanings[CondaInstaller.PIP] = _PIP
+    menu = MenuQuestion(
         question="Who installs it?",
         answers={str(name): str(name) for name in meanings},
         meanings={str(name): text for name, text in meanings.items()},
         default=wish.engine if wish.engine in meanings else None,
     )
-    answer = chosen_or_back(asker, menu)
-    return None if answer is None else Engine(answer)
+    answer = choose_or_go_back(asker, menu)
+    return None if answer is None else CondaInstaller(answer)
 
 
-def _told(engine: Engine, facts: Facts) -> str:
+def _describe_engine(engine: CondaInstaller, facts: Facts) -> str:
     tool = facts.conda.tool if facts.conda is not None else None
-    if engine is not Engine.CONDA or tool is None:
+    if engine is not CondaInstaller.CONDA or tool is None:
         return _NAMES[engine]
     return " ".join(word for word in (_NAMES[engine], tool.version) if word)
 
@@ -251,7 +255,7 @@ _SAID = {
 }
 
 
-def ask_levels(asker: Asker, recipe: Recipe, wish: Wish) -> tuple[str, tuple[str, ...]] | None:
+def ask_levels(asker: Asker, recipe: Recipe, wish: Request) -> tuple[str, tuple[str, ...]] | None:
     """One level, or several for one wheel: what `Wish.level` and `Wish.levels` take; None where the person goes back.
 
     Args:
@@ -261,63 +265,65 @@ def ask_levels(asker: Asker, recipe: Recipe, wish: Wish) -> tuple[str, tuple[str
     """
     usual = [level.name for level in reversed(recipe.levels) if level.automatic]
     meanings = {AUTO: f"{listing(usual)} in one wheel, of which each machine loads its best; right for nearly all"}
-    meanings |= {level.name: f"{_said(level.name)}" for level in recipe.levels}
+    meanings |= {level.name: f"{_describe_level(level.name)}" for level in recipe.levels}
     meanings[_SEVERAL] = "in one wheel, named one by one; needs glibc 2.33 or later"
     answers = {name: name if name in (AUTO, _SEVERAL) else f"{name} alone" for name in meanings}
     default = _SEVERAL if wish.levels else wish.level
     question = "Which CPU level (instructions that it may use)?"
-    menu = Menu(question=question, answers=answers, meanings=meanings, default=default if default in answers else AUTO)
-    answer = chosen_or_back(asker, menu)
+    menu = MenuQuestion(
+        question=question, answers=answers, meanings=meanings, default=default if default in answers else AUTO
+    )
+    answer = choose_or_go_back(asker, menu)
     if answer is None:
         return None
     return _several(asker, wish, usual) if answer == _SEVERAL else (answer, ())
 
 
-def _several(asker: Asker, wish: Wish, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
+def _several(asker: Asker, wish: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
     default = ",".join(wish.levels or usual)
-    typed = typed_or_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
+    typed = type_or_go_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
     return None if typed is None else (AUTO, names(typed))
 
 
-def _said(name: str) -> str:
+def _describe_level(name: str) -> str:
     return _SAID.get(name, "a level of this recipe")
 
 
-def offer_answers(offers: Sequence[Offer]) -> dict[str, str]:
+def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
     """Name of a recipe to its label in a menu, in the order of the offers."""
-    return {offer.recipe.name: _named(offer.recipe) for offer in offers}
+    return {offer.recipe.name: _name_recipe(offer.recipe) for offer in offers}
 
 
-def offer_meanings(offers: Sequence[Offer]) -> dict[str, str]:
+def offer_meanings(offers: Sequence[RecipePreview]) -> dict[str, str]:
     """Name of a recipe to what is known of it, in the order of the offers."""
     return {offer.recipe.name: "; ".join((offer.recipe.summary, *_sentences(offer))) for offer in offers}
 
 
-def _sentences(offer: Offer) -> Iterator[str]:
+def _sentences(offer: RecipePreview) -> Iterator[str]:
     yield _version(offer)
     yield _speed(offer)
     if offer.choice is not None and offer.choice.caution:
         yield offer.choice.caution
 
 
-def _named(recipe: Recipe) -> str:
+def _name_recipe(recipe: Recipe) -> str:
     return f"{recipe.name} (recommended)" if recipe.recommended else recipe.name
 
 
-def _version(offer: Offer) -> str:
+def _version(offer: RecipePreview) -> str:
     if offer.choice is None:
         return f"nothing fits: {offer.problem}"
     return f"{offer.choice.version}, {_advisories(offer)}"
 
 
-def _advisories(offer: Offer) -> str:
+def _advisories(offer: RecipePreview) -> str:
     if not offer.advisories:
         return "no known advisories"
     counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
     return f"{len(offer.advisories)} known advisories ({counted})"
 
 
-def _speed(offer: Offer) -> str:
+def _speed(offer: RecipePreview) -> str:
     code = _code(offer.recipe)
     if offer.speed is not None:
         day = offer.speed.measured_at.partition("T")[0]
@@ -337,7 +343,7 @@ WHERE = "generated photos, 2 CPUs of an AMD EPYC virtual machine, 2026-11-22"
 
 
 @immutable
-class Loading:
+class LoadingFigures:
     """How much faster images of one kind were loaded: decoded, resized to 256 pixels, cropped to 224.
 
     Attributes:
@@ -360,9 +366,9 @@ class Loading:
 
 
 LOADING = (
-    Loading(kind="JPEG of 500 pixels", format="JPEG", below=1.0, build=1.9, copies=3.6),
-    Loading(kind="JPEG of 1080p", format="JPEG", below=6.0, build=2.0),
-    Loading(
+    LoadingFigures(kind="JPEG of 500 pixels", format="JPEG", below=1.0, build=1.9, copies=3.6),
+    LoadingFigures(kind="JPEG of 1080p", format="JPEG", below=6.0, build=2.0),
+    LoadingFigures(
         kind="JPEG of 12 megapixels",
         format="JPEG",
         below=float("inf"),
@@ -371,5 +377,5 @@ LOADING = (
         copies=220.0,
         together=6.6,
     ),
-    Loading(kind="PNG of 800 pixels", format="PNG", below=float("inf"), build=1.3, copies=5.4, together=1.7),
+    LoadingFigures(kind="PNG of 800 pixels", format="PNG", below=float("inf"), build=1.3, copies=5.4, together=1.7),
 )

@@ -9,17 +9,17 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.questions import Asker, typed_or_back
+from fastinstall.cli.questions import Asker, type_or_go_back
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
-from fastinstall.model.request import EnvironmentKind, Wish
-from fastinstall.observe.active_environment import Target, active_prefixes
+from fastinstall.model.request import EnvironmentKind, Request
+from fastinstall.observe.active_environment import NamedTarget, active_prefixes
 from fastinstall.observe.session import Session
-from fastinstall.verbs.answers import kept
-from fastinstall.verbs.everywhere import NEARBY, AtHand, environments_at_hand
-from fastinstall.verbs.recipe_comparison import Offer, compare_recipes
+from fastinstall.verbs.answers import read_kept_answers
+from fastinstall.verbs.everywhere import NEARBY, AtHand, discover_environments
+from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
 
 CANCELLED = "cancelled; nothing was changed"
 
@@ -28,7 +28,7 @@ _ACTIVE = "active"
 
 
 @immutable
-class Chooser:
+class EnvironmentChooser:
     """Who chooses an environment.
 
     Attributes:
@@ -43,20 +43,20 @@ class Chooser:
     console: Console
     directory: Path
 
-    def chosen(self) -> Target:
+    def chosen(self) -> NamedTarget:
         """Ask until there is an answer.
 
         Raises:
             RefusedError: they cancelled.
         """
-        found = environments_at_hand(self.session, self.directory)
+        found = discover_environments(self.session, self.directory)
         answers, meanings = self._answers(found)
         while True:
             answer = self.asker.chosen(_question(found, self.session), answers, meanings=meanings)
             if answer == _CANCEL:
                 raise RefusedError(CANCELLED)
             if answer not in (_NEW, _NAME):
-                return Target(prefix=Path(answer))
+                return NamedTarget(prefix=Path(answer))
             target = self._new() if answer == _NEW else self._named()
             if target is not None:
                 return target
@@ -74,19 +74,19 @@ class Chooser:
         return answers, meanings
 
     def _meaning(self, each: AtHand) -> str:
-        stopped = "; you stopped here before" if kept(self.session, each.seen.prefix) is not None else ""
-        return f"{told(each)}{stopped}"
+        stopped = "; you stopped here before" if read_kept_answers(self.session, each.seen.prefix) is not None else ""
+        return f"{describe_found_environment(each)}{stopped}"
 
-    def _new(self) -> Target | None:
+    def _new(self) -> NamedTarget | None:
         typed = self._typed("Directory of the environment to make", self._absent, "./fast-env")
-        return Target(new=self.directory / Path(typed).expanduser()) if typed else None
+        return NamedTarget(new=self.directory / Path(typed).expanduser()) if typed else None
 
-    def _named(self) -> Target | None:
+    def _named(self) -> NamedTarget | None:
         typed = self._typed("Directory of the environment", self._present, "")
-        return Target(prefix=self.directory / Path(typed).expanduser()) if typed else None
+        return NamedTarget(prefix=self.directory / Path(typed).expanduser()) if typed else None
 
     def _typed(self, question: str, read: Callable[[str], object], default: str) -> str | None:
-        return typed_or_back(self.asker, question, read, self._say, default=default)
+        return type_or_go_back(self.asker, question, read, self._say, default=default)
 
     def _say(self, text: str) -> None:
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
@@ -107,14 +107,14 @@ class Chooser:
         return self.session.variables.get("HOME", "")
 
 
-def is_left_open(target: Target, session: Session) -> bool:
+def is_left_open(target: NamedTarget, session: Session) -> bool:
     """Whether neither flags nor the shell say which one environment is meant; fastinstall's own never is."""
     if target.prefix or target.python or target.new:
         return False
     return len(_active(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
-def told(each: AtHand) -> str:
+def describe_found_environment(each: AtHand) -> str:
     """What is in an environment, and how it is known, in one line."""
     seen = each.seen
     python = f"Python {seen.python}" if seen.python else "Python of an unknown version"
@@ -159,7 +159,7 @@ def _short(prefix: Path, directory: Path, home: str) -> str:
 
 
 @immutable
-class Talk:
+class WizardConversation:
     """A conversation about one target.
 
     Attributes:
@@ -172,13 +172,13 @@ class Talk:
     """
 
     session: Session
-    target: Target
+    target: NamedTarget
     facts: Facts
     asker: Asker
     console: Console
-    offers: list[Offer] = field(default_factory=list)
+    offers: list[RecipePreview] = field(default_factory=list)
 
-    def compared(self, wish: Wish) -> list[Offer]:
+    def compared(self, wish: Request) -> list[RecipePreview]:
         """The recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe would give here"))

@@ -15,28 +15,28 @@ from pathlib import Path
 from statistics import median
 
 from fastinstall.bench.image_search import SearchBounds, find_images, read_dimensions, spread_evenly
-from fastinstall.cli.options import as_flags
-from fastinstall.cli.questions import BACK, Menu, chosen_or_back, typed_or_back
+from fastinstall.cli.options import format_flags
+from fastinstall.cli.questions import BACK, MenuQuestion, choose_or_go_back, type_or_go_back
 from fastinstall.cli.wizard import choices
 from fastinstall.cli.wizard.choices import (
     LOADING,
     WHERE,
-    Loading,
+    LoadingFigures,
     ask_engine,
     ask_levels,
     offer_answers,
     offer_meanings,
 )
-from fastinstall.cli.wizard.environment_question import Talk
+from fastinstall.cli.wizard.environment_question import WizardConversation
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.observe.observation import recipe_named
 from fastinstall.plan.conda_steps import is_conda
 
-Ask = Callable[[Talk, Wish], Wish | None]
+Ask = Callable[[WizardConversation, Request], Request | None]
 
 
 def _everywhere(_facts: Facts) -> bool:
@@ -48,7 +48,7 @@ class Topic:
     """One thing that can be changed.
 
     Attributes:
-        fields: of `Wish`, that it sets.
+        fields: of `Request`, that it sets.
         title: for the menu.
         told: its present value, in a few words.
         ask: asks for another one; returns None if the user goes back.
@@ -57,31 +57,31 @@ class Topic:
 
     fields: tuple[str, ...]
     title: str
-    told: Callable[[Wish], str]
+    told: Callable[[Request], str]
     ask: Ask
     applies: Callable[[Facts], bool] = _everywhere
 
 
-def _recipe(talk: Talk, wish: Wish) -> Wish | None:
+def _recipe(talk: WizardConversation, wish: Request) -> Request | None:
     offers = talk.compared(wish)
-    menu = Menu(
+    menu = MenuQuestion(
         question="Which recipe?",
         answers=offer_answers(offers),
         meanings=offer_meanings(offers),
         default=wish.recipe,
     )
-    name = chosen_or_back(talk.asker, menu)
+    name = choose_or_go_back(talk.asker, menu)
     if name is None or name == wish.recipe:
         return None if name is None else wish
     return replace(wish, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
 
 
-def _levels(talk: Talk, wish: Wish) -> Wish | None:
+def _levels(talk: WizardConversation, wish: Request) -> Request | None:
     answer = ask_levels(talk.asker, recipe_named(talk.session, wish.recipe), wish)
     return None if answer is None else replace(wish, level=answer[0], levels=answer[1])
 
 
-def _engine(talk: Talk, wish: Wish) -> Wish | None:
+def _engine(talk: WizardConversation, wish: Request) -> Request | None:
     engine = ask_engine(talk.asker, talk.facts, wish)
     return None if engine is None else replace(wish, engine=engine)
 
@@ -162,7 +162,7 @@ _DONE, _IMAGES = "done", "images"
 _QUESTION = "What to change?"
 
 
-def customised(talk: Talk, wish: Wish, changed: Callable[[Wish], None]) -> Wish | None:
+def customise_request(talk: WizardConversation, wish: Request, changed: Callable[[Request], None]) -> Request | None:
     """Another wish, changed one thing at a time; None where the person takes it all back.
 
     Args:
@@ -181,20 +181,20 @@ def customised(talk: Talk, wish: Wish, changed: Callable[[Wish], None]) -> Wish 
         if answer == _IMAGES:
             _tell_of_images(talk)
             continue
-        other = _asked(talk, topics[answer], wish)
+        other = _ask_topic(talk, topics[answer], wish)
         if other is not None and other != wish:
             wish = other
             changed(wish)
 
 
-def _answers(topics: dict[str, Topic], wish: Wish) -> dict[str, str]:
+def _answers(topics: dict[str, Topic], wish: Request) -> dict[str, str]:
     width = max(len(topic.title) for topic in topics.values()) + 2
     rows = {name: f"{topic.title:<{width}}{topic.told(wish)}" for name, topic in topics.items()}
     images = f"{'Your images':<{width}}what to expect (optional)"
     return {_DONE: "Done: show the plan", **rows, _IMAGES: images, BACK: "Back: forget these changes"}
 
 
-def _asked(talk: Talk, topic: Topic, wish: Wish) -> Wish | None:
+def _ask_topic(talk: WizardConversation, topic: Topic, wish: Request) -> Request | None:
     """What a topic's questions come to; a question that cannot be asked now is explained."""
     try:
         return topic.ask(talk, wish)
@@ -203,10 +203,10 @@ def _asked(talk: Talk, topic: Topic, wish: Wish) -> Wish | None:
         return None
 
 
-def _tell_of_images(talk: Talk) -> None:
-    typed = typed_or_back(talk.asker, "Where are your images? A directory, or empty", _images, talk.say)
+def _tell_of_images(talk: WizardConversation) -> None:
+    typed = type_or_go_back(talk.asker, "Where are your images? A directory, or empty", _images, talk.say)
     if typed:
-        for sentence in promise(sampled_sizes(_place(typed))):
+        for sentence in describe_expected_loading(sample_image_sizes(_place(typed))):
             talk.say(sentence)
 
 
@@ -221,9 +221,9 @@ def _place(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def _command(talk: Talk, wish: Wish) -> str:
+def _command(talk: WizardConversation, wish: Request) -> str:
     flag = "--prefix" if talk.target.new is None else "--new-env"
-    words = ("fastinstall", "setup", flag, str(talk.facts.environment.prefix), *as_flags(wish))
+    words = ("fastinstall", "setup", flag, str(talk.facts.environment.prefix), *format_flags(wish))
     return " ".join(quote(word) for word in words)
 
 
@@ -231,7 +231,7 @@ _LARGE = 3.0
 
 
 @immutable
-class Sample:
+class ExaminedImages:
     """Images that were looked at.
 
     Attributes:
@@ -250,7 +250,7 @@ class Sample:
         return sum(map(len, self.megapixels.values()))
 
 
-def promise(sample: Sample) -> tuple[str, ...]:
+def describe_expected_loading(sample: ExaminedImages) -> tuple[str, ...]:
     """What to expect: what the images are like, what helps with such, and how to know."""
     if not sample.files:
         return ("No images were found there.",)
@@ -258,7 +258,7 @@ def promise(sample: Sample) -> tuple[str, ...]:
         return (f"{_found(sample)}; none of those looked at is a JPEG or PNG, for which there are figures.",)
     name = max(sample.megapixels, key=lambda each: len(sample.megapixels[each]))
     sizes = sample.megapixels[name]
-    figures = like(name, median(sizes))
+    figures = choose_representative_images(name, median(sizes))
     return (
         f"{_found(sample)}; {len(sizes)} of {sample.read} looked at are {name}, {_size(sizes)}.",
         *_helps(figures),
@@ -266,12 +266,12 @@ def promise(sample: Sample) -> tuple[str, ...]:
     )
 
 
-def like(name: str, megapixels: float) -> Loading:
+def choose_representative_images(name: str, megapixels: float) -> LoadingFigures:
     """The kind of images that stands for those of a format and a size."""
     return next(each for each in LOADING if each.format == name and megapixels < each.below)
 
 
-def _helps(figures: Loading) -> Iterator[str]:
+def _helps(figures: LoadingFigures) -> Iterator[str]:
     if figures.draft is not None and figures.draft > figures.build:
         yield (
             f"Draft decoding, one line of code (image.draft), loaded such images {figures.draft:g} times as fast, "
@@ -285,7 +285,7 @@ def _helps(figures: Loading) -> Iterator[str]:
         yield "Decoding a JPEG is libjpeg-turbo with every build; what is faster is what comes after it."
 
 
-def _found(sample: Sample) -> str:
+def _found(sample: ExaminedImages) -> str:
     return f"{sample.files}{'' if sample.complete else ' or more'} image{'s' * (sample.files != 1)} found"
 
 
@@ -298,7 +298,7 @@ _BOUNDS = SearchBounds(entries=50_000, seconds=2.0)
 _LOOKED_AT = 24
 
 
-def sampled_sizes(place: Path) -> Sample:
+def sample_image_sizes(place: Path) -> ExaminedImages:
     """Sizes of an even sample of the images below a place.
 
     Args:
@@ -310,4 +310,4 @@ def sampled_sizes(place: Path) -> Sample:
         size = read_dimensions(path)
         if size is not None:
             sizes[size.format] = (*sizes.get(size.format, ()), size.megapixels)
-    return Sample(files=len(found.images), complete=found.complete, megapixels=sizes)
+    return ExaminedImages(files=len(found.images), complete=found.complete, megapixels=sizes)

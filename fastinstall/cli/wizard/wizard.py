@@ -12,25 +12,25 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import recover_first
-from fastinstall.apply.eta import expected
+from fastinstall.apply.eta import estimate_durations
 from fastinstall.cli.consent import equivalent_command, with_risks_accepted
-from fastinstall.cli.console import Console, Page, joined
-from fastinstall.cli.options import as_flags
+from fastinstall.cli.console import Console, Page, join_lines
+from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import about
 from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plans import plan_text
-from fastinstall.cli.text.reports import error_text, report_text, speed_text
-from fastinstall.cli.wizard.environment_question import CANCELLED, Chooser, Talk, is_left_open
-from fastinstall.cli.wizard.menu import customised
+from fastinstall.cli.text.reports import error_text, render_speed_table, report_text
+from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, WizardConversation, is_left_open
+from fastinstall.cli.wizard.menu import customise_request
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.model.finding import Report, Status
+from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import facts_for, plan
@@ -41,7 +41,7 @@ _MADE = "what was compiled by then comes from the cache"
 
 
 @immutable
-class Memory:
+class RememberedAnswers:
     """What is kept of a conversation.
 
     Attributes:
@@ -49,15 +49,15 @@ class Memory:
         before: the wish that flags, variables and settings give.
     """
 
-    talk: Talk
-    before: Wish
+    talk: WizardConversation
+    before: Request
 
     @property
     def place(self) -> Path:
         """The target that the answers are about."""
         return Path(self.talk.facts.environment.prefix)
 
-    def keep(self, wish: Wish, *, at_work: bool = False) -> None:
+    def keep(self, wish: Request, *, at_work: bool = False) -> None:
         """Keep what was answered so far; where that is nothing, forget what was kept."""
         if wish == self.before and not at_work:
             self.forget()
@@ -76,24 +76,24 @@ class Memory:
         try:
             yield
         except KeyboardInterrupt:
-            if answers.kept(self.talk.session, self.place) is not None:
+            if answers.read_kept_answers(self.talk.session, self.place) is not None:
                 self.talk.console.talk("\nyour answers are kept: the same command goes on with them")
             raise
 
-    def resumed(self) -> Wish:
+    def resumed(self) -> Request:
         """The wish to begin with: what was answered before an interruption, where the person wants to go on with it."""
-        kept = answers.kept(self.talk.session, self.place)
+        kept = answers.read_kept_answers(self.talk.session, self.place)
         if kept is None:
             return self.before
-        wish = answers.resumed(kept, self.before)
-        self.talk.say(_told(kept))
+        wish = answers.apply_kept_answers(kept, self.before)
+        self.talk.say(_describe_memory(kept))
         if wish == self.before:
             return wish
         chosen = self.talk.asker.chosen(
             "Go on with these answers?",
             {"on": "Go on", "anew": "Begin anew"},
             meanings={
-                "on": f"take over: {' '.join(as_flags(wish)) or 'the usual'}; risks are asked for again",
+                "on": f"take over: {' '.join(format_flags(wish)) or 'the usual'}; risks are asked for again",
                 "anew": "forget them",
             },
         )
@@ -103,7 +103,7 @@ class Memory:
         return self.before
 
 
-def _told(kept: Answers) -> str:
+def _describe_memory(kept: Answers) -> str:
     when = kept.kept_at[:16].replace("T", " ")
     where = f"while it was at work: {_MADE}" if kept.at_work else "at its questions"
     return f"An earlier setup of this environment stopped at {when} UTC, {where}."
@@ -117,7 +117,7 @@ _MEANINGS = {
 }
 
 
-def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console) -> Plan:
+def ask_for_plan(session: Session, target: NamedTarget, wish: Request, console: Console) -> Plan:
     """Lead a person to a plan that they agree to, risks included.
 
     Raises:
@@ -126,10 +126,10 @@ def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console)
     """
     asker = asker_for(console)
     is_named = bool(target.prefix or target.python or target.new)
-    chooser = Chooser(session=session, asker=asker, console=console, directory=Path.cwd())
+    chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
     meant = chooser.chosen() if is_left_open(target, session) else target
     while True:
-        memory = _opened(session, meant, wish, (asker, console))
+        memory = _open_conversation(session, meant, wish, (asker, console))
         with memory.told_at_interruption():
             agreed = _Conversation(memory=memory, may_go_back=not is_named).agreed()
         if agreed is not None:
@@ -137,13 +137,17 @@ def ask_for_plan(session: Session, target: Target, wish: Wish, console: Console)
         meant = chooser.chosen()
 
 
-def _opened(session: Session, target: Target, wish: Wish, person: tuple[Asker, Console]) -> Memory:
+def _open_conversation(
+    session: Session, target: NamedTarget, wish: Request, person: tuple[Asker, Console]
+) -> RememberedAnswers:
     """Look at the target and show what was found."""
     asker, console = person
     recover_first(session, target)
     facts = facts_for(session, target, recipe_named(session, wish.recipe))
     console.talk(facts_text(facts, console.err))
-    return Memory(talk=Talk(session=session, target=target, facts=facts, asker=asker, console=console), before=wish)
+    return RememberedAnswers(
+        talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console), before=wish
+    )
 
 
 @immutable
@@ -155,7 +159,7 @@ class _Conversation:
         may_go_back: whether another environment may be chosen.
     """
 
-    memory: Memory
+    memory: RememberedAnswers
     may_go_back: bool
 
     def agreed(self) -> Plan | None:
@@ -180,7 +184,7 @@ class _Conversation:
         return made
 
     @property
-    def _talk(self) -> Talk:
+    def _talk(self) -> WizardConversation:
         return self.memory.talk
 
     def _first(self) -> Plan:
@@ -194,7 +198,7 @@ class _Conversation:
                 self.memory.forget()
         return self._planned(self.memory.before)
 
-    def _planned(self, wish: Wish) -> Plan:
+    def _planned(self, wish: Request) -> Plan:
         return plan(self._talk.session, self._talk.target, wish)
 
     def _asked(self, made: Plan) -> str:
@@ -205,8 +209,8 @@ class _Conversation:
 
     def _customised(self, made: Plan) -> Plan:
         """Another plan, by other wishes; the one that was made where they are taken back."""
-        wish: Wish | None = made.wish
-        while (wish := customised(self._talk, wish or made.wish, self.memory.keep)) is not None:
+        wish: Request | None = made.wish
+        while (wish := customise_request(self._talk, wish or made.wish, self.memory.keep)) is not None:
             try:
                 return self._planned(wish)
             except (RefusedError, UsageError) as error:
@@ -216,12 +220,12 @@ class _Conversation:
 
 
 def _time(session: Session, made: Plan) -> str:
-    seen = expected(session, made)
+    seen = estimate_durations(session, made)
     source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
     return f"{about(seen.seconds)}, {source}"
 
 
-def ending_text(plan: Plan, receipt: Receipt, report: Report | None, page: Page) -> str:
+def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
     """The last screen.
 
     Args:
@@ -230,23 +234,23 @@ def ending_text(plan: Plan, receipt: Receipt, report: Report | None, page: Page)
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
     """
-    parts = [_checked(report, page), _speed(receipt, page), joined(_closing(plan, receipt, page))]
+    parts = [_describe_checks(report, page), _describe_speed(receipt, page), join_lines(_closing(plan, receipt, page))]
     return "\n".join(part for part in parts if part)
 
 
-def _checked(report: Report | None, page: Page) -> str:
+def _describe_checks(report: EnvironmentReport | None, page: Page) -> str:
     """How doctor's checks ended; in full only what is not well."""
     if report is None:
         return ""
     told = tuple(each for each in report.findings if each.status not in (Status.OK, Status.SKIPPED))
     counts = Counter(each.status for each in report.findings)
     tally = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    text = joined(page.lines(f"checked by doctor: {tally}", rest="  ", style=report.status))
+    text = join_lines(page.lines(f"checked by doctor: {tally}", rest="  ", style=report.status))
     return text if not told else report_text(replace(report, findings=told), page) + text
 
 
-def _speed(receipt: Receipt, page: Page) -> str:
-    return speed_text(receipt.speed, page) if receipt.speed is not None else ""
+def _describe_speed(receipt: Receipt, page: Page) -> str:
+    return render_speed_table(receipt.speed, page) if receipt.speed is not None else ""
 
 
 def _closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:

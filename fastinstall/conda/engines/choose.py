@@ -17,13 +17,13 @@ from fastinstall.core.events import Emit
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import CondaEngine
-from fastinstall.model.conda import CondaTool, Engine
+from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
 from fastinstall.observe.conda.condarc import find_conda
 
 
 @immutable
-class Means:
+class CondaTools:
     """What comes from outside.
 
     Attributes:
@@ -49,7 +49,7 @@ class Means:
         return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)
 
 
-def engine_for(engine: Engine, tool: CondaTool | None, means: Means) -> CondaEngine:
+def engine_for(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     """The engine of that name.
 
     Args:
@@ -61,9 +61,9 @@ def engine_for(engine: Engine, tool: CondaTool | None, means: Means) -> CondaEng
         RefusedError: it is not installed; the hint says how to get it.
         ValueError: that is no engine for conda packages.
     """
-    if engine is Engine.CONDA:
+    if engine is CondaInstaller.CONDA:
         return _conda(tool, means)
-    if engine is Engine.RATTLER:
+    if engine is CondaInstaller.RATTLER:
         return _rattler(means)
     raise ValueError(f"{engine}: installs no conda packages")
 
@@ -75,7 +75,7 @@ def has_rattler() -> bool:
     return find_spec("rattler") is not None
 
 
-def _conda(tool: CondaTool | None, means: Means) -> CondaEngine:
+def _conda(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
 
     if tool is None:
@@ -86,7 +86,7 @@ def _conda(tool: CondaTool | None, means: Means) -> CondaEngine:
     return CondaCommand(tool=tool, means=means)
 
 
-def _rattler(means: Means) -> CondaEngine:
+def _rattler(means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
 
     if not has_rattler():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import Means
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
     Actions,
     Document,
@@ -25,21 +25,21 @@ from fastinstall.conda.engines.failures import (
     wordless_failure,
 )
 from fastinstall.conda.engines.linked_records import (
-    linked_paths,
-    offered_channel,
+    finalize_changed_records,
+    finalize_linked_records,
     package_of,
     records_of,
-    settle_changed,
-    settle_linked,
+    resolve_linked_paths,
+    write_offered_channel,
 )
-from fastinstall.conda.history_file import without_requests
+from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.index.offers import local_path
-from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, CondaTool, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
 _LINKING = 300.0
@@ -54,9 +54,9 @@ class CondaCommand:
         means: what it works with.
     """
 
-    name = Engine.CONDA
+    name = CondaInstaller.CONDA
 
-    def __init__(self, *, tool: CondaTool, means: Means) -> None:
+    def __init__(self, *, tool: CondaTool, means: CondaTools) -> None:
         self._tool = tool
         self._means = means
 
@@ -71,7 +71,7 @@ class CondaCommand:
         prefix = Path(request.prefix)
         refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
-        channels = (offered_channel(request.ours, self._means.cache), *request.channels)
+        channels = (write_offered_channel(request.ours, self._means.cache), *request.channels)
         words = ("--dry-run", "--freeze-installed", *_channel_words(channels), *specs)
         invocation = Invocation(verb="install", prefix=prefix, words=words, seconds=_SOLVING)
         actions = actions_in(invoke(self._tool, invocation, self._means, offline=request.offline))
@@ -95,7 +95,7 @@ class CondaCommand:
                 packages=cache,
             )
             invoke(self._tool, invocation, self._means, offline=True)
-        settle_linked(scratch, prefix, packages)
+        finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Remove without dependants, then install by URL."""
@@ -112,15 +112,15 @@ class CondaCommand:
                 words = ("--file", str(listing))
                 come = Invocation(verb="install", prefix=prefix, words=words, seconds=_CHANGING)
                 invoke(self._tool, come, self._means)
-        settle_changed(prefix, change, before)
-        text = without_requests(said, _text(history), (each.name for each in change.linked))
+        finalize_changed_records(prefix, change, before)
+        text = remove_history_requests(said, _text(history), (each.name for each in change.linked))
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Download it into conda's package cache, and read there what it has."""
         directory = self._extracted(package) or self._downloaded(package)
         texts = {name: _text(directory / "info" / name) for name in ("paths.json", "link.json")}
-        return linked_paths(texts["paths.json"], texts["link.json"], python)
+        return resolve_linked_paths(texts["paths.json"], texts["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
@@ -195,7 +195,7 @@ def _listed(packages: Sequence[CondaPackage]) -> Iterator[Path]:
     """A file that has conda install exactly these."""
     with temporary_directory("conda") as directory:
         listing = directory / "packages.txt"
-        write_text(listing, specified([_line(each) for each in packages]), durable=False)
+        write_text(listing, format_explicit_file([_line(each) for each in packages]), durable=False)
         yield listing
 
 
@@ -306,7 +306,9 @@ class Invocation:
     packages: Path | None = None
 
 
-def invoke(tool: CondaTool, invocation: Invocation, means: Means, *, offline: bool = False) -> tuple[Document, ...]:
+def invoke(
+    tool: CondaTool, invocation: Invocation, means: CondaTools, *, offline: bool = False
+) -> tuple[Document, ...]:
     """Run it to its end.
 
     Returns:
@@ -333,7 +335,7 @@ def invoke(tool: CondaTool, invocation: Invocation, means: Means, *, offline: bo
     return documents
 
 
-def information(tool: CondaTool, means: Means) -> Document:
+def information(tool: CondaTool, means: CondaTools) -> Document:
     """Return the output of `conda info`, empty if it gives none."""
     environment = conda_variables(means.variables)
     completed = run((*tool.command, "info", "--json"), environment=environment, check=False, timeout=60)
@@ -347,7 +349,7 @@ def conda_variables(variables: Mapping[str, str], more: Mapping[str, str] | None
     return {**kept, **_OURS, **(more or {})}
 
 
-def _variables(invocation: Invocation, means: Means) -> dict[str, str]:
+def _variables(invocation: Invocation, means: CondaTools) -> dict[str, str]:
     more = {"CONDA_PREFIX": str(invocation.environment or invocation.prefix)}
     if invocation.environment is not None:
         more["CONDA_TARGET_PREFIX_OVERRIDE"] = str(invocation.environment)
@@ -357,6 +359,6 @@ def _variables(invocation: Invocation, means: Means) -> dict[str, str]:
     return conda_variables(means.variables, {**more, **unlisted, **(_NO_PLUGINS if invocation.bare else {})})
 
 
-def specified(lines: Sequence[str]) -> str:
+def format_explicit_file(lines: Sequence[str]) -> str:
     """The text of a file that has conda install exactly these URLs."""
     return "".join(f"{line}\n" for line in ("@EXPLICIT", *lines))

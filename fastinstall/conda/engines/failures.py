@@ -16,7 +16,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
-from fastinstall.core.secrets import redacted
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage
 
@@ -56,7 +56,7 @@ _FROZEN_HINT = "an environment is frozen by its keeper, in conda-meta/frozen: ch
 
 
 @immutable
-class Kind:
+class FailureKind:
     """A kind of failure.
 
     Attributes:
@@ -71,48 +71,48 @@ class Kind:
 
 
 _KINDS = {
-    _NO_SOLUTION: Kind(
+    _NO_SOLUTION: FailureKind(
         what="{engine} finds no way to have this in {prefix}",
         hint="ask for another version (--version), or have the wheel without conda's knowledge: --engine pip",
     ),
-    _PINNED: Kind(
+    _PINNED: FailureKind(
         what="{engine} finds it at odds with what is pinned for {prefix}",
         hint="ask for a version that the pin allows (--version), or change the pin in {prefix}/conda-meta/pinned",
     ),
-    _MISSING: Kind(
+    _MISSING: FailureKind(
         what="{engine} finds no such package for {prefix}",
         hint="name a channel that has it: --channel conda-forge",
     ),
-    _UNREACHABLE: Kind(
+    _UNREACHABLE: FailureKind(
         what="{engine} cannot reach a channel",
         hint="try again with a network, name another channel (--channel), or work with what is cached: --offline",
     ),
-    _NOT_ALLOWED: Kind(
+    _NOT_ALLOWED: FailureKind(
         what="conda's configuration does not let {engine} ask a channel",
         hint="name one that allowlist_channels has, and denylist_channels has not (--channel); see conda config --show",
         error=RefusedError,
     ),
-    _FROZEN: Kind(what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
-    _NOT_WRITABLE: Kind(
+    _FROZEN: FailureKind(what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
+    _NOT_WRITABLE: FailureKind(
         what="{engine} may not write to {prefix}",
         hint="run it as the user that owns {prefix}, or make an environment of your own: --new-env DIR",
         error=RefusedError,
     ),
-    _NO_CACHE: Kind(
+    _NO_CACHE: FailureKind(
         what="{engine} may not write to any of its package caches (pkgs_dirs); {prefix} is not the reason",
         hint="name one that you may write to, and run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
         error=RefusedError,
     ),
-    _LOCKED: Kind(
+    _LOCKED: FailureKind(
         what="another command of {engine} is at work on {prefix}",
         hint="wait for it to end, and run this again",
         error=RefusedError,
     ),
-    _CORRUPT: Kind(
+    _CORRUPT: FailureKind(
         what="{prefix} has records that {engine} cannot read",
         hint="fastinstall doctor environment --prefix {prefix}",
     ),
-    _FULL: Kind(what="no space is left for {engine}", hint="df -h {prefix}"),
+    _FULL: FailureKind(what="no space is left for {engine}", hint="df -h {prefix}"),
 }
 
 
@@ -156,7 +156,7 @@ def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError
         engine: who says so: "conda", "py-rattler".
         prefix: of the environment it is about.
     """
-    lines = tuple(line.rstrip() for line in redacted(text).splitlines() if line.strip())
+    lines = tuple(line.rstrip() for line in redact_text(text).splitlines() if line.strip())
     kind = _kind(name)
     if kind is None:
         first = lines[0] if lines else "no message"
@@ -198,7 +198,7 @@ def _elsewhere(engine: str) -> str:
     return "work by conda, where there is one: --engine conda"
 
 
-def _kind(name: str) -> Kind | None:
+def _kind(name: str) -> FailureKind | None:
     return next((kind for names, kind in _KINDS.items() if name in names), None)
 
 
@@ -267,19 +267,19 @@ def _packages(entries: object) -> list[CondaPackage]:
 
 def _package(entry: object) -> CondaPackage | None:
     if isinstance(entry, str):
-        return _named(entry)
+        return _name_text(entry)
     if not isinstance(entry, dict):
         return None
     if entry.get("name"):
         return package_of({"subdir": entry.get("platform"), **entry, **_channel(entry)})
-    return _named(str(entry.get("dist_name", "")))
+    return _name_text(str(entry.get("dist_name", "")))
 
 
 def _channel(entry: Document) -> Document:
     return {"channel": entry["base_url"]} if entry.get("base_url") else {}
 
 
-def _named(text: str) -> CondaPackage | None:
+def _name_text(text: str) -> CondaPackage | None:
     """Of "conda-forge/linux-64::pillow-13.0.0-h0_0", or a file's name."""
     place, _, dist = text.rpartition("::")
     for suffix in _SUFFIXES:

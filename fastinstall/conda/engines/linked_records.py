@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.history_file import requested_spec
+from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import write_text
@@ -46,7 +46,7 @@ def package_of(document: Mapping[str, Any]) -> CondaPackage:
     )
 
 
-def settle_linked(scratch: Path, prefix: Path, packages: Iterable[CondaPackage]) -> None:
+def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[CondaPackage]) -> None:
     """Make records of packages that were linked beside an environment those of the environment.
 
     Raises:
@@ -58,12 +58,12 @@ def settle_linked(scratch: Path, prefix: Path, packages: Iterable[CondaPackage])
         if not document:
             raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
         _refuse_traces(scratch, document)
-        spec = requested_spec(package)
+        spec = make_requested_spec(package)
         settled = _requested({**document, **_origin(package), **_source(package)}, [spec] if spec else [])
-        _write(path, _renamed(settled, scratch, prefix))
+        _write(path, _rename_value(settled, scratch, prefix))
 
 
-def settle_changed(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
+def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
     """Record as the user's requests what was one before an engine's explicit work, and see that all came and went.
 
     Raises:
@@ -153,11 +153,11 @@ def _refuse_traces(scratch: Path, document: Mapping[str, Any]) -> None:
             raise FailedError(f"{entry['_path']}: names {scratch}, where it was only linked for the time being")
 
 
-def _renamed(value: Any, scratch: Path, prefix: Path) -> Any:  # noqa: ANN401 (any JSON)
+def _rename_value(value: Any, scratch: Path, prefix: Path) -> Any:  # noqa: ANN401 (any JSON)
     if isinstance(value, dict):
-        return {key: _renamed(item, scratch, prefix) for key, item in value.items()}
+        return {key: _rename_value(item, scratch, prefix) for key, item in value.items()}
     if isinstance(value, list):
-        return [_renamed(item, scratch, prefix) for item in value]
+        return [_rename_value(item, scratch, prefix) for item in value]
     return value.replace(str(scratch), str(prefix)) if isinstance(value, str) else value
 
 
@@ -165,7 +165,7 @@ _SITE = "site-packages/"
 _SCRIPTS = "python-scripts/"
 
 
-def linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
+def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     """Paths relative to a prefix.
 
     Args:
@@ -215,7 +215,7 @@ _NO_SHA256 = "0" * 64
 _NO_MD5 = "0" * 32
 
 
-def offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
+def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     """Write the index of a channel that offers these packages.
 
     Its place follows from its content: engines keep what they have read of a channel.

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.choose import Means
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
     documents_in,
     failure,
@@ -29,13 +29,13 @@ from fastinstall.conda.engines.failures import (
     wordless_failure,
 )
 from fastinstall.conda.engines.linked_records import (
+    finalize_changed_records,
+    finalize_linked_records,
     hide_credentials,
-    linked_paths,
-    offered_channel,
     package_of,
     records_of,
-    settle_changed,
-    settle_linked,
+    resolve_linked_paths,
+    write_offered_channel,
 )
 from fastinstall.conda.history_file import history_revision
 from fastinstall.core import foreign
@@ -43,7 +43,7 @@ from fastinstall.core.events import Progressed
 from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
-from fastinstall.model.conda import CondaChange, CondaPackage, CondaRequest, Engine
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.observe.conda.channels import ChannelSettings, channel_urls, with_credentials
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
@@ -58,9 +58,9 @@ class Rattler:
         means: what it works with.
     """
 
-    name = Engine.RATTLER
+    name = CondaInstaller.RATTLER
 
-    def __init__(self, *, means: Means) -> None:
+    def __init__(self, *, means: CondaTools) -> None:
         self._means = means
 
     @property
@@ -77,7 +77,7 @@ class Rattler:
             "preview",
             prefix,
             **self._channels(prefix, request.channels),
-            offered=[offered_channel(request.ours, self._means.cache)],
+            offered=[write_offered_channel(request.ours, self._means.cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
             offline=request.offline or self._means.offline,
@@ -94,7 +94,7 @@ class Rattler:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
             self._ask("link", prefix, packages=self._packages(prefix, packages), **words)
         discard(scratch / _TAG)
-        settle_linked(scratch, prefix, packages)
+        finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Install what is there, less what goes, with what comes."""
@@ -107,14 +107,14 @@ class Rattler:
         if not tagged:
             discard(prefix / _TAG)
         give_places(prefix, [each.record for each in change.linked], texts)
-        settle_changed(prefix, change, before)
+        finalize_changed_records(prefix, change, before)
         present = tuple(package_of(before[name]) for name in names if name in before)
         _record(prefix, CondaChange(linked=change.linked, unlinked=present))
 
     def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch it into fastinstall's cache, and read what it has."""
         answer = self._ask("contents", Path(), packages=self._packages(Path(), [package]))
-        return linked_paths(answer["paths.json"], answer["link.json"], python)
+        return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""

@@ -33,12 +33,12 @@ from dataclasses import replace
 from datetime import date
 
 from fastinstall.core.version_numbers import is_version
-from fastinstall.doctor.check_context import CheckContext, Details, Voice
+from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
 from fastinstall.doctor.owners import is_of_the_system, readable_core
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
-from fastinstall.elf.description import Codec, Core
-from fastinstall.index.upgrades import Outlook, environment_command, outlook
+from fastinstall.elf.description import Codec, ImagingCore
+from fastinstall.index.upgrades import UpgradeForecast, environment_command, forecast_upgrade
 from fastinstall.model.conda_packages import dependants_of
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.pins import PinKind, PinState
@@ -59,7 +59,7 @@ ORDER = 200
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _FRESH_DAYS = 90
 _MERGED = "pillow-merged"
 
@@ -74,7 +74,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     else:
         yield from _pillow(context, version)
         yield from _libraries(context)
-        yield from _stale(context)
+        yield from _report_stale_data(context)
 
 
 def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
@@ -90,9 +90,9 @@ def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
     if not affecting:
         yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", **_nothing(context, VERSION))
     if own:
-        yield _affected(context, f"Pillow {version}", own)
+        yield _report_affected(context, f"Pillow {version}", own)
     if of_kernels:
-        yield _affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
+        yield _report_affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
 
 
 def _libraries(context: CheckContext) -> Iterator[Finding]:
@@ -102,9 +102,11 @@ def _libraries(context: CheckContext) -> Iterator[Finding]:
     affecting = applicable_to_libraries(context.recipe.advisories, versions)
     if affecting:
         affected = {advisory.component for advisory in affecting}
-        yield _affected(context, _named({name: versions[name] for name in versions if name in affected}), affecting)
+        yield _report_affected(
+            context, _join_versions({name: versions[name] for name in versions if name in affected}), affecting
+        )
     elif versions:
-        message = f"no known advisory affects the libraries {_named(versions)}"
+        message = f"no known advisory affects the libraries {_join_versions(versions)}"
         yield _SAY.ok(message, **_nothing(context, PRINT_FEATURES))
 
 
@@ -112,7 +114,7 @@ def _nothing(context: CheckContext, code: str) -> Details:
     return Details(evidence=(_dated(context),), verify=run_python(context, code))
 
 
-def _named(versions: dict[str, str]) -> str:
+def _join_versions(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
@@ -121,10 +123,10 @@ def _has_kernels(context: CheckContext) -> bool:
     return core is not None and bool(core.simd_symbols)
 
 
-def _affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
+def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
-    status, consent = _louder(context, *_weighed(context, affecting), libraries=_are_of_libraries(affecting))
+    status, consent = _louder(context, *_weigh_advisories(context, affecting), libraries=_are_of_libraries(affecting))
     return _SAY.say(
         status,
         f"{subject} {what}: {counts}{consent}",
@@ -146,7 +148,7 @@ def _are_of_libraries(affecting: tuple[Advisory, ...]) -> bool:
     return any(advisory.component for advisory in affecting)
 
 
-def _weighed(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
+def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
     """How grave they are together, and what to say of the risk that was accepted."""
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have mended its own build"
@@ -198,14 +200,14 @@ def _remedy(context: CheckContext) -> Remedy:
     """
     facts, version = context.facts, context.facts.stack.version or ""
     affecting = applicable(context.recipe.advisories, version) if is_version(version) else ()
-    view = outlook(affecting, version, facts.interpreter, dependants_of(facts))
+    view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
     if view.is_held:
         return _held(context, view)
     remedy = _later(context, view)
     return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
 
 
-def _held(context: CheckContext, view: Outlook) -> Remedy:
+def _held(context: CheckContext, view: UpgradeForecast) -> Remedy:
     """No version with fixes is allowed here: who keeps them out, and what is left."""
     text = "; ".join(view.sentences)
     if view.keepers and context.receipt is not None and not context.core_is_ours:
@@ -213,7 +215,7 @@ def _held(context: CheckContext, view: Outlook) -> Remedy:
     return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
 
 
-def _later(context: CheckContext, view: Outlook) -> Remedy:
+def _later(context: CheckContext, view: UpgradeForecast) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True, least=view.allowed)
     merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
@@ -227,7 +229,7 @@ def _later(context: CheckContext, view: Outlook) -> Remedy:
     return setup(context, text, *options)
 
 
-def _stale(context: CheckContext) -> Iterator[Finding]:
+def _report_stale_data(context: CheckContext) -> Iterator[Finding]:
     age = _age(context)
     if age > _FRESH_DAYS:
         yield _SAY.hint(
@@ -295,10 +297,10 @@ def _jpeg(context: CheckContext) -> str:
     return claimed_features(context).get(_COMPILED_FOR, "")
 
 
-def _asks_for_jpeg(core: Core | None) -> bool:
+def _asks_for_jpeg(core: ImagingCore | None) -> bool:
     return core is not None and any(library.is_called_libjpeg for library in core.libraries)
 
 
-def _listed_jpeg(core: Core | None) -> str:
+def _listed_jpeg(core: ImagingCore | None) -> str:
     libraries = core.libraries if core is not None else ()
     return next((library.version for library in libraries if library.implementation == JPEG), "")

@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Voice
-from fastinstall.doctor.owners import called, loaded_file, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_frames, repair
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
 
 NAME = "build-flags"
@@ -36,7 +36,7 @@ ORDER = 80
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _UNOPTIMISED = 0.5
 _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 
@@ -50,7 +50,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped(f"the signs of optimisation are known for x86-64 only, not {context.facts.cpu.architecture}")
     else:
         problems = tuple(finding for code in _codes(context, core) for finding in _judge(context, code))
-        yield from problems or (_optimised(context, core),)
+        yield from problems or (_report_optimised(context, core),)
 
 
 @immutable
@@ -64,14 +64,14 @@ class _Code:
     evidence: tuple[str, ...]
 
 
-def _codes(context: CheckContext, core: Core) -> tuple[_Code, ...]:
+def _codes(context: CheckContext, core: ImagingCore) -> tuple[_Code, ...]:
     """The core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
     good, evidence, share = _is_recorded_good(core), _provenance(context, core), core.unoptimised_share
     if not core.levels:
         return (_Code(name="the core", path=core.path, share=share, excused=good, evidence=evidence),)
     return tuple(
         _Code(
-            name=f"{called(core, copy)} of the core",
+            name=f"{name_core_copy(core, copy)} of the core",
             path=copy.path,
             share=copy.unoptimised_share,
             excused=good and copy.loaded,
@@ -98,7 +98,7 @@ def _judge(context: CheckContext, code: _Code) -> Iterator[Finding]:
         )
 
 
-def _optimised(context: CheckContext, core: Core) -> Finding:
+def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
     evidence, verify = _provenance(context, core), count_frames(loaded_file(core))
     if core.levels:
         return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
@@ -106,7 +106,7 @@ def _optimised(context: CheckContext, core: Core) -> Finding:
     return _SAY.ok(f"the core was compiled with optimisation{source}", evidence=evidence, verify=verify)
 
 
-def _provenance(context: CheckContext, core: Core) -> tuple[str, ...]:
+def _provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
     note = (f"declared CPU level: {core.isa_note}",) if core.isa_note else ()
     recorded = (f"recorded switches: {' '.join(core.switches)}",) if core.switches else ()
     return (str(core.path), *_frames(core.unoptimised_share), *note, *recorded, *_set_up(context))
@@ -129,6 +129,6 @@ def _frames(share: float | None) -> tuple[str, ...]:
     return () if share is None else (f"functions with an unoptimised frame set-up: {share:.0%}",)
 
 
-def _is_recorded_good(core: Core) -> bool:
+def _is_recorded_good(core: ImagingCore) -> bool:
     words = {word for entry in core.switches for word in entry.split()}
     return bool(words & _GOOD) and "-O0" not in words

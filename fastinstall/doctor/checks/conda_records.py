@@ -24,13 +24,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-from fastinstall.conda.reinstall import channel_of, is_taken, name_of, provides_pil, rightful
+from fastinstall.conda.reinstall import channel_of, find_rightful_owner, is_taken, name_of, provides_pil
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains, is_specifier, is_version
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
-from fastinstall.doctor.owners import installed, is_registered
-from fastinstall.doctor.remedies import find_text, reinstalled, repair, show_files, show_text
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.owners import find_conda_package, is_registered
+from fastinstall.doctor.remedies import find_text, repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_command, version_asked
 from fastinstall.model.finding import Finding, Remedy
@@ -44,7 +44,7 @@ ORDER = 20
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _SHOWN = 3
 
 
@@ -54,9 +54,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if conda is None:
         yield _SAY.skipped(_why_none(context))
         return
-    judges = (_unreadable, _files, _harmful, _pinned, _unregistered)
+    judges = (_unreadable, _files, _report_harmful, _report_pinned, _report_unregistered)
     problems = tuple(finding for judge in judges for finding in judge(context, conda))
-    yield from problems or (_well(context, conda),)
+    yield from problems or (_report_success(context, conda),)
 
 
 def _why_none(context: CheckContext) -> str:
@@ -65,7 +65,7 @@ def _why_none(context: CheckContext) -> str:
     return "conda does not manage this environment: it has no conda-meta"
 
 
-def _well(context: CheckContext, conda: Conda) -> Finding:
+def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
     evidence = listing(tuple(claim.dist for claim in conda.claims))
@@ -95,7 +95,7 @@ def _files(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     yield from contested_files(context, conda, _SAY)
 
 
-def _harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     for advice in advised_against(conda):
         yield _SAY.warning(
             f"{advice.package.dist} {advice.reason}",
@@ -107,8 +107,8 @@ def _harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         )
 
 
-def _pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    for pin, package in contradicted(conda):
+def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+    for pin, package in find_contradicted_pins(conda):
         matters = any(claim.dist == package.dist for claim in conda.claims)
         say = _SAY.warning if matters else _SAY.hint
         yield say(
@@ -126,14 +126,14 @@ def _any_more(receipt: Receipt, channel: PurePath) -> str:
     return " any more" if receipt.conda is not None and receipt.conda.channel == channel else ", which is a copy"
 
 
-def _unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     receipt, facts = context.receipt, context.facts
     if receipt is None or receipt.conda is None or is_registered(facts, receipt):
         return
 
     channel = channel_of(receipt.conda, facts.environment.prefix)
     here = f"this environment{_any_more(receipt, channel)}"
-    if installed(facts, receipt.conda.package.dist) is not None:
+    if find_conda_package(facts, receipt.conda.package.dist) is not None:
         yield _SAY.warning(
             f"the channel that has {receipt.conda.package.dist} is not registered for {here}: "
             "conda does not find the package when it solves, and may replace it",
@@ -156,7 +156,7 @@ _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 
 @immutable
-class Advice:
+class CondaAdvice:
     """What is advised against.
 
     Attributes:
@@ -178,12 +178,12 @@ class Advice:
         return f"{remove} && {conda_command(facts, 'install', *usual, '--force-reinstall', '--no-deps', self.instead)}"
 
 
-def advised_against(conda: Conda) -> Iterator[Advice]:
+def advised_against(conda: Conda) -> Iterator[CondaAdvice]:
     """Give the installed packages that are known to do harm, by their name or by their channel."""
     for package in conda.packages:
         reason = _PACKAGES.get(package.name) or _of_channel(package)
         if reason:
-            yield Advice(package=package, reason=reason, instead=_STANDS_FOR.get(package.name, package.name))
+            yield CondaAdvice(package=package, reason=reason, instead=_STANDS_FOR.get(package.name, package.name))
 
 
 def _of_channel(package: CondaPackage) -> str:
@@ -195,7 +195,7 @@ _NAMED = 2
 _Paths = tuple[str, ...]
 
 
-def lost_of_packages(context: CheckContext, conda: Conda, say: Voice) -> Iterator[Finding]:
+def lost_of_packages(context: CheckContext, conda: Conda, say: FindingFactory) -> Iterator[Finding]:
     """Tell of files that one package alone claims, and that are gone or altered; PIL's own and the guard's aside."""
     contested = {clash.path for clash in conda.clashes}
     for claim in conda.claims:
@@ -205,7 +205,7 @@ def lost_of_packages(context: CheckContext, conda: Conda, say: Voice) -> Iterato
             yield _lost(context, say, claim.dist, missing, altered)
 
 
-def contested_files(context: CheckContext, conda: Conda, say: Voice) -> Iterator[Finding]:
+def contested_files(context: CheckContext, conda: Conda, say: FindingFactory) -> Iterator[Finding]:
     """Tell of files that several packages claim: at once those that have the same claimants and holder."""
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
@@ -214,7 +214,7 @@ def contested_files(context: CheckContext, conda: Conda, say: Voice) -> Iterator
     return (_contested(context, say, clashes) for clashes in groups.values())
 
 
-def _lost(context: CheckContext, say: Voice, dist: str, missing: _Paths, altered: _Paths) -> Finding:
+def _lost(context: CheckContext, say: FindingFactory, dist: str, missing: _Paths, altered: _Paths) -> Finding:
     name, prefix = name_of(dist), context.facts.environment.prefix
     paths, what = (missing, "gone") if missing else (altered, "altered")
     return say.warning(
@@ -222,14 +222,14 @@ def _lost(context: CheckContext, say: Voice, dist: str, missing: _Paths, altered
         evidence=listing((*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))),
         expected="every file as it was installed",
         observed=f"{len(missing)} gone, {len(altered)} altered",
-        remedy=reinstalled(context, f"install {name} again", name),
+        remedy=suggest_conda_reinstall(context, f"install {name} again", name),
         verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
     )
 
 
-def _contested(context: CheckContext, say: Voice, clashes: list[CondaClash]) -> Finding:
+def _contested(context: CheckContext, say: FindingFactory, clashes: list[CondaClash]) -> Finding:
     first, paths = clashes[0], tuple(clash.path for clash in clashes)
-    right, is_wrong = rightful(first), is_taken(first)
+    right, is_wrong = find_rightful_owner(first), is_taken(first)
     whose = f"of {first.holder}" if first.holder else "of neither"
     tell = say.warning if is_wrong else say.hint
     return tell(
@@ -238,7 +238,9 @@ def _contested(context: CheckContext, say: Voice, clashes: list[CondaClash]) -> 
         evidence=listing(paths),
         expected=right,
         observed=first.holder or "the content of neither",
-        remedy=reinstalled(context, f"install {name_of(right)} again", name_of(right)) if is_wrong else None,
+        remedy=suggest_conda_reinstall(context, f"install {name_of(right)} again", name_of(right))
+        if is_wrong
+        else None,
         verify=show_files(*(context.facts.environment.prefix / path for path in paths[:_SHOWN])),
     )
 
@@ -259,7 +261,7 @@ def _are(paths: _Paths) -> str:
     return "is" if len(paths) == 1 else "are"
 
 
-def contradicted(conda: Conda) -> Iterator[tuple[str, CondaPackage]]:
+def find_contradicted_pins(conda: Conda) -> Iterator[tuple[str, CondaPackage]]:
     """Give the pins that an installed package is not what they ask for; one that cannot be judged counts as kept."""
     for pin in conda.pins:
         name, specifier = version_asked(pin)

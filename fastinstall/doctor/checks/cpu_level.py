@@ -23,13 +23,13 @@ pass them through; where GLIBC_TUNABLES does, unset it.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
-    called,
+    list_core_copies,
     loaded_copy,
     loaded_file,
     loaded_name,
-    portrait,
+    name_core_copy,
     readable_core,
     whole_copies,
 )
@@ -44,8 +44,8 @@ from fastinstall.doctor.remedies import (
     show_variables,
     stock,
 )
-from fastinstall.elf.cpu_levels import knows_levels, offered_by, rank
-from fastinstall.elf.description import Core, CoreLevel, Cpu
+from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
+from fastinstall.elf.description import CoreLevel, Cpu, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -57,7 +57,7 @@ ORDER = 30
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -69,19 +69,25 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif not rank(cpu.level):
         yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu), verify=show_cpu())
     else:
-        of_cpu = (*_overtaxed(context), *_unserved(context), *_masked(cpu), *_hidden(context), *_underused(context))
-        yield from (*of_cpu, *judge_copies(_SAY, context)) or (_well(context),)
+        of_cpu = (
+            *_report_overtaxed(context),
+            *_report_unserved(context),
+            *_report_masked(cpu),
+            *_report_hidden(context),
+            *_report_underused(context),
+        )
+        yield from (*of_cpu, *judge_copies(_SAY, context)) or (_report_success(context),)
 
 
-def _well(context: CheckContext) -> Finding:
+def _report_success(context: CheckContext) -> Finding:
     cpu, core = context.facts.cpu, readable_core(context.facts.stack)
     loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
     message = f"this CPU offers {cpu.level}{loads}"
-    return _SAY.ok(message, evidence=(*_portrait(cpu), *portrait(core)), verify=show_cpu())
+    return _SAY.ok(message, evidence=(*_portrait(cpu), *list_core_copies(core)), verify=show_cpu())
 
 
-def _overtaxed(context: CheckContext) -> Iterator[Finding]:
-    demands, offered = _demands(context), offered_by(context.facts.cpu)
+def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
+    demands, offered = _demands(context), find_offered_level(context.facts.cpu)
     highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
     if rank(highest[0]) > rank(offered):
         yield _SAY.error(
@@ -115,7 +121,7 @@ def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
     return tuple(demands)
 
 
-def _unserved(context: CheckContext) -> Iterator[Finding]:
+def _report_unserved(context: CheckContext) -> Iterator[Finding]:
     if _best(context.recipe, context.facts.cpu) is None:
         names = ", ".join(level.name for level in context.recipe.levels)
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
@@ -123,7 +129,7 @@ def _unserved(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
 
 
-def _masked(cpu: Cpu) -> Iterator[Finding]:
+def _report_masked(cpu: Cpu) -> Iterator[Finding]:
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         yield _SAY.hint(
@@ -133,22 +139,22 @@ def _masked(cpu: Cpu) -> Iterator[Finding]:
         )
 
 
-def _hidden(context: CheckContext) -> Iterator[Finding]:
+def _report_hidden(context: CheckContext) -> Iterator[Finding]:
     cpu, core = context.facts.cpu, readable_core(context.facts.stack)
-    offered = offered_by(cpu)
+    offered = find_offered_level(cpu)
     if rank(offered) <= rank(cpu.level):
         return
     loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
     mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
     yield _SAY.hint(
         f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
-        evidence=(*_portrait(cpu), *portrait(core)),
+        evidence=(*_portrait(cpu), *list_core_copies(core)),
         remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
         verify=show_variables("GLIBC_TUNABLES"),
     )
 
 
-def _underused(context: CheckContext) -> Iterator[Finding]:
+def _report_underused(context: CheckContext) -> Iterator[Finding]:
     receipt, best = context.receipt, _best(context.recipe, context.facts.cpu)
     if receipt is None or best is None or not context.core_is_ours or _is_by_name(receipt):
         return
@@ -178,7 +184,9 @@ def _better(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
 
 
 def _best(recipe: Recipe, cpu: Cpu) -> str | None:
-    fitting = (level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(offered_by(cpu)))
+    fitting = (
+        level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(find_offered_level(cpu))
+    )
     return next(fitting, None)
 
 
@@ -188,7 +196,7 @@ def _portrait(cpu: Cpu) -> tuple[str, ...]:
     return (name, *source)
 
 
-def judge_copies(say: Voice, context: CheckContext) -> Iterator[Finding]:
+def judge_copies(say: FindingFactory, context: CheckContext) -> Iterator[Finding]:
     """Find copies that are missing, damaged or in a wrong place, and say why a better one is not loaded.
 
     Args:
@@ -205,11 +213,11 @@ def judge_copies(say: Voice, context: CheckContext) -> Iterator[Finding]:
     yield from _mispredicted(say, context, core)
 
 
-def _unusable(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+def _unusable(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     for copy in core.levels:
         if copy.problem:
             yield say.error(
-                f"{called(core, copy)} of the imaging core cannot be used: {copy.problem}",
+                f"{name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
                 expected="a whole copy of the core, for CPUs of its level",
                 observed=copy.problem,
@@ -218,7 +226,7 @@ def _unusable(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding
             )
 
 
-def _lost(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+def _lost(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """What the receipt says that the wheel had; the baseline is always looked at, even where it is missing."""
     if context.receipt is None or not context.core_is_ours:
         return
@@ -227,7 +235,7 @@ def _lost(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
         if level not in there:
             yield say.error(
                 f"the copy of the imaging core for {level} is gone: such CPUs get a lower level",
-                evidence=portrait(core),
+                evidence=list_core_copies(core),
                 expected=", ".join(context.receipt.levels),
                 observed=", ".join(copy.level for copy in core.levels),
                 remedy=repair(context),
@@ -235,12 +243,12 @@ def _lost(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
             )
 
 
-def _list_copies(core: Core) -> str:
+def _list_copies(core: ImagingCore) -> str:
     """The directory of the baseline, below which the others lie."""
     return f"{show_files(core.levels[0].path.parent)} -R"
 
 
-def _misplaced(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+def _misplaced(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     highest = _highest_for_baseline(context, core)
     if rank(core.levels[0].isa_note) > rank(highest) > 0:
         yield _wrong_place(say, context, core, core.levels[0], f"at most {highest}")
@@ -249,7 +257,7 @@ def _misplaced(say: Voice, context: CheckContext, core: Core) -> Iterator[Findin
             yield _wrong_place(say, context, core, copy, copy.level)
 
 
-def _highest_for_baseline(context: CheckContext, core: Core) -> str:
+def _highest_for_baseline(context: CheckContext, core: ImagingCore) -> str:
     """The level that the baseline was built for; untold, the one below the least of the others."""
     if context.receipt is not None and context.core_is_ours:
         return context.receipt.levels[0]
@@ -257,7 +265,9 @@ def _highest_for_baseline(context: CheckContext, core: Core) -> str:
     return f"x86-64-v{least - 1}" if least > 1 else ""
 
 
-def _wrong_place(say: Voice, context: CheckContext, core: Core, copy: CoreLevel, expected: str) -> Finding:
+def _wrong_place(
+    say: FindingFactory, context: CheckContext, core: ImagingCore, copy: CoreLevel, expected: str
+) -> Finding:
     too_high = copy is core.levels[0] or rank(copy.isa_note) > rank(copy.level)
     effect = "CPUs that would load it refuse it" if too_high else "CPUs that load it get a lower level than is theirs"
     place = "in the baseline's place" if copy is core.levels[0] else f"in the place of {copy.level}"
@@ -271,7 +281,7 @@ def _wrong_place(say: Voice, context: CheckContext, core: Core, copy: CoreLevel,
     )
 
 
-def _out_of_reach(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+def _out_of_reach(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """The loader itself is too old to look at any copy but the baseline."""
     python, cpu = context.facts.interpreter, context.facts.cpu
     if knows_levels(python.libc, python.libc_version):
@@ -281,30 +291,30 @@ def _out_of_reach(say: Voice, context: CheckContext, core: Core) -> Iterator[Fin
         yield say.hint(
             f"{python.libc} {python.libc_version} takes the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
-            evidence=portrait(core),
+            evidence=list_core_copies(core),
             expected="glibc 2.33 or later",
             observed=f"{python.libc} {python.libc_version}",
             verify=run_python(context, "import platform; print(*platform.libc_ver())"),
         )
 
 
-def _mispredicted(say: Voice, context: CheckContext, core: Core) -> Iterator[Finding]:
+def _mispredicted(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Hold the model of the loader against what ran."""
     runtime, predicted = context.facts.runtime, loaded_copy(core)
     if runtime is None or not runtime.core or predicted is None or _is_file(core, predicted, runtime.core):
         return
     taken = next((copy for copy in core.levels if _is_file(core, copy, runtime.core)), None)
-    what = called(core, taken) if taken is not None else "code from elsewhere"
+    what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
     yield say.warning(
-        f"{what} was loaded, where the loader's rules say {called(core, predicted)}",
-        evidence=(f"the running core: {runtime.core}", *portrait(core)),
+        f"{what} was loaded, where the loader's rules say {name_core_copy(core, predicted)}",
+        evidence=(f"the running core: {runtime.core}", *list_core_copies(core)),
         expected=str(predicted.path),
         observed=runtime.core,
         verify=show_digests(predicted.path, PurePath(runtime.core)),
     )
 
 
-def _is_file(core: Core, copy: CoreLevel, running: str) -> bool:
+def _is_file(core: ImagingCore, copy: CoreLevel, running: str) -> bool:
     """Whether a running core's file is this copy, by its place in site-packages, which may be reached by links."""
     site_packages = core.path.parent.parent
     if not copy.path.is_relative_to(site_packages):

@@ -28,7 +28,7 @@ driver is the other way; after it, restart the machine. In a container the host'
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import show_files
 from fastinstall.model.finding import Finding
 
@@ -39,7 +39,7 @@ ORDER = 210
 VERIFIES_SETUP = False
 SETUP_REPAIRS = False
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))
 
 

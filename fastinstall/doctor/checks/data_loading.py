@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command, run_python, show_text
 from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Facts
@@ -36,7 +36,7 @@ ORDER = 220
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _INSTALLED = "import importlib.metadata as m; print(*sorted({d.name for d in m.distributions()}))"
 _COUNTED = "import os; print(len(os.sched_getaffinity(0)))"
 _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -51,10 +51,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
         message = "nothing here trains on images: neither torch, tensorflow, jax nor keras is installed"
         yield _SAY.ok(message, verify=run_python(context, _INSTALLED))
     else:
-        yield from (*_quota(context), *_huge_pages(context)) or (_well(context, frameworks),)
+        yield from (*_quota(context), *_huge_pages(context)) or (_report_success(context, frameworks),)
 
 
-def _well(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
+def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
     decoders = decoders_of(context.facts.distributions)
     beside = f" with Pillow, {listing(decoders)}" if decoders else ""
     message = f"nothing is known to slow the loading of images; `fastinstall bench DIR` measures yours{beside}"

@@ -22,7 +22,7 @@ it: `fastinstall setup --new-env ./fast-env`.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import minor
 from fastinstall.doctor.remedies import repair, run_python, setup, show_files, show_python, show_variables
 from fastinstall.model.conda import Conda
@@ -37,17 +37,17 @@ ORDER = 10
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the environment, PIL aside."""
-    judges = (_changed_python, _belonging, _left_behind, _protected, _activation)
+    judges = (_changed_python, _belonging, _left_behind, _report_protected, _activation)
     problems = tuple(finding for judge in judges for finding in judge(context))
-    yield from problems or (_well(context),)
+    yield from problems or (_report_success(context),)
 
 
-def _well(context: CheckContext) -> Finding:
+def _report_success(context: CheckContext) -> Finding:
     conda = context.facts.conda
     managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
     evidence = (f"interpreter: {_python(context.facts)}", *managed)
@@ -76,7 +76,7 @@ def _changed_python(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _protected(context: CheckContext) -> Iterator[Finding]:
+def _report_protected(context: CheckContext) -> Iterator[Finding]:
     facts = context.facts
     elsewhere = setup(context, "set up the fast stack")
     marker = facts.interpreter.externally_managed

@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Voice
-from fastinstall.doctor.codec_libraries import called, claimed_features, codec_in_use
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, name_library
 from fastinstall.doctor.remedies import PRINT_FEATURES, repair, run_python, setup, trace_bindings
 from fastinstall.elf.description import Codec
 from fastinstall.model.facts import Runtime
@@ -80,7 +80,7 @@ def claims(context: CheckContext) -> Iterator[Claim]:
 def _claim(name: str, version: str, codec: Codec, symbol: str = "") -> Claim:
     return Claim(
         claimed=f"{name} {version}".rstrip(),
-        loaded=called(codec.library),
+        loaded=name_library(codec.library),
         where=str(codec.library.path),
         symbol=symbol,
         harmless=name == "zlib_ng",
@@ -115,7 +115,7 @@ ORDER = 130
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
 
 
@@ -127,16 +127,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif not runtime.imported:
         yield _SAY.skipped("PIL could not be imported")
     else:
-        problems = (*_lost(context, runtime), *_lacking(context, runtime), *_belied(context))
-        yield from problems or (_whole(context, runtime),)
+        problems = (*_report_losses(context, runtime), *_lacking(context, runtime), *_report_belied(context))
+        yield from problems or (_report_complete(context, runtime),)
 
 
-def _whole(context: CheckContext, runtime: Runtime) -> Finding:
+def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
     message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
-    return _SAY.ok(message, evidence=(*_shown(runtime.features), *_loaded(context)), verify=verify)
+    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_loaded(context)), verify=verify)
 
 
-def _lost(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
+def _report_losses(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
     before = context.receipt.features if context.receipt is not None else {}
     lost = {name: version for name, version in before.items() if name not in runtime.features}
     if lost:
@@ -144,7 +144,7 @@ def _lost(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
         yield _SAY.say(
             Status.ERROR if expected else Status.WARNING,
             f"features are lost since the setup: {', '.join(lost)}",
-            evidence=tuple(f"was there: {feature}" for feature in _shown(lost)),
+            evidence=tuple(f"was there: {feature}" for feature in _format_features(lost)),
             expected=", ".join(before),
             observed=", ".join(runtime.features),
             remedy=repair(context),
@@ -159,7 +159,7 @@ def _lacking(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
     if lacking:
         yield _SAY.warning(
             f"features that {context.recipe.name} should have are missing: {', '.join(lacking)}",
-            evidence=_shown(runtime.features),
+            evidence=_format_features(runtime.features),
             expected=", ".join(expected),
             observed=", ".join(runtime.features),
             remedy=repair(context),
@@ -167,7 +167,7 @@ def _lacking(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
         )
 
 
-def _belied(context: CheckContext) -> Iterator[Finding]:
+def _report_belied(context: CheckContext) -> Iterator[Finding]:
     """Claims that what loads does not bear out."""
     for claim in claims(context):
         if claim.harmless:
@@ -191,8 +191,8 @@ def _show(context: CheckContext, claim: Claim) -> str:
 
 def _loaded(context: CheckContext) -> tuple[str, ...]:
     used = ((kind, codec_in_use(context, kind)) for kind in _KINDS)
-    return tuple(f"loaded for {kind}: {called(codec.library)}" for kind, codec in used if codec is not None)
+    return tuple(f"loaded for {kind}: {name_library(codec.library)}" for kind, codec in used if codec is not None)
 
 
-def _shown(features: dict[str, str]) -> tuple[str, ...]:
+def _format_features(features: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"{name} {version}".rstrip() for name, version in features.items())

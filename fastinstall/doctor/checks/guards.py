@@ -23,9 +23,9 @@ touching the stack; so do `fastinstall setup` and `fastinstall guard install`. T
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
-from fastinstall.doctor.owners import remover, told
-from fastinstall.doctor.remedies import command, reinstalled, repair, setup, show_files
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.owners import describe_revision, remover
+from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, GuardState
 from fastinstall.model.finding import Finding, Remedy
@@ -39,7 +39,7 @@ ORDER = 190
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
     guard = context.facts.guard
     if guard.problems:
-        return _damaged(context, guard)
+        return _report_damaged(context, guard)
     if guard.installed:
         return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
     if not receipt.wish.guard:
@@ -129,7 +129,7 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
         )
     if lost:
         message = f"files of the guard package are gone or altered: {lost[0]}"
-        remedy = reinstalled(context, "install the guard package again", guard.name)
+        remedy = suggest_conda_reinstall(context, "install the guard package again", guard.name)
         return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
@@ -139,7 +139,7 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
 
 
 def _removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
-    removal = told(remover(context.facts, guard.dist))
+    removal = describe_revision(remover(context.facts, guard.dist))
     return (f"removed{removal}",) if removal else ()
 
 
@@ -155,7 +155,7 @@ def _without_package(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _damaged(context: CheckContext, guard: GuardState) -> Finding:
+def _report_damaged(context: CheckContext, guard: GuardState) -> Finding:
     return _SAY.warning(
         f"the start-up guard does not work as it should: {guard.problems[0]}",
         evidence=guard.problems,

@@ -20,10 +20,10 @@ Elsewhere install Pillow again; what begins with `~` can then be removed by hand
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.history import Cut, mending_command, what_was
+from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
 NAME = "interrupted"
 SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
@@ -32,23 +32,27 @@ ORDER = 170
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _SHOWN = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge left-overs."""
-    problems = (*_ours(context), *_foreign(context), *_of_conda(context))
+    problems = (*_report_own_interruptions(context), *_foreign(context), *_of_conda(context))
     packages = show_files(context.facts.interpreter.site_packages)
     yield from problems or (_SAY.ok("no installation was interrupted here", verify=packages),)
 
 
-def _ours(context: CheckContext) -> Iterator[Finding]:
+def _report_own_interruptions(context: CheckContext) -> Iterator[Finding]:
     prefix = context.facts.environment.prefix
     for each in context.facts.past.interruptions:
-        say = _SAY.warning if each.cut in (Cut.BEGINNING, Cut.END) else _SAY.error
-        foreign = each.cut is Cut.FOREIGN_PIN
-        what = f"{what_was(each)}" if foreign else f"{what_was(each)} neither finished nor was undone"
+        say = _SAY.warning if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else _SAY.error
+        foreign = each.cut is UnfinishedRun.FOREIGN_PIN
+        what = (
+            f"{describe_what_was_interrupted(each)}"
+            if foreign
+            else f"{describe_what_was_interrupted(each)} neither finished nor was undone"
+        )
         yield say(
             f"fastinstall itself was interrupted: {what}",
             evidence=(str(each.file),),
@@ -56,7 +60,7 @@ def _ours(context: CheckContext) -> Iterator[Finding]:
             observed=each.id or str(each.cut),
             remedy=Remedy(
                 text="take it out, if you know where it comes from" if foreign else "finish or undo it",
-                command=mending_command(each, prefix),
+                command=recovery_command(each, prefix),
             ),
             verify=show_text(each.file),
         )

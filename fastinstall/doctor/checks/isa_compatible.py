@@ -28,11 +28,11 @@ from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
-from fastinstall.doctor.owners import called, whole_copies
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.owners import name_core_copy, whole_copies
 from fastinstall.doctor.remedies import repair, setup, show_cpu, show_files, show_note, stock
-from fastinstall.elf.cpu_levels import knows_levels, level_of, offered_by, rank, required_by
-from fastinstall.elf.description import Confidence, Core, CoreLevel, Cpu, IsaScan
+from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
+from fastinstall.elf.description import Confidence, CoreLevel, Cpu, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
 _PATTERNS = {
@@ -65,7 +65,7 @@ def show_features(scan: IsaScan, features: Collection[str]) -> str:
 
 
 @immutable
-class Seat:
+class TargetCpu:
     """A CPU that code is judged for.
 
     Attributes:
@@ -79,21 +79,21 @@ class Seat:
     here: bool
 
 
-def loaded_scans(context: CheckContext, seat: Seat) -> tuple[IsaScan, ...]:
+def loaded_scans(context: CheckContext, seat: TargetCpu) -> tuple[IsaScan, ...]:
     """Give the scans of what a CPU's loader would take: of a core with copies only one."""
     taken = taken_copy(context, seat)
     passed = {copy.path for copy in copies(context) if copy != taken}
     return tuple(scan for scan in context.facts.isa if scan.path not in passed)
 
 
-def taken_copy(context: CheckContext, seat: Seat) -> CoreLevel | None:
+def taken_copy(context: CheckContext, seat: TargetCpu) -> CoreLevel | None:
     """Give the copy of the core that a CPU's loader would take; None where there are no copies, or none that is."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
     if seat.here:
         return next((copy for copy in core.levels if copy.loaded), None)
-    return taken_by(core, seat.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
+    return choose_core_for_cpu(core, seat.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
 
 
 def copies(context: CheckContext) -> tuple[CoreLevel, ...]:
@@ -108,13 +108,13 @@ def name_of(context: CheckContext, scan: IsaScan) -> str:
     if core is not None and scan.path == core.path:
         return "the core"
     copy = next((copy for copy in copies(context) if copy.path == scan.path), None)
-    return f"{called(core, copy)} of the core" if core is not None and copy is not None else scan.path.name
+    return f"{name_core_copy(core, copy)} of the core" if core is not None and copy is not None else scan.path.name
 
 
 MACHINE = "x86_64"
 
 
-class Outcome(StrEnum):
+class CpuOutcome(StrEnum):
     """What becomes of a file's code on a CPU."""
 
     RUNS = "runs"
@@ -125,7 +125,7 @@ class Outcome(StrEnum):
 
 
 @immutable
-class Verdict:
+class FileVerdict:
     """What becomes of one file on one CPU.
 
     Attributes:
@@ -136,17 +136,17 @@ class Verdict:
     """
 
     scan: IsaScan
-    outcome: Outcome
+    outcome: CpuOutcome
     lacking: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
 
     @property
     def is_fatal(self) -> bool:
         """Whether the file must not be used on that CPU."""
-        return self.outcome in {Outcome.WRONG, Outcome.DIES, Outcome.REFUSED}
+        return self.outcome in {CpuOutcome.WRONG, CpuOutcome.DIES, CpuOutcome.REFUSED}
 
 
-def judge(scan: IsaScan, cpu: Cpu) -> Verdict:
+def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     """Say what becomes of a file's code on a CPU.
 
     A loader of glibc 2.33 or later refuses a file whose declared level the CPU lacks. Else code dies at the
@@ -154,18 +154,18 @@ def judge(scan: IsaScan, cpu: Cpu) -> Verdict:
     goes on with wrong results.
     """
     if scan.problem or cpu.architecture != MACHINE or not (cpu.flags or rank(cpu.level)):
-        return Verdict(scan=scan, outcome=Outcome.UNTOLD)
+        return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
     lacking = missing(scan, cpu)
     silent = tuple(feature for feature in lacking if feature in scan.silent)
-    if rank(scan.declared) > rank(offered_by(cpu)):
-        outcome = Outcome.REFUSED
+    if rank(scan.declared) > rank(find_offered_level(cpu)):
+        outcome = CpuOutcome.REFUSED
     elif len(lacking) > len(silent):
-        outcome = Outcome.DIES
+        outcome = CpuOutcome.DIES
     elif silent:
-        outcome = Outcome.WRONG
+        outcome = CpuOutcome.WRONG
     else:
-        outcome = Outcome.RUNS if _is_told(scan, cpu) else Outcome.UNTOLD
-    return Verdict(scan=scan, outcome=outcome, lacking=lacking, silent=silent)
+        outcome = CpuOutcome.RUNS if _is_told(scan, cpu) else CpuOutcome.UNTOLD
+    return FileVerdict(scan=scan, outcome=outcome, lacking=lacking, silent=silent)
 
 
 def missing(scan: IsaScan, cpu: Cpu) -> tuple[str, ...]:
@@ -175,12 +175,12 @@ def missing(scan: IsaScan, cpu: Cpu) -> tuple[str, ...]:
     return tuple(feature for feature in scan.requires if feature not in cpu.flags)
 
 
-def beyond(scan: IsaScan, level: str) -> tuple[str, ...]:
+def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
     """What a file requires and CPUs of a level need not have."""
-    return tuple(feature for feature in scan.requires if feature not in required_by(level))
+    return tuple(feature for feature in scan.requires if feature not in list_level_features(level))
 
 
-def taken_by(core: Core, cpu: Cpu, *, knows_levels: bool) -> CoreLevel | None:
+def choose_core_for_cpu(core: ImagingCore, cpu: Cpu, *, knows_levels: bool) -> CoreLevel | None:
     """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
 
     Args:
@@ -209,12 +209,12 @@ ORDER = 90
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _EXTRA = "fastinstall[isa]"
 _EFFECTS = {
-    Outcome.REFUSED: "the loader refuses it",
-    Outcome.DIES: "it dies of SIGILL at the first operation that uses it",
-    Outcome.WRONG: "it does not die there, it gives wrong results",
+    CpuOutcome.REFUSED: "the loader refuses it",
+    CpuOutcome.DIES: "it dies of SIGILL at the first operation that uses it",
+    CpuOutcome.WRONG: "it does not die there, it gives wrong results",
 }
 _SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own word "}
 
@@ -224,56 +224,61 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not context.facts.isa:
         yield _SAY.skipped("no code of PIL was looked at")
         return
-    yield from _of_seat(context, Seat(subject="this CPU", cpu=context.facts.cpu, here=True))
-    yield from _misplaced(context)
+    yield from _judge_target_cpu(context, TargetCpu(subject="this CPU", cpu=context.facts.cpu, here=True))
+    yield from _report_misplaced(context)
     for host in context.hosts:
-        yield from _of_seat(context, Seat(subject=f"the host {host.name}", cpu=host.cpu, here=False))
+        yield from _judge_target_cpu(context, TargetCpu(subject=f"the host {host.name}", cpu=host.cpu, here=False))
 
 
-def _of_seat(context: CheckContext, seat: Seat) -> Iterator[Finding]:
+def _judge_target_cpu(context: CheckContext, seat: TargetCpu) -> Iterator[Finding]:
     verdicts = tuple(judge(scan, seat.cpu) for scan in loaded_scans(context, seat))
     fatal = tuple(verdict for verdict in verdicts if verdict.is_fatal)
-    for outcome in (Outcome.REFUSED, Outcome.DIES, Outcome.WRONG):
+    for outcome in (CpuOutcome.REFUSED, CpuOutcome.DIES, CpuOutcome.WRONG):
         alike = tuple(verdict for verdict in fatal if verdict.outcome is outcome)
         if alike:
-            yield _fatal(context, seat, outcome, alike)
+            yield _report_fatal(context, seat, outcome, alike)
     if not fatal:
-        yield _bearable(context, seat, verdicts)
+        yield _report_bearable(context, seat, verdicts)
 
 
-def _fatal(context: CheckContext, seat: Seat, outcome: Outcome, verdicts: tuple[Verdict, ...]) -> Finding:
-    lacking = _joined(feature for verdict in verdicts for feature in verdict.lacking)
+def _report_fatal(
+    context: CheckContext, seat: TargetCpu, outcome: CpuOutcome, verdicts: tuple[FileVerdict, ...]
+) -> Finding:
+    lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
     first = verdicts[0].scan
-    refused = outcome is Outcome.REFUSED
+    refused = outcome is CpuOutcome.REFUSED
     what = _refusal(context, seat, verdicts) if refused else _lack(context, seat, verdicts, lacking)
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
         evidence=listing(tuple(line for verdict in verdicts for line in _evidence(verdict.scan))),
-        expected=f"nothing beyond {offered_by(seat.cpu) or 'what that CPU has'}",
+        expected=f"nothing beyond {find_offered_level(seat.cpu) or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_remedy(context, seat),
         verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
     )
 
 
-def _refusal(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) -> str:
+def _refusal(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
     declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
     verb = "declares" if len(verdicts) == 1 else "declare"
-    return f"{seat.subject} offers {offered_by(seat.cpu)}, and {_files(context, verdicts)} {verb} to need {declared}"
+    return (
+        f"{seat.subject} offers {find_offered_level(seat.cpu)}, and {_files(context, verdicts)} "
+        f"{verb} to need {declared}"
+    )
 
 
-def _lack(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...], lacking: str) -> str:
+def _lack(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
     sure = _SURE[verdicts[0].scan.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
     verb = "requires" if len(verdicts) == 1 else "require"
     return f"{seat.subject} lacks {lacking}, which {_files(context, verdicts)} {sure}{verb}"
 
 
-def _files(context: CheckContext, verdicts: tuple[Verdict, ...]) -> str:
+def _files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str:
     first, *others = (name_of(context, verdict.scan) for verdict in verdicts)
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
-def _bearable(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) -> Finding:
+def _report_bearable(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> Finding:
     scans = tuple(verdict.scan for verdict in verdicts)
     evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _evidence(scan)))
     if seat.cpu.architecture != MACHINE:
@@ -286,23 +291,23 @@ def _bearable(context: CheckContext, seat: Seat, verdicts: tuple[Verdict, ...]) 
         )
     unread = tuple(scan for scan in scans if scan.problem)
     if unread:
-        files = _joined(scan.path.name for scan in unread)
+        files = _join_names(scan.path.name for scan in unread)
         return _SAY.unknown(
             f"what {files} asks of a CPU could not be told",
             evidence=listing(_problems(unread)),
             verify=show_files(unread[0].path),
         )
     if any(scan.confidence is Confidence.UNVERIFIED for scan in scans):
-        return _unverified(context, seat, scans)
-    return _well(context, seat, scans)
+        return _report_unverified(context, seat, scans)
+    return _report_success(context, seat, scans)
 
 
-def _well(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -> Finding:
-    required = _joined(feature for scan in scans for feature in scan.requires)
+def _report_success(context: CheckContext, seat: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
+    required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
     what = f"what the code requires ({required})" if required else "all that the code requires, no more than any x86-64"
     core, copy = context.facts.stack.core, taken_copy(context, seat)
-    loads = f", of which it loads {called(core, copy)}" if copy is not None and core is not None else ""
+    loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     return _SAY.ok(
         f"{seat.subject} has {what}{loads}",
         evidence=listing(tuple(line for scan in scans for line in _shares(scan))) or (f"level: {level or 'none'}",),
@@ -310,9 +315,9 @@ def _well(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -> Find
     )
 
 
-def _unverified(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -> Finding:
+def _report_unverified(context: CheckContext, seat: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
     unread = tuple(scan for scan in scans if scan.confidence is Confidence.UNVERIFIED)
-    claims = _joined(scan.level or "" for scan in unread if scan.level)
+    claims = _join_names(scan.level or "" for scan in unread if scan.level)
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
     return _SAY.hint(
         f"what the code asks of {seat.subject} is unverified: not decoded, and {known}",
@@ -325,19 +330,20 @@ def _unverified(context: CheckContext, seat: Seat, scans: tuple[IsaScan, ...]) -
     )
 
 
-def _misplaced(context: CheckContext) -> Iterator[Finding]:
+def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     """Copies that ask for more than the CPUs have which they are there for."""
     core = context.facts.stack.core
     scans = {scan.path: scan for scan in context.facts.isa}
     for copy in whole_copies(core) if core is not None else ():
         level, scan = _promised(context, copy), scans.get(copy.path)
-        excess = beyond(scan, level) if scan is not None and rank(level) else ()
+        excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if core is not None and scan is not None and excess:
             yield _SAY.error(
-                f"{called(core, copy)} requires {_joined(excess)}, beyond {level}: CPUs of that level load it, and die",
+                f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
+                f"that level load it, and die",
                 evidence=(*_evidence(scan),),
                 expected=f"nothing beyond {level}",
-                observed=_joined(excess),
+                observed=_join_names(excess),
                 remedy=repair(context),
                 verify=show_features(scan, excess),
             )
@@ -352,8 +358,10 @@ def _promised(context: CheckContext, copy: CoreLevel) -> str:
     return context.receipt.levels[0] if context.receipt is not None and context.core_is_ours else ""
 
 
-def _remedy(context: CheckContext, seat: Seat) -> Remedy:
-    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(offered_by(seat.cpu))]
+def _remedy(context: CheckContext, seat: TargetCpu) -> Remedy:
+    levels = [
+        level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(find_offered_level(seat.cpu))
+    ]
     if not levels and not seat.here:
         return Remedy(text=f"no level suits {seat.subject}: stock Pillow does, in an environment of its own")
     if not levels:
@@ -368,16 +376,16 @@ def _remedy(context: CheckContext, seat: Seat) -> Remedy:
 
 def _best(context: CheckContext) -> tuple[str, ...]:
     """The level that a setup would choose for this CPU."""
-    limit = rank(offered_by(context.facts.cpu))
+    limit = rank(find_offered_level(context.facts.cpu))
     chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
     return tuple(sorted(chosen, key=rank)[-1:])
 
 
 def _evidence(scan: IsaScan) -> tuple[str, ...]:
-    return (f"{scan.path}: {scan.problem or _required(scan)}", *scan.evidence)
+    return (f"{scan.path}: {scan.problem or _describe_required(scan)}", *scan.evidence)
 
 
-def _required(scan: IsaScan) -> str:
+def _describe_required(scan: IsaScan) -> str:
     return f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
 
 
@@ -393,5 +401,5 @@ def _problems(scans: tuple[IsaScan, ...]) -> tuple[str, ...]:
     return tuple(f"{scan.path}: {scan.problem}" for scan in scans)
 
 
-def _joined(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))

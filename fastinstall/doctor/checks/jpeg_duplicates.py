@@ -25,17 +25,17 @@ system's; where both `jpeg` and `libjpeg-turbo` are installed, remove `jpeg`.
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
-    called,
     codecs_of,
+    describe_file_owner,
     is_by_variable,
     mapped_files,
+    name_library,
     no_simulation,
     reason_for,
     simulation,
     unset_variables,
-    whose,
 )
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.doctor.owners import loaded_file, why_no_stack
@@ -51,7 +51,7 @@ ORDER = 110
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _ENTRY = "jpeg_"
 _Codecs = dict[PurePath | None, Codec]
 
@@ -60,7 +60,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpegs of a process that imports PIL."""
     process = context.facts.process
     if process is not None and process.taken:
-        yield _taken(context, process)
+        yield _report_taken(context, process)
         return
     linkage = simulation(context)
     if linkage is None:
@@ -73,16 +73,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     shared = tuple(codec for codec in codecs.values() if not codec.inside)
     crossed = tuple(binding for binding in _bindings(linkage) if _is_confused(binding, codecs))
     if crossed:
-        yield _confused(context, codecs, crossed)
+        yield _report_confused(context, codecs, crossed)
     elif len(shared) > 1:
-        yield _lucky(context, linkage, shared)
+        yield _report_lucky(context, linkage, shared)
     elif codecs:
         yield _single(context, linkage, tuple(codecs.values()))
     else:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
 
 
-def _taken(context: CheckContext, process: LiveProcess) -> Finding:
+def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
     codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
     crossed = process.taken
@@ -96,7 +96,7 @@ def _taken(context: CheckContext, process: LiveProcess) -> Finding:
     say = _SAY.error if fatal else _SAY.warning
     return say(
         message if fatal else f"{message}: it works, since both have the same interface",
-        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_told(crossed))),
+        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
         remedy=Remedy(
@@ -115,7 +115,7 @@ def _is_confused(binding: Binding, codecs: _Codecs) -> bool:
     return binding.is_crossed and binding.provider in codecs
 
 
-def _confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
+def _report_confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
     fatal = tuple(binding for binding in crossed if not _is_compatible(binding, codecs))
     binding = (fatal or crossed)[0]
     got, wanted = codecs.get(binding.provider), codecs.get(binding.wanted)
@@ -123,7 +123,7 @@ def _confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ..
     say = _SAY.error if fatal else _SAY.warning
     return say(
         message if fatal else f"{message}: it works, since both have the same interface",
-        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_told(crossed))),
+        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
         remedy=_remedy(context, codecs.values()),
@@ -137,7 +137,7 @@ def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
     return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
 
 
-def _lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -> Finding:
+def _report_lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -> Finding:
     unversioned = any(not binding.version for binding in _bindings(linkage))
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
@@ -155,7 +155,7 @@ def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) 
     known = {codec.library.path for codec in codecs} | {each.mapped for each in disagreements(linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
-    beside = tuple(f"{unasked}: {path}, {whose(context, path)}" for path in others)
+    beside = tuple(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     process = context.facts.process
     if process is not None and process.unread and beside:
         return _untold(process, beside)
@@ -192,10 +192,13 @@ def _lines(context: CheckContext, codec: Codec) -> Iterator[str]:
         return
     reason = reason_for(context, path)
     users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-    yield f"{_title(codec)}: {path} ({'; '.join(filter(None, (whose(context, path), reason)))}), used by {users}"
+    yield (
+        f"{_title(codec)}: {path} "
+        f"({'; '.join(filter(None, (describe_file_owner(context, path), reason)))}), used by {users}"
+    )
 
 
-def _told(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
+def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
     """One line for each user: the first of its functions, and how many more."""
     groups: dict[tuple[PurePath | None, ...], list[str]] = {}
     for binding in crossed:
@@ -219,4 +222,4 @@ def _title(codec: Codec | None) -> str:
     if codec is None:
         return "a library that is no libjpeg"
     interface = f" (interface {codec.library.abi[:-1]}.{codec.library.abi[-1]})" if codec.library.abi else ""
-    return f"{called(codec.library)}{interface}"
+    return f"{name_library(codec.library)}{interface}"

@@ -33,35 +33,35 @@ from pathlib import PurePath
 from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Details, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
     Jpeg,
-    Place,
-    called,
+    OwnedDirectory,
     claimed_features,
+    describe_file_owner,
     jpeg_of_core,
     missing_jpeg,
+    name_library,
     place_of,
     portray,
     show_lacking,
     simulation,
-    whose,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import bringer, describe, package_of, readable_core, told, why_no_core
+from fastinstall.doctor.owners import bringer, describe, describe_revision, package_of, readable_core, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
-    reinstalled,
     repair,
     run_python,
     show_digests,
     show_lines,
     show_needed,
     show_strings,
+    suggest_conda_reinstall,
     trace_search,
 )
-from fastinstall.elf.description import Core, Library, MissingLibrary
+from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.conda import CondaClash
 from fastinstall.model.conda_packages import TURBO
 from fastinstall.model.finding import Finding, Remedy
@@ -74,7 +74,7 @@ ORDER = 100
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
@@ -91,24 +91,28 @@ def _of_core(context: CheckContext) -> Iterator[Finding]:
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif (missing := missing_jpeg(context, core)) is not None:
-        yield _unresolved(context, missing)
+        yield _report_unresolved(context, missing)
     elif (jpeg := jpeg_of_core(context, core)) is None:
-        yield _unlinked(context, core)
+        yield _report_unlinked(context, core)
     elif context.facts.process is not None and context.facts.process.taken:
         yield _SAY.skipped(
             f"process {context.facts.process.pid} calls another library's functions: see jpeg-duplicates"
         )
     else:
         problems = tuple(
-            finding for judge in (_identity, _changed, _outside, _other) for finding in judge(context, jpeg)
+            finding
+            for judge in (_identity, _report_changed, _outside, _report_other)
+            for finding in judge(context, jpeg)
         )
-        yield from problems or (_well(context, jpeg),)
+        yield from problems or (_report_success(context, jpeg),)
 
 
-def _well(context: CheckContext, jpeg: Jpeg) -> Finding:
+def _report_success(context: CheckContext, jpeg: Jpeg) -> Finding:
     how = "has linked in" if jpeg.inside else "loads"
     traits = ("with SIMD code",) if jpeg.library.simd else ()
-    message = f"the core {how} {called(jpeg.library)} ({', '.join((*traits, whose(context, jpeg.path)))})"
+    message = (
+        f"the core {how} {name_library(jpeg.library)} ({', '.join((*traits, describe_file_owner(context, jpeg.path)))})"
+    )
     return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
 
 
@@ -125,12 +129,12 @@ def _headers(context: CheckContext) -> Iterator[Finding]:
             evidence=clash.evidence,
             expected=f"those of {clash.loser}",
             observed=clash.holder,
-            remedy=reinstalled(context, "install libjpeg-turbo again, so that its files win", _TURBO),
+            remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
             verify=clash.verify,
         )
 
 
-def _unlinked(context: CheckContext, core: Core) -> Finding:
+def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
     asked = ", ".join(library.soname for library in core.libraries) or "no library"
     evidence, verify = (f"{core.path} asks for {asked}",), show_needed(core.path)
     runtime = context.facts.runtime
@@ -140,12 +144,12 @@ def _unlinked(context: CheckContext, core: Core) -> Finding:
     message, remedy = "the core asks for no libjpeg: it was built without JPEG", repair(context)
     verify = run_python(context, PRINT_FEATURES)
     if context.receipt is not None and context.receipt.jpeg is not None:
-        was = called(context.receipt.jpeg)
+        was = name_library(context.receipt.jpeg)
         return _SAY.error(message, evidence=evidence, expected=was, observed="none", remedy=remedy, verify=verify)
     return _SAY.warning(message, evidence=evidence, expected="libjpeg", observed="none", remedy=remedy, verify=verify)
 
 
-def _unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
+def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
     name, problem = missing.name, missing.problem
     told = "is not found" if problem == "not found" else f"cannot be used: {problem}"
     return _SAY.error(
@@ -159,8 +163,8 @@ def _unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
 
 
 def _identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    library, name = jpeg.library, called(jpeg.library)
-    failure = "" if jpeg.inside else misfit(context, library)
+    library, name = jpeg.library, name_library(jpeg.library)
+    failure = "" if jpeg.inside else explain_jpeg_mismatch(context, library)
     evidence = (*portray(context, jpeg), *(claims_and_failures(context) if failure else ()))
     details = Details(
         evidence=evidence,
@@ -181,11 +185,11 @@ def _identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         yield _SAY.warning(f"the core loads a {name} that was built without SIMD: JPEG is slower", **details)
 
 
-def _changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     recorded = context.receipt.jpeg if context.receipt is not None and context.core_is_ours else None
     if recorded is None or not (changes := changed_since_setup(context, recorded, jpeg.library)):
         return
-    now, was = called(jpeg.library), called(recorded)
+    now, was = name_library(jpeg.library), name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
     yield _SAY.warning(
         f"the libjpeg of the core is not the one that was set up: {told}",
@@ -211,7 +215,7 @@ def _outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         )
 
 
-def _other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     """Another file in its place, in a process that runs already."""
     process, linkage = context.facts.process, simulation(context)
     if process is None or linkage is None:
@@ -220,7 +224,7 @@ def _other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         if difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
                 f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
-                evidence=(f"it is {whose(context, difference.mapped)}", *portray(context, jpeg)),
+                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *portray(context, jpeg)),
                 expected=str(jpeg.path),
                 observed=str(difference.mapped),
                 remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
@@ -231,7 +235,7 @@ def _other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 _SHOWN = 16
 
 
-def changed_since_setup(context: CheckContext, recorded: Library, library: Library) -> tuple[str, ...]:
+def changed_since_setup(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
     """Say what changed, as evidence; empty where it is the same library.
 
     The same contents at another place, or in another inode, are the same library. Where one of the two has no
@@ -241,7 +245,7 @@ def changed_since_setup(context: CheckContext, recorded: Library, library: Libra
         return ()
     rows = (
         ("path", recorded.path, library.path),
-        ("library", called(recorded), called(library)),
+        ("library", name_library(recorded), name_library(library)),
         ("size", recorded.size or "", library.size or ""),
         ("sha256", recorded.sha256[:_SHOWN], library.sha256[:_SHOWN]),
         ("build-id", recorded.build_id[:_SHOWN], library.build_id[:_SHOWN]),
@@ -250,34 +254,34 @@ def changed_since_setup(context: CheckContext, recorded: Library, library: Libra
     return (*changes, *_author(context, recorded, library))
 
 
-def _is_same(recorded: Library, library: Library) -> bool:
+def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
     if recorded.sha256 and library.sha256:
         return recorded.sha256 == library.sha256
     fingerprints = ((recorded.build_id, library.build_id), (recorded.size, library.size))
     return all(was == now for was, now in fingerprints if was and now)
 
 
-def _author(context: CheckContext, recorded: Library, library: Library) -> tuple[str, ...]:
+def _author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
     path = library.path
     if path is None:
         return ()
     if recorded.path != path:
         return ("the recorded file is no longer the one that is found first",)
     place = place_of(context, path)
-    if place is Place.PACKAGES:
+    if place is OwnedDirectory.PACKAGES:
         return _by_record(context, path)
-    if place is Place.ENVIRONMENT and context.facts.environment.kind is EnvironmentKind.CONDA:
+    if place is OwnedDirectory.ENVIRONMENT and context.facts.environment.kind is EnvironmentKind.CONDA:
         return (_by_conda(context, library, path),)
-    if place is Place.SYSTEM:
+    if place is OwnedDirectory.SYSTEM:
         return ("replaced in place, as an upgrade of the operating system's packages does",)
     return ("overwritten in place, by something that left no trace",)
 
 
-def _by_conda(context: CheckContext, library: Library, path: PurePath) -> str:
+def _by_conda(context: CheckContext, library: LoadedLibrary, path: PurePath) -> str:
     """The package of conda's that wrote it, with its command; guessed where conda's records do not tell."""
     package = package_of(context, path)
     if package:
-        return f"as it is, it belongs to conda's {package}{told(bringer(context.facts, package))}"
+        return f"as it is, it belongs to conda's {package}{describe_revision(bringer(context.facts, package))}"
     likely = "libjpeg-turbo" if library.implementation == "libjpeg-turbo" else "jpeg"
     records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
     return f"clobbered in place, as conda's package {likely} does; who did: {records}"
@@ -303,7 +307,7 @@ _VERBS = {
 
 
 @immutable
-class Taken:
+class TakenSymbols:
     """What was taken from libjpeg-turbo.
 
     Attributes:
@@ -323,7 +327,7 @@ class Taken:
     verify: str
 
 
-def taken_from_turbo(context: CheckContext) -> Taken | None:
+def taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
     """Find what another package took from libjpeg-turbo, or return None if nothing was taken."""
     conda = context.facts.conda
     taken = tuple(clash for clash in (conda.clashes if conda is not None else ()) if _is_taken(clash))
@@ -333,7 +337,7 @@ def taken_from_turbo(context: CheckContext) -> Taken | None:
     holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
     headers = tuple(clash.path for clash in taken if clash.path.startswith("include/"))
     prefix = context.facts.environment.prefix
-    return Taken(
+    return TakenSymbols(
         files=joined(names),
         verb=_VERBS[len(names) > 1, bool(holder)],
         holder=holder or "nobody's",
@@ -365,13 +369,13 @@ def _line(clash: CondaClash) -> str:
 
 def _find_clash_author(context: CheckContext, holder: str) -> tuple[str, ...]:
     revision = bringer(context.facts, holder)
-    return (f"{holder} was installed{told(revision)}",) if revision is not None else ()
+    return (f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()
 
 
 _INTERFACE = re.compile(r"([6-9])\.(\d)")
 
 
-def misfit(context: CheckContext, library: Library) -> str:
+def explain_jpeg_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     """Say why the core cannot work with this libjpeg; empty where it can, or where nothing is known of either.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's
@@ -383,11 +387,13 @@ def misfit(context: CheckContext, library: Library) -> str:
     compiled_for = _interface(context)
     if compiled_for and library.abi and compiled_for != library.abi:
         asked, has = (f"{number[:-1]}.{number[-1]}" for number in (compiled_for, library.abi))
-        return f"the core was compiled for libjpeg's interface {asked}, and loads {called(library)}, which has {has}"
+        return (
+            f"the core was compiled for libjpeg's interface {asked}, and loads {name_library(library)}, which has {has}"
+        )
     claimed = claimed_features(context).get("libjpeg_turbo")
     if claimed is not None and library.implementation == "IJG libjpeg":
         turbo = f"{_TURBO} {claimed}".rstrip()
-        return f"the core was compiled for {turbo}, and loads {called(library)}: JPEG files cannot be written"
+        return f"the core was compiled for {turbo}, and loads {name_library(library)}: JPEG files cannot be written"
     return ""
 
 

@@ -25,10 +25,11 @@ where they are not wanted.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
     absent_packages,
     bring,
+    describe_file_owner,
     displacement,
     is_by_variable,
     is_of_the_interpreter,
@@ -39,12 +40,11 @@ from fastinstall.doctor.codec_libraries import (
     show_lacking,
     simulation,
     unset_variables,
-    whose,
 )
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements
 from fastinstall.doctor.owners import is_other_libc, readable_core, why_no_core
 from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_variables, trace_search
-from fastinstall.elf.description import Core, Linkage, LoadedFile, MissingLibrary
+from fastinstall.elf.description import ImagingCore, Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.finding import Finding
 
 NAME = "libraries-resolve"
@@ -54,7 +54,7 @@ ORDER = 120
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
@@ -64,18 +64,18 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if linkage is not None:
         problems = (
             *(_missing(context, needs) for needs in _by_name(linkage.missing)),
-            *_displaced(context, linkage),
-            *_redirected(context, linkage),
+            *_report_displaced(context, linkage),
+            *_report_redirected(context, linkage),
             *_disagreeing(context, linkage),
         )
-        yield from problems or (_resolved(context, linkage),)
+        yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
         yield from _of_core(context, core)
     else:
         yield _SAY.skipped(why_no_core(context.facts))
 
 
-def _of_core(context: CheckContext, core: Core) -> Iterator[Finding]:
+def _of_core(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Without a simulated process: what the core alone was found to need."""
     lost = lacking(context)
     for need in lost:
@@ -85,10 +85,10 @@ def _of_core(context: CheckContext, core: Core) -> Iterator[Finding]:
         yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
 
 
-def _resolved(context: CheckContext, linkage: Linkage) -> Finding:
+def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     modules = set(linkage.modules)
     libraries = [file for file in linkage.files[1:] if file.path not in modules]
-    places = dict.fromkeys(f"{whose(context, file.path)}: {file.path.parent}" for file in libraries)
+    places = dict.fromkeys(f"{describe_file_owner(context, file.path)}: {file.path.parent}" for file in libraries)
     return _SAY.ok(
         f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
         evidence=listing(tuple(places)),
@@ -136,7 +136,7 @@ def _failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
     return f"{users} {verb} {name}, and cannot be loaded with what there is: {problem}"
 
 
-def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """One finding for each file at a wrong place, together with those that only it brings to the same one."""
     problems = {file.path: displacement(context, linkage, file) for file in linkage.files[1:]}
     wrong = [file for file in linkage.files[1:] if problems[file.path] is not None]
@@ -144,13 +144,13 @@ def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
         problem = problems[file.path]
         if problem is None or (file.needed_by is not None and problems.get(file.needed_by) == problem):
             continue
-        along = [other for other in _brought(wrong, file) if problems[other.path] == problem]
+        along = [other for other in _find_brought_files(wrong, file) if problems[other.path] == problem]
         more = f", and {len(along)} more that it brings along" if along else ""
         yield _SAY.warning(
             f"{_name(file)} {problem.message}{more}",
             evidence=(
                 *_story(file),
-                f"it is {whose(context, file.path)}",
+                f"it is {describe_file_owner(context, file.path)}",
                 *listing(tuple(_stories(along))),
                 *absent_packages(context, _name(file)),
             ),
@@ -161,7 +161,7 @@ def _displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
         )
 
 
-def _brought(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
+def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
     """The files that came in on behalf of the first, which stand behind it in load order."""
     known = {first.path}
     for file in files:
@@ -174,7 +174,7 @@ def _stories(files: list[LoadedFile]) -> Iterator[str]:
     return (line for file in files for line in _story(file))
 
 
-def _redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """What a variable of the shell decides, and is at a place where it may be."""
     files = [file for file in linkage.files if is_by_variable(file) and not displacement(context, linkage, file)]
     if files:

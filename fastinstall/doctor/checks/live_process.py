@@ -18,7 +18,7 @@ Restart the process. Where it runs the PIL of another place, examine that one: `
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import show_lines
 from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
@@ -30,7 +30,7 @@ ORDER = 150
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _ASIDE = ("share", "fastinstall", "tx")
 _ASIDE_THERE = ("~", ".fastinstall-")
 _BELOW_PREFIX = 3  # lib/python3.11/site-packages
@@ -42,11 +42,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if process is None:
         yield _SAY.skipped("no process was named; --pid N names one")
     elif outdated := _outdated(context, process):
-        yield _replaced(process, outdated)
+        yield _report_replaced(process, outdated)
     elif (core := running_core(process.mapped)) is None:
-        yield _without(process)
+        yield _report_missing_stack(process)
     elif _is_elsewhere(context, process, core):
-        yield _elsewhere(context, process, core)
+        yield _report_elsewhere(context, process, core)
     else:
         message = f"process {process.pid} runs PIL's files as they are in the environment"
         yield _SAY.ok(message, evidence=(str(core),), verify=_maps(process))
@@ -74,7 +74,7 @@ def _was_moved(path: PurePath) -> bool:
     return any(parts[index : index + len(_ASIDE)] == _ASIDE for index in range(len(parts)))
 
 
-def _replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Finding:
+def _report_replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Finding:
     return _SAY.warning(
         f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
         evidence=listing(tuple(map(str, outdated))),
@@ -85,7 +85,7 @@ def _replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Finding:
     )
 
 
-def _without(process: LiveProcess) -> Finding:
+def _report_missing_stack(process: LiveProcess) -> Finding:
     return _SAY.hint(
         f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
         evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
@@ -105,7 +105,7 @@ def _is_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -
     return not is_own or packages.parts[-_BELOW_PREFIX:] != examined.parent.parts[-_BELOW_PREFIX:]
 
 
-def _elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> Finding:
+def _report_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> Finding:
     examined = context.facts.stack.directory
     return _SAY.warning(
         f"process {process.pid} runs the PIL of another place than the one that is examined here",

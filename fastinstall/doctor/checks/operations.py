@@ -19,7 +19,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, run_python, setup, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
@@ -31,7 +31,7 @@ ORDER = 140
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
     "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
@@ -57,16 +57,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif not runtime.imported:
         yield _SAY.skipped("PIL could not be imported")
     elif runtime.signal:
-        yield _killed(context, runtime)
+        yield _report_killed(context, runtime)
     elif not runtime.operations:
         message = "PIL was imported, but no operation ran"
         evidence = (runtime.error,) if runtime.error else ()
         yield _SAY.unknown(message, evidence=evidence, verify=run_python(context, _EXAMPLE))
     else:
-        yield _judged(context, runtime)
+        yield _report_result(context, runtime)
 
 
-def _killed(context: CheckContext, runtime: Runtime) -> Finding:
+def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     done, fault = len(runtime.operations), runtime.fault
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: "
@@ -75,11 +75,11 @@ def _killed(context: CheckContext, runtime: Runtime) -> Finding:
         expected="every operation returns",
         observed=runtime.signal,
         remedy=_after(context, runtime),
-        verify=_shown(context, runtime),
+        verify=_describe_failure(context, runtime),
     )
 
 
-def _shown(context: CheckContext, runtime: Runtime) -> str:
+def _describe_failure(context: CheckContext, runtime: Runtime) -> str:
     short, fault = _truncated(context, runtime), runtime.fault
     if short is not None:
         return show_files(short)
@@ -90,14 +90,14 @@ def _cause(context: CheckContext, runtime: Runtime) -> str:
     meaning, fault = _MEANING.get(runtime.signal, "the operation cannot be used"), runtime.fault
     short = _truncated(context, runtime)
     if short is not None:
-        return f"{_named(context, short)} is truncated"
+        return f"{_name_file(context, short)} is truncated"
     if fault is None:
         return meaning
     if fault.file is None:
         return f"{meaning}; it struck outside of every file" if runtime.signal != "SIGILL" else _ASTRAY
     if not fault.instruction:
-        return f"{meaning}, in {_named(context, fault.file)}"
-    return f"`{fault.instruction}` in {_named(context, fault.file)} {_verdict(context, fault)}"
+        return f"{meaning}, in {_name_file(context, fault.file)}"
+    return f"`{fault.instruction}` in {_name_file(context, fault.file)} {_verdict(context, fault)}"
 
 
 def _truncated(context: CheckContext, runtime: Runtime) -> PurePath | None:
@@ -126,7 +126,7 @@ def _place(fault: Fault | None) -> tuple[str, ...]:
     return (f"{fault.file}, offset {fault.offset:#x}{f': {fault.code}' if fault.code else ''}",)
 
 
-def _named(context: CheckContext, path: PurePath) -> str:
+def _name_file(context: CheckContext, path: PurePath) -> str:
     """A file by its place in the target's site-packages, or in full where it lies elsewhere."""
     site_packages = context.facts.interpreter.site_packages
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
@@ -155,7 +155,7 @@ def _portrait(context: CheckContext, runtime: Runtime) -> tuple[str, ...]:
     return (f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {path}")
 
 
-def _judged(context: CheckContext, runtime: Runtime) -> Finding:
+def _report_result(context: CheckContext, runtime: Runtime) -> Finding:
     failed = tuple(result for result in runtime.operations if not result.ok)
     if not failed:
         names = tuple(result.name for result in runtime.operations)

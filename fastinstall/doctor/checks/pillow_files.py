@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Details, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
 from fastinstall.doctor.owners import (
     Claimant,
     claimants,
@@ -46,7 +46,7 @@ ORDER = 60
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 _LISTED = 3
@@ -58,13 +58,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if stack.directory is None:
         yield _SAY.skipped(why_no_stack(context.facts))
         return
-    judges = (_core, _versions, _recorded, _stray, _foreign)
+    judges = (_core, _versions, _report_recorded, _report_stray, _foreign)
     problems = tuple(finding for judge in judges for finding in judge(context))
-    yield from problems or (_intact(context),)
+    yield from problems or (_report_intact(context),)
 
 
-def _intact(context: CheckContext) -> Finding:
-    record = recorded(context)
+def _report_intact(context: CheckContext) -> Finding:
+    record = find_fitting_record(context)
     if record is None:
         return _SAY.skipped("there is no RECORD to compare PIL's files with")
     message = f"all {record.files} files are as {record.title} recorded them"
@@ -97,8 +97,8 @@ def _versions(context: CheckContext) -> Iterator[Finding]:
         yield _problem(context, Status.ERROR, message, told)
 
 
-def _recorded(context: CheckContext) -> Iterator[Finding]:
-    record = recorded(context)
+def _report_recorded(context: CheckContext) -> Iterator[Finding]:
+    record = find_fitting_record(context)
     if record is None:
         return
     whose, verify = record.title, record.verify
@@ -114,18 +114,18 @@ def _recorded(context: CheckContext) -> Iterator[Finding]:
             yield _problem(context, status, message, Details(evidence=files, verify=verify))
 
 
-def _stray(context: CheckContext) -> Iterator[Finding]:
-    if recorded(context) is None:
+def _report_stray(context: CheckContext) -> Iterator[Finding]:
+    if find_fitting_record(context) is None:
         return
     foreign = (*_of_another_python(context), *context.facts.stack.foreign_cores)
-    modules, libraries, files = _divide(tuple(name for name in unclaimed(context) if name not in foreign))
+    modules, libraries, files = _divide(tuple(name for name in find_unclaimed_files(context) if name not in foreign))
     other = (*libraries, *files)
     if modules:
         message = f"stray extension modules that no distribution claims: {_names(modules)}"
-        yield _problem(context, Status.ERROR, message, _seen(context, modules))
+        yield _problem(context, Status.ERROR, message, _make_details(context, modules))
     if other:
         message = f"{len(other)} files below PIL/ that no distribution claims"
-        yield _problem(context, Status.WARNING, message, _seen(context, other))
+        yield _problem(context, Status.WARNING, message, _make_details(context, other))
 
 
 def _foreign(context: CheckContext) -> Iterator[Finding]:
@@ -134,11 +134,11 @@ def _foreign(context: CheckContext) -> Iterator[Finding]:
     if stack.core is not None and stack.foreign_cores:
         whose = _whose(context, stack.foreign_cores)
         message = f"a core for {whose} lies beside the right one"
-        yield _problem(context, Status.WARNING, message, _seen(context, stack.foreign_cores))
+        yield _problem(context, Status.WARNING, message, _make_details(context, stack.foreign_cores))
     modules = tuple(name for name in _of_another_python(context) if name not in stack.foreign_cores)
     if modules:
         message = f"extension modules for {_whose(context, modules)}, which this one never loads: {_names(modules)}"
-        yield _problem(context, Status.WARNING, message, _seen(context, modules))
+        yield _problem(context, Status.WARNING, message, _make_details(context, modules))
 
 
 def _whose(context: CheckContext, names: tuple[str, ...]) -> str:
@@ -148,11 +148,11 @@ def _whose(context: CheckContext, names: tuple[str, ...]) -> str:
 
 def _of_another_python(context: CheckContext) -> tuple[str, ...]:
     suffix = context.facts.interpreter.extension_suffix
-    tagged = (name for name in unclaimed(context) if _TAGGED.search(name))
+    tagged = (name for name in find_unclaimed_files(context) if _TAGGED.search(name))
     return tuple(name for name in tagged if not name.endswith(suffix))
 
 
-def _seen(context: CheckContext, files: tuple[str, ...]) -> Details:
+def _make_details(context: CheckContext, files: tuple[str, ...]) -> Details:
     packages = context.facts.interpreter.site_packages
     return Details(evidence=files, verify=show_files(*(packages / name for name in files[:_LISTED])))
 
@@ -198,14 +198,14 @@ class Recorded:
     verify: str
 
 
-def recorded(context: CheckContext) -> Recorded | None:
+def find_fitting_record(context: CheckContext) -> Recorded | None:
     """Return the record that fits PIL's files best, or None if there is none."""
     found = (_record(context, claimant) for claimant in claimants(context.facts))
     kept = (record for record in found if record is not None)
     return min(kept, key=lambda record: len(record.altered) + len(record.missing), default=None)
 
 
-def unclaimed(context: CheckContext) -> tuple[str, ...]:
+def find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
     """Give the files below `PIL/` that neither a RECORD nor a record of conda's names."""
     claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
     known = {path for claim in claims for path in _in_packages(context, claim.files)}

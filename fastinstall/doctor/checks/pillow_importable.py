@@ -20,11 +20,11 @@ a broken one for installed.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import code_files, lacking
 from fastinstall.doctor.owners import other_libc, version_conflict
 from fastinstall.doctor.remedies import VERSION, repair, run_python, setup, show_files
-from fastinstall.model.facts import Runtime, Stack
+from fastinstall.model.facts import InstalledStack, Runtime
 from fastinstall.model.finding import Finding
 
 NAME = "pillow-importable"
@@ -34,7 +34,7 @@ ORDER = 40
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _IMPORT = "import PIL.Image"
 
 
@@ -42,16 +42,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the import of PIL."""
     stack, runtime = context.facts.stack, context.facts.runtime
     if runtime is not None and runtime.imported:
-        yield _imported(context, runtime)
+        yield _report_imported(context, runtime)
     elif stack.directory is None:
-        yield _absent(context)
+        yield _report_absent(context)
     elif runtime is not None:
-        yield _failed(context, runtime)
+        yield _report_failed(context, runtime)
     else:
-        yield _unexecuted(context)
+        yield _report_unexecuted(context)
 
 
-def _imported(context: CheckContext, runtime: Runtime) -> Finding:
+def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
     prefix = context.facts.environment.prefix
     if runtime.location and not PurePath(runtime.location).is_relative_to(prefix):
         return _SAY.warning(
@@ -66,7 +66,7 @@ def _imported(context: CheckContext, runtime: Runtime) -> Finding:
     return _SAY.ok(message, evidence=(runtime.location,), verify=verify)
 
 
-def _absent(context: CheckContext) -> Finding:
+def _report_absent(context: CheckContext) -> Finding:
     site_packages = str(context.facts.interpreter.site_packages)
     if context.receipt is None:
         remedy = setup(context, "set up the fast stack")
@@ -82,7 +82,7 @@ def _absent(context: CheckContext) -> Finding:
     )
 
 
-def _failed(context: CheckContext, runtime: Runtime) -> Finding:
+def _report_failed(context: CheckContext, runtime: Runtime) -> Finding:
     cause = _cause(context) or _damaged(context)
     if runtime.signal:
         message = f"the import of PIL kills the interpreter with {runtime.signal}"
@@ -98,7 +98,7 @@ def _failed(context: CheckContext, runtime: Runtime) -> Finding:
     )
 
 
-def _unexecuted(context: CheckContext) -> Finding:
+def _report_unexecuted(context: CheckContext) -> Finding:
     cause = _cause(context) or _lacks(context.facts.stack)
     if cause:
         message, evidence = f"PIL cannot be imported: {cause}", _evidence(context.facts.stack)
@@ -135,12 +135,12 @@ def _damaged(context: CheckContext) -> str:
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")
 
 
-def _lacks(stack: Stack) -> str:
+def _lacks(stack: InstalledStack) -> str:
     libraries = stack.core.libraries if stack.core is not None else ()
     lost = ", ".join(library.soname for library in libraries if library.path is None)
     return f"the core needs {lost}, not found by the loader's rules" if lost else ""
 
 
-def _evidence(stack: Stack) -> tuple[str, ...]:
+def _evidence(stack: InstalledStack) -> tuple[str, ...]:
     core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
     return (str(stack.directory), *core, *listing(stack.foreign_cores))

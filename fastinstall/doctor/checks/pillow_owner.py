@@ -26,21 +26,21 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     Claimant,
     bringer,
     claimants,
     describe,
+    describe_revision,
     holds_core,
     is_of_the_system,
     is_whole_enough,
     records,
-    told,
     why_no_stack,
 )
 from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, show_owner
-from fastinstall.model.facts import Facts, Stack
+from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding
 from fastinstall.model.request import EnvironmentKind
 
@@ -51,7 +51,7 @@ ORDER = 50
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _Claimants = tuple[Claimant, ...]
 
 
@@ -65,12 +65,20 @@ def check(context: CheckContext) -> Iterator[Finding]:
         message = "PIL is the operating system's: its package manager keeps account of the files"
         yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*_directory(stack)))
         return
-    states = (_contested, _outlived, _dangling, _unowned, _unrecorded, _exposed, _unknown_to_conda)
+    states = (
+        _report_contested,
+        _report_outlived,
+        _report_dangling,
+        _report_unowned,
+        _report_unrecorded,
+        _report_exposed,
+        _unknown_to_conda,
+    )
     problems = tuple(finding for state in states for finding in state(context, found))
     yield from problems or (_single(context, found[0]),)
 
 
-def _directory(stack: Stack) -> tuple[PurePath, ...]:
+def _directory(stack: InstalledStack) -> tuple[PurePath, ...]:
     return (stack.directory,) if stack.directory is not None else ()
 
 
@@ -79,13 +87,13 @@ def _single(context: CheckContext, claimant: Claimant) -> Finding:
     return _SAY.ok(message, evidence=(claimant.place, *own_metadata(claimant)), verify=show_claim(context, claimant))
 
 
-def _contested(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_contested(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     if len(found) > 1 and not _is_outlived(context, found):
         what = "packages" if any(claimant.package for claimant in found) else "distributions"
         names = " and ".join(claimant.title for claimant in found)
         yield _SAY.error(
             f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other",
-            evidence=tuple(portrayed(claimant, context.facts) for claimant in found),
+            evidence=tuple(describe_claimant(claimant, context.facts) for claimant in found),
             expected="one owner",
             observed=f"{len(found)} owners",
             remedy=repair(context),
@@ -93,7 +101,7 @@ def _contested(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
         )
 
 
-def _outlived(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_outlived(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     """A wheel of ours that took the place of a package of conda's, whose record stays."""
     if _is_outlived(context, found):
         packages = tuple(claimant for claimant in found if claimant.package is not None)
@@ -101,7 +109,7 @@ def _outlived(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
         yield _SAY.warning(
             f"the record of {titles} is still there, whose place this wheel took: conda deletes or overwrites "
             "the files when it changes that package",
-            evidence=tuple(portrayed(claimant, context.facts) for claimant in found),
+            evidence=tuple(describe_claimant(claimant, context.facts) for claimant in found),
             expected="one owner",
             observed=f"{len(found)} owners",
             remedy=setup(context, "have one conda package in the place of both", "--engine", "auto"),
@@ -118,7 +126,7 @@ def _is_outlived(context: CheckContext, found: _Claimants) -> bool:
     return owners == [receipt.metadata] and len(found) > 1
 
 
-def _dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     if is_whole_enough(context.facts.stack):
         return
     for claimant in found:
@@ -132,7 +140,7 @@ def _dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
         )
 
 
-def _unowned(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_unowned(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     if not found:
         yield _SAY.error(
             "no distribution claims PIL's files: an interrupted installation leaves this, or a copy by hand",
@@ -144,7 +152,7 @@ def _unowned(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
         )
 
 
-def _unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     for claimant in found:
         owner = claimant.owner
         if owner is not None and claimant.package is None and not owner.has_record:
@@ -158,7 +166,7 @@ def _unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
             )
 
 
-def _exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     names = [claimant.name for claimant in found]
     if len(names) == 1 and names[0] != "pillow":
         yield _SAY.hint(
@@ -187,10 +195,10 @@ def _unknown_to_conda(context: CheckContext, found: _Claimants) -> Iterator[Find
 _CORE = "PIL/_imaging[.]"
 
 
-def portrayed(claimant: Claimant, facts: Facts) -> str:
+def describe_claimant(claimant: Claimant, facts: Facts) -> str:
     """What it is, since when, what it lost, and whether the core is its own."""
     whose = "the core on disk is its own" if holds_core(claimant, facts) else "the core on disk is not its own"
-    since = told(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
+    since = describe_revision(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
     return f"{claimant.place}: {claimant.description}{since}; {_lost(claimant)}{whose}"
 
 

@@ -16,10 +16,10 @@ are gone, `fastinstall doctor --fix` puts them back.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Details, Voice, listing
-from fastinstall.doctor.owners import called, loaded_file, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
+from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_symbols, repair, setup, show_symbols
-from fastinstall.elf.description import Core, CoreLevel
+from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Status
 
 NAME = "simd-active"
@@ -29,7 +29,7 @@ ORDER = 70
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -41,13 +41,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
         lacking = (_lacking_copy(context, core, copy) for copy in whole_copies(core))
-        yield from [finding for finding in lacking if finding is not None] or (_whole(context, core),)
+        yield from [finding for finding in lacking if finding is not None] or (_report_complete(context, core),)
     elif not (missing := _missing(context, core.simd_symbols)):
-        yield _whole(context, core)
+        yield _report_complete(context, core)
     elif len(missing) < len(wanted):
-        yield _partial(context, core, missing)
+        yield _report_partial(context, core, missing)
     else:
-        yield _none(context, core, missing)
+        yield _report_none_active(context, core, missing)
 
 
 def _missing(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def _left_out(context: CheckContext) -> tuple[str, ...]:
     return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
 
 
-def _whole(context: CheckContext, core: Core) -> Finding:
+def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _left_out(context)
     where = f"every copy of the core, {_names(core)}" if core.levels else "the core"
     verify = show_symbols(loaded_file(core), wanted[0])
@@ -76,18 +76,18 @@ def _whole(context: CheckContext, core: Core) -> Finding:
     return _SAY.ok(message, evidence=wanted, verify=verify)
 
 
-def _names(core: Core) -> str:
+def _names(core: ImagingCore) -> str:
     return ", ".join(copy.level for copy in whole_copies(core))
 
 
-def _lacking_copy(context: CheckContext, core: Core, copy: CoreLevel) -> Finding | None:
+def _lacking_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel) -> Finding | None:
     missing, wanted = _missing(context, copy.simd_symbols), context.recipe.expect.symbols
     if not missing:
         return None
     some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
     has = some if copy.simd_symbols else "no SIMD kernels"
     return _SAY.error(
-        f"{called(core, copy)} of the imaging core has {has}",
+        f"{name_core_copy(core, copy)} of the imaging core has {has}",
         evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
         expected=", ".join(wanted),
         observed=", ".join(copy.simd_symbols) or "none",
@@ -96,7 +96,7 @@ def _lacking_copy(context: CheckContext, core: Core, copy: CoreLevel) -> Finding
     )
 
 
-def _partial(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:
+def _report_partial(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
     status = Status.WARNING if context.receipt is None else Status.ERROR
     wanted = context.recipe.expect.symbols
     return _SAY.say(
@@ -110,7 +110,7 @@ def _partial(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Fin
     )
 
 
-def _none(context: CheckContext, core: Core, missing: tuple[str, ...]) -> Finding:
+def _report_none_active(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
     told = Details(
         evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
     )

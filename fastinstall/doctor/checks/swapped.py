@@ -23,21 +23,21 @@ the next start of Python. In a conda environment the guard package keeps conda's
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     bringer,
     claimant_of,
     claimants,
-    described,
+    describe_conda_package,
+    describe_revision,
     holds_core,
     is_registered,
     lacks_guard,
     minor,
     remover,
-    told,
 )
 from fastinstall.doctor.remedies import repair, show_digests, show_files
-from fastinstall.model.facts import Facts, Owner, Stack
+from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.finding import Finding
 from fastinstall.model.receipt import Receipt
 
@@ -48,7 +48,7 @@ ORDER = 160
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -69,11 +69,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
             *differences,
             *owners,
             *_intent(context.facts, receipt),
-            *unguarded(context.facts, receipt),
+            *describe_missing_guards(context.facts, receipt),
             f"set up: {receipt.created_at}",
         ),
         expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
-        observed=_observed(context.facts.stack, receipt),
+        observed=_describe_stack(context.facts.stack, receipt),
         remedy=repair(context),
         verify=_show(context.facts),
     )
@@ -124,7 +124,7 @@ def _story(facts: Facts, receipt: Receipt) -> str:
     return _without_author(stack, receipt)
 
 
-def _without_author(stack: Stack, receipt: Receipt) -> str:
+def _without_author(stack: InstalledStack, receipt: Receipt) -> str:
     ours = _ours(receipt)
     if stack.core is None:
         return f"the imaging core of {ours} was removed"
@@ -139,7 +139,7 @@ def _without_author(stack: Stack, receipt: Receipt) -> str:
     return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
 
 
-def _changed_copies(stack: Stack, receipt: Receipt) -> tuple[str, ...]:
+def _changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
     """Copies of the core that are missing or altered, by our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
     ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
@@ -158,7 +158,7 @@ def _replacement(facts: Facts, receipt: Receipt) -> Owner | None:
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
 
-def _observed(stack: Stack, receipt: Receipt) -> str:
+def _describe_stack(stack: InstalledStack, receipt: Receipt) -> str:
     if stack.directory is None:
         return "no PIL"
     core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
@@ -170,7 +170,7 @@ def _python_changed(facts: Facts, receipt: Receipt) -> bool:
     return minor(facts.interpreter.version) != minor(receipt.python_version)
 
 
-def _metadata(stack: Stack) -> tuple[str, ...]:
+def _metadata(stack: InstalledStack) -> tuple[str, ...]:
     return tuple(owner.distribution.metadata for owner in stack.owners)
 
 
@@ -187,13 +187,13 @@ def package_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
     if found is None:
         yield f"conda-meta/{ours.record} is gone"
     elif found.dist != ours.dist:
-        yield f"conda has {described(found)}, had {ours.dist}"
+        yield f"conda has {describe_conda_package(found)}, had {ours.dist}"
 
 
 def replacement(facts: Facts, owner: Owner) -> str:
     """Name the owner that took the stack's place; one of conda's with the command that brought it."""
     claimant = claimant_of(facts, owner)
-    since = told(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
+    since = describe_revision(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
     return f"{claimant.description}{since}"
 
 
@@ -202,15 +202,15 @@ def other_package(facts: Facts, receipt: Receipt) -> str | None:
     found = facts.conda.named(receipt.conda.package.name) if facts.conda is not None and receipt.conda else None
     if found is None or receipt.conda is None or found.dist == receipt.conda.package.dist:
         return None
-    return f"conda's {described(found)}{told(bringer(facts, found.dist))}"
+    return f"conda's {describe_conda_package(found)}{describe_revision(bringer(facts, found.dist))}"
 
 
 def removed_by(facts: Facts, receipt: Receipt) -> str:
     """Tell of the transaction of conda's that took our package away; empty where none is known."""
-    return told(remover(facts, receipt.conda.package.dist)) if receipt.conda is not None else ""
+    return describe_revision(remover(facts, receipt.conda.package.dist)) if receipt.conda is not None else ""
 
 
-def unguarded(facts: Facts, receipt: Receipt) -> Iterator[str]:
+def describe_missing_guards(facts: Facts, receipt: Receipt) -> Iterator[str]:
     """Say what was missing of that which keeps conda from replacing the stack."""
     if lacks_guard(facts, receipt):
         yield "the guard package, which keeps conda's solver from that, is not installed"

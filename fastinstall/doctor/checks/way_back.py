@@ -20,10 +20,10 @@ again; undoing it needs its journal alone. See [undo a setup](../../how-to/undo.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.history import Unreadable, in_words, much_held, way_out
+from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_bytes, way_out
 
 NAME = "way-back"
 SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
@@ -32,21 +32,21 @@ ORDER = 180
 VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
-_SAY = Voice(NAME)
+_SAY = FindingFactory(NAME)
 _TRANSACTIONS = "share/fastinstall/tx"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge journals and receipt, and what they hold."""
-    problems = (*_unreadable(context), *_gone(context), *_much(context))
-    yield from problems or (_well(context),)
+    problems = (*_unreadable(context), *_report_gone(context), *_report_held_bytes(context))
+    yield from problems or (_report_success(context),)
 
 
-def _well(context: CheckContext) -> Finding:
+def _report_success(context: CheckContext) -> Finding:
     past = context.facts.past
     if context.receipt is None and not past.setups:
         return _SAY.ok("fastinstall has changed nothing here that could be undone")
-    held = f", for which {in_words(past.held_bytes)} are kept" if past.held_bytes is not None else ""
+    held = f", for which {format_bytes(past.held_bytes)} are kept" if past.held_bytes is not None else ""
     return _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=_shown(context))
 
 
@@ -77,7 +77,7 @@ def _help(context: CheckContext, unreadable: Unreadable) -> Remedy:
     return Remedy(text=f"undo the setup, by its journal alone; {again}", command=command(context, "rollback --yes"))
 
 
-def _gone(context: CheckContext) -> Iterator[Finding]:
+def _report_gone(context: CheckContext) -> Iterator[Finding]:
     past, receipt = context.facts.past, context.receipt
     # Without sizes the journals were not looked at, or nothing is there at all.
     if receipt is None or past.held_bytes is None or receipt.id in past.setups or past.interruptions:
@@ -95,9 +95,9 @@ def _gone(context: CheckContext) -> Iterator[Finding]:
     )
 
 
-def _much(context: CheckContext) -> Iterator[Finding]:
+def _report_held_bytes(context: CheckContext) -> Iterator[Finding]:
     past = context.facts.past
-    sentence = much_held(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
+    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
     if sentence is not None:
         told, _, _ = sentence.partition("; ")
         text = "give up the way back, but for that before the last setup"

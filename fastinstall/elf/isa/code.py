@@ -140,13 +140,13 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
     for start, following in pairwise([*starts, limit]):
         end = bounds[start]
         if start < end <= following - _SHORTEST_GAP:
-            cuts[_aligned(end, following)] = False
+            cuts[_align_end(end, following)] = False
     places = sorted(cuts)
     for start, end in pairwise([*places, limit]):
         yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
 
 
-def _aligned(end: int, following: int) -> int:
+def _align_end(end: int, following: int) -> int:
     """Code begins at multiples of 16; padding before that belongs to what precedes it."""
     return min(-(-end // 16) * 16, following - 1)
 

@@ -34,7 +34,7 @@ class Style(Enum):
 
 
 @immutable
-class Demand:
+class InstructionRequirement:
     """What a kind of instruction asks of a CPU.
 
     Attributes:
@@ -103,7 +103,7 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
 
 @cache
-def demand_of(code: int) -> Demand:
+def demand_of(code: int) -> InstructionRequirement:
     """What a kind of instruction asks for."""
     from iced_x86 import Code, CpuidFeature, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
 
@@ -114,7 +114,7 @@ def demand_of(code: int) -> Demand:
     counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
     asked: frozenset[str] = frozenset() if counts_zeros else features
     style = _style(description, features) if code != Code.INVALID else Style.NONE
-    return Demand(features=asked, style=style, is_plain=not asked and style is Style.OTHER)
+    return InstructionRequirement(features=asked, style=style, is_plain=not asked and style is Style.OTHER)
 
 
 @cache
@@ -367,7 +367,7 @@ def _of_flag(switch: str) -> tuple[str, ...] | None:
     return (feature, *_IMPLIES.get(feature, ()))
 
 
-def in_order(features: Iterable[str]) -> tuple[str, ...]:
+def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
     """Features in the order of the levels that they belong to; what belongs to none comes last, by name."""
     order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
     return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

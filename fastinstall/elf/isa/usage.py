@@ -71,7 +71,7 @@ def read_links(image: ElfImage) -> Links:
     values = dict(dynamic_entries(image))
     symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
     wanted = _asking_symbols(image, values, symbols)
-    pointers = dict(_packed(image, values))
+    pointers = dict(_read_packed_relocations(image, values))
     asking, resolvers = set(), set()
     for place, kind, symbol, addend in _relocations(image, values):
         if kind == _RELATIVE:
@@ -119,7 +119,7 @@ def _relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int,
                 yield place, information & 0xFFFFFFFF, information >> 32, addend
 
 
-def _packed(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
     """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
     if _RELR not in values:
         return
@@ -206,8 +206,8 @@ def read_usage(image: ElfImage) -> Usage:
     """
     code, links = map_code(image), read_links(image)
     if links.asking or links.resolvers or any(_CPUID in piece.content for piece in code.pieces):
-        return _chosen(code, links)
-    functions = (_weighed(piece, count(piece.content, piece.start)) for piece in code.pieces)
+        return _select_usage(code, links)
+    functions = (_weigh_piece(piece, count(piece.content, piece.start)) for piece in code.pieces)
     return Usage(functions=tuple(functions), asks=(), bounded=code.bounded)
 
 
@@ -220,13 +220,13 @@ def features_of(functions: Iterable[Function]) -> Counter[str]:
     return found
 
 
-def _chosen(code: CodeMap, links: Links) -> Usage:
+def _select_usage(code: CodeMap, links: Links) -> Usage:
     read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
-    code = _divided(code, [refers for _, refers in read.values()], links)
+    code = _divide_gaps(code, [refers for _, refers in read.values()], links)
     found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
     asking = [index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)]
-    functions = tuple(_weighed(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True))
-    program = Program(
+    functions = tuple(_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True))
+    program = DispatchGraph(
         code=code,
         references=[refers for _, refers in found],
         needs=[function.features for function in functions],
@@ -241,7 +241,7 @@ def _chosen(code: CodeMap, links: Links) -> Usage:
     )
 
 
-def _divided(code: CodeMap, references: list[References], links: Links) -> CodeMap:
+def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> CodeMap:
     """Cut what lies between known functions, assembler mostly, wherever other code or a pointer leads into it."""
     if all(piece.known for piece in code.pieces):
         return code
@@ -260,7 +260,7 @@ def _parts(piece: Piece, targets: list[int]) -> Iterator[Piece]:
     yield from split(piece, targets[bisect_right(targets, piece.start) : bisect_left(targets, piece.end)])
 
 
-def _weighed(piece: Piece, codes: Mapping[int, int]) -> Function:
+def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
     features: dict[str, int] = {}
     legacy = wide = wrong = 0
     for code, number in codes.items():
@@ -283,7 +283,7 @@ def _weighed(piece: Piece, codes: Mapping[int, int]) -> Function:
 
 
 @immutable
-class Choice:
+class DispatchChoice:
     """How a file's functions come to run, by their indices among the pieces of its code.
 
     Attributes:
@@ -298,7 +298,7 @@ class Choice:
 
 
 @immutable
-class Program:
+class DispatchGraph:
     """A file's functions, and what leads from one to another.
 
     Attributes:
@@ -314,7 +314,7 @@ class Program:
     links: Links
 
 
-def choose(program: Program, asking: Iterable[int]) -> Choice:
+def choose(program: DispatchGraph, asking: Iterable[int]) -> DispatchChoice:
     """Tell what runs unasked.
 
     Args:
@@ -328,13 +328,13 @@ def choose(program: Program, asking: Iterable[int]) -> Choice:
     reading = graph.reading(graph.answers(probes, callers)) - calling
     choosing = calling | reading
     unasked = graph.unasked(choosing, program.needs)
-    return Choice(unasked=frozenset(unasked), choosing=frozenset(choosing), reading=frozenset(reading))
+    return DispatchChoice(unasked=frozenset(unasked), choosing=frozenset(choosing), reading=frozenset(reading))
 
 
 class _Graph:
     """Who refers to whom."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: DispatchGraph) -> None:
         self._code = program.code
         self._starts = [piece.start for piece in program.code.pieces]
         self._by_start = {start: index for index, start in enumerate(self._starts)}

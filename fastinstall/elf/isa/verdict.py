@@ -16,9 +16,9 @@ from fastinstall.elf.isa.instructions import (
     SILENT,
     features_of_level,
     features_of_switches,
-    in_order,
     is_available,
     level_for,
+    sort_cpu_features,
 )
 from fastinstall.elf.isa.usage import Function, Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
@@ -48,14 +48,14 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
         if file.machine != _MACHINE:
             return replace(seen, problem=f"built for {file.machine}: only code for x86-64 is told apart")
         seen = replace(seen, declared=file.isa_needed)
-        return _decoded(seen) if decode and is_available() else _declared(seen)
+        return _decode_code(seen) if decode and is_available() else _read_declared_isa(seen)
     except OSError as error:
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(seen, problem=error.problem)
 
 
-def _declared(scan: IsaScan) -> IsaScan:
+def _read_declared_isa(scan: IsaScan) -> IsaScan:
     """What a file says of itself, by its note and recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
     by_switches = features_of_switches(switches)
@@ -64,13 +64,13 @@ def _declared(scan: IsaScan) -> IsaScan:
     recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
     return replace(
         scan,
-        requires=in_order(found),
+        requires=sort_cpu_features(found),
         level=level_for(found) if told else None,
         evidence=(*_note(scan), *recorded, "not decoded: the code itself was not looked at"),
     )
 
 
-def _decoded(scan: IsaScan) -> IsaScan:
+def _decode_code(scan: IsaScan) -> IsaScan:
     with open_image(Path(scan.path)) as image:
         return _summed_up(scan, read_usage(image))
 
@@ -78,22 +78,22 @@ def _decoded(scan: IsaScan) -> IsaScan:
 def _summed_up(scan: IsaScan, usage: Usage) -> IsaScan:
     total = usage.instructions
     used = features_of(usage.functions)
-    required = _required(usage)
+    required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
-        requires=in_order(required),
-        contains=in_order(used.keys() - required),
-        silent=in_order(required & SILENT),
+        requires=sort_cpu_features(required),
+        contains=sort_cpu_features(used.keys() - required),
+        silent=sort_cpu_features(required & SILENT),
         level=level_for(required),
-        shares={feature: round(used[feature] / total, 6) for feature in in_order(used)},
+        shares={feature: round(used[feature] / total, 6) for feature in sort_cpu_features(used)},
         instructions=total,
-        evidence=(*_note(scan), *_dispatcher(usage), *_places(usage, in_order(required))),
+        evidence=(*_note(scan), *_dispatcher(usage), *_places(usage, sort_cpu_features(required))),
     )
 
 
-def _required(usage: Usage) -> set[str]:
+def _collect_required_features(usage: Usage) -> set[str]:
     """Features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
     sound = [function for function in usage.functions if function.is_code]
     if not usage.asks:

@@ -163,7 +163,7 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
     content = _constants(root, interpreter) if interpreter else b""
     found = _DIRECTORIES.search(content)
     if found is None:
-        return _assumed(machine)
+        return _assume_loader_build(machine)
     directories = tuple(name.decode() for name in found[1].split(b"\0") if name)
     version = _VERSION.search(content)
     return LoaderBuild(
@@ -183,7 +183,7 @@ def _constants(root: Root, interpreter: str) -> bytes:
         return b""
 
 
-def _assumed(machine: str) -> LoaderBuild:
+def _assume_loader_build(machine: str) -> LoaderBuild:
     own = f"lib/{machine}-linux-gnu"
     return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
 

@@ -12,7 +12,13 @@ from typing import Protocol
 from fastinstall.elf.description import MissingLibrary
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError
-from fastinstall.elf.loader.opened_files import DamagedError, Files, Found, MappedFile, Request
+from fastinstall.elf.loader.opened_files import (
+    LibrarySearchResult,
+    MappedFile,
+    ResolvedDependency,
+    RootedFiles,
+    UnloadableFileError,
+)
 
 _ABSENT = "not found"
 
@@ -29,7 +35,7 @@ class LinkMap:
     search: "Search"
     files: list[MappedFile] = field(default_factory=list)
 
-    def add(self, found: Found, name: str, requester: MappedFile | None, names: set[str]) -> MappedFile:
+    def add(self, found: LibrarySearchResult, name: str, requester: MappedFile | None, names: set[str]) -> MappedFile:
         """Map a file, behind the others."""
         added = MappedFile(
             path=found.path,
@@ -46,23 +52,23 @@ class LinkMap:
         self.files.append(added)
         return added
 
-    def load(self, name: str, requester: MappedFile | None) -> Request:
+    def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
         """A file that answers to the name, else one found by a search."""
         known = self.search.known(name, self.files)
         if known is not None:
-            return Request(name=name, file=known)
+            return ResolvedDependency(name=name, file=known)
         try:
             found = self.search.search(name, requester)
             if found is None:
-                return Request(name=name, file=None, problem=self._absence(name))
+                return ResolvedDependency(name=name, file=None, problem=self._absence(name))
             same = self.search.same(found, name, self.files)
-        except DamagedError as error:
-            return Request(name=name, file=None, problem=str(error))
+        except UnloadableFileError as error:
+            return ResolvedDependency(name=name, file=None, problem=str(error))
         if same is not None:
-            return Request(name=name, file=same)
-        return Request(name=name, file=self.add(found, name, requester, self.search.names(name, found)))
+            return ResolvedDependency(name=name, file=same)
+        return ResolvedDependency(name=name, file=self.add(found, name, requester, self.search.names(name, found)))
 
-    def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, Request]]:
+    def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
         """Bring in what the roots need, breadth-first: each file that asks, and what it is answered."""
         queue = list(roots)
         seen = set(queue)
@@ -73,7 +79,7 @@ class LinkMap:
                     seen.add(request.file)
                     queue.append(request.file)
 
-    def missing(self, requester: MappedFile, request: Request) -> MissingLibrary:
+    def missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
         """A request that is not met, as a value."""
         needed_by = self.tidy(requester.path)
         return MissingLibrary(name=request.name, needed_by=needed_by, problem=request.problem)
@@ -103,7 +109,7 @@ class LinkMap:
             return _ABSENT
         return f"built for {machine}, not for {self.search.files.machine}"
 
-    def _answered(self, requester: MappedFile) -> Iterator[Request]:
+    def _answered(self, requester: MappedFile) -> Iterator[ResolvedDependency]:
         if requester.requests is not None:
             yield from requester.requests
             return
@@ -167,7 +173,7 @@ class Search(Protocol):
         main: the program; None as long as there is none.
     """
 
-    files: Files
+    files: RootedFiles
     main: MappedFile | None
 
     @property
@@ -185,14 +191,14 @@ class Search(Protocol):
     def known(self, name: str, files: Iterable[MappedFile], /) -> MappedFile | None:
         """The file that answers to a name without a search."""
 
-    def same(self, found: Found, name: str, files: Iterable[MappedFile], /) -> MappedFile | None:
+    def same(self, found: LibrarySearchResult, name: str, files: Iterable[MappedFile], /) -> MappedFile | None:
         """The file that a search for the name has come by, if it is mapped already.
 
         Raises:
             DamagedError: it cannot be mapped, nor used as it is.
         """
 
-    def names(self, name: str, found: Found, /) -> set[str]:
+    def names(self, name: str, found: LibrarySearchResult, /) -> set[str]:
         """What a file answers to when it is mapped for a name."""
 
     def origin(self, path: str, /) -> str:
@@ -201,7 +207,7 @@ class Search(Protocol):
     def expand(self, text: str, user: MappedFile | None, /) -> str:
         """Replace the tokens in a name that a file asks for."""
 
-    def search(self, name: str, requester: MappedFile | None, /) -> Found | None:
+    def search(self, name: str, requester: MappedFile | None, /) -> LibrarySearchResult | None:
         """Look up a name or a path, or return None if nothing fits.
 
         Raises:

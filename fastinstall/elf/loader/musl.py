@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
-from fastinstall.elf.loader.opened_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
+from fastinstall.elf.loader.opened_files import (
+    INTERPRETER,
+    PRELOADED,
+    LibrarySearchResult,
+    MappedFile,
+    RootedFiles,
+    UnloadableFileError,
+)
 
 _ITSELF = re.compile(r"lib(?:c|pthread|rt|m|dl|util|xnet)\.")
 _ORIGIN = re.compile(r"\$(?:ORIGIN|\{ORIGIN\})")
@@ -32,7 +39,7 @@ class MuslSearch:
         main: the program.
     """
 
-    files: Files
+    files: RootedFiles
     interpreter: str
     library_path: str = ""
     main: MappedFile | None = None
@@ -49,15 +56,15 @@ class MuslSearch:
             return next((file for file in files if file.path == self.interpreter), None)
         return next((file for file in files if name in file.names and file is not self.main), None)
 
-    def same(self, found: Found, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+    def same(self, found: LibrarySearchResult, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
         """One file is never mapped twice, but for the program, whose inode is not known to the loader."""
         others = (file for file in files if file is not self.main)
         same = next((file for file in others if file.identity == found.read.identity), None)
         if same is not None and not same.names:
-            same.names = self.names(name, Found(path=same.path, read=found.read, reason=""))
+            same.names = self.names(name, LibrarySearchResult(path=same.path, read=found.read, reason=""))
         return same
 
-    def names(self, name: str, found: Found) -> set[str]:
+    def names(self, name: str, found: LibrarySearchResult) -> set[str]:
         """Its file name, if it was searched for; nothing for what is opened by path."""
         return {found.path.rpartition("/")[2]} if "/" not in name else set()
 
@@ -89,7 +96,7 @@ class MuslSearch:
         """Names are taken as they are."""
         return text
 
-    def search(self, name: str, requester: MappedFile | None) -> Found | None:
+    def search(self, name: str, requester: MappedFile | None) -> LibrarySearchResult | None:
         """Look up a name or a path, or return None if nothing is there.
 
         Raises:
@@ -109,7 +116,7 @@ class MuslSearch:
     def _is_itself(self, name: str) -> bool:
         return name == self.interpreter or _ITSELF.match(name) is not None
 
-    def _tried(self, name: str, requester: MappedFile | None) -> Iterator[Found | None]:
+    def _tried(self, name: str, requester: MappedFile | None) -> Iterator[LibrarySearchResult | None]:
         for directory in _split(self.library_path):
             yield self._take(f"{directory}/{name}", "LD_LIBRARY_PATH")
         asking = requester
@@ -122,12 +129,12 @@ class MuslSearch:
         for directory in _split(own):
             yield self._take(f"{directory}/{name}", reason)
 
-    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> Found | None:
+    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> LibrarySearchResult | None:
         read = self.files.read(path)
         if read is not None:
-            return Found(path=path, read=read, reason=reason, source=source)
+            return LibrarySearchResult(path=path, read=read, reason=reason, source=source)
         if Path(self.files.root.place(path)).exists():
-            raise DamagedError(path, f"not for {self.files.machine}")
+            raise UnloadableFileError(path, f"not for {self.files.machine}")
         return None
 
     def _system_path(self) -> tuple[str, str]:

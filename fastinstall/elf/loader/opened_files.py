@@ -99,7 +99,7 @@ _CLASS, _IS_64_BIT = 4, 2
 Identity = tuple[int, int]
 
 
-class DamagedError(Exception):
+class UnloadableFileError(Exception):
     """The search ends at a file that the loader would choke on.
 
     Args:
@@ -129,7 +129,7 @@ class ReadFile:
 
 
 @immutable
-class Found:
+class LibrarySearchResult:
     """The end of a search.
 
     Attributes:
@@ -146,7 +146,7 @@ class Found:
 
 
 @immutable
-class Request:
+class ResolvedDependency:
     """One DT_NEEDED entry of a file, answered.
 
     Attributes:
@@ -188,7 +188,7 @@ class MappedFile:
     name: str
     names: set[str]
     reason: str
-    requests: tuple[Request, ...] | None = None
+    requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
         """Whether it was asked for by the name, or calls itself so."""
@@ -201,7 +201,7 @@ class MappedFile:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Files:
+class RootedFiles:
     """Reads files below a root, each path once.
 
     Attributes:
@@ -243,7 +243,7 @@ class Files:
         except OSError as error:
             return None if error.errno in _SEARCHED_ON else error
         except ElfError as error:
-            return DamagedError(path, error.problem)
+            return UnloadableFileError(path, error.problem)
 
     def _verified(self, place: Path) -> ReadFile | None:
         """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
@@ -261,5 +261,5 @@ class Files:
 
 
 def _is_64_bit(place: Path) -> bool:
-    with foreign.opened(place) as stream:
+    with foreign.open_foreign_file(place) as stream:
         return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

@@ -18,7 +18,14 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.elf.loader.ld_so_cache import LoaderBuild, LoaderCache, read_build, read_loader_cache, standard_loader
 from fastinstall.elf.loader.link_map import breadth_first
-from fastinstall.elf.loader.opened_files import INTERPRETER, PRELOADED, DamagedError, Files, Found, MappedFile
+from fastinstall.elf.loader.opened_files import (
+    INTERPRETER,
+    PRELOADED,
+    LibrarySearchResult,
+    MappedFile,
+    RootedFiles,
+    UnloadableFileError,
+)
 
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
@@ -39,7 +46,7 @@ class GlibcSearch:
         main: the program.
     """
 
-    files: Files
+    files: RootedFiles
     interpreter: str = ""
     library_path: str = ""
     hwcaps: tuple[str, ...] = ()
@@ -74,7 +81,7 @@ class GlibcSearch:
             found.names.add(name)
         return found
 
-    def same(self, found: Found, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
+    def same(self, found: LibrarySearchResult, name: str, files: Iterable[MappedFile]) -> MappedFile | None:
         """The file that was found, if it is mapped already; it answers to the name from now on.
 
         What the kernel has mapped, the program and the loader, is not known again by its inode.
@@ -83,14 +90,14 @@ class GlibcSearch:
             DamagedError: it is the program, which cannot be mapped once more.
         """
         if self.main is not None and found.read.identity == self.main.identity:
-            raise DamagedError(found.path, "a program cannot be opened as a library")
+            raise UnloadableFileError(found.path, "a program cannot be opened as a library")
         others = (file for file in files if file.reason != INTERPRETER)
         same = next((file for file in others if file.identity == found.read.identity), None)
         if same is not None:
             same.names.add(name)
         return same
 
-    def names(self, name: str, found: Found) -> set[str]:
+    def names(self, name: str, found: LibrarySearchResult) -> set[str]:
         """What a file answers to when it is mapped."""
         return {name, found.path}
 
@@ -135,7 +142,7 @@ class GlibcSearch:
         values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": self.platform or user.file.machine}
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
-    def search(self, name: str, requester: MappedFile | None) -> Found | None:
+    def search(self, name: str, requester: MappedFile | None) -> LibrarySearchResult | None:
         """Look up a name or a path, or return None if nothing fits.
 
         Raises:
@@ -148,14 +155,16 @@ class GlibcSearch:
                 return found
         return self._of_system(name, requester)
 
-    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> Found | None:
+    def _take(self, path: str, reason: str, source: MappedFile | None = None) -> LibrarySearchResult | None:
         try:
             read = self.files.read(path)
         except OSError:
             return None
-        return Found(path=path, read=read, reason=reason, source=source) if read is not None else None
+        return LibrarySearchResult(path=path, read=read, reason=reason, source=source) if read is not None else None
 
-    def _in(self, directories: Directories, name: str, reason: str, source: MappedFile | None = None) -> Found | None:
+    def _in(
+        self, directories: Directories, name: str, reason: str, source: MappedFile | None = None
+    ) -> LibrarySearchResult | None:
         """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
         for directory in directories:
             for place in self._places(directory):
@@ -166,7 +175,7 @@ class GlibcSearch:
                         return None
                     continue
                 if read is not None:
-                    return Found(path=place + name, read=read, reason=reason, source=source)
+                    return LibrarySearchResult(path=place + name, read=read, reason=reason, source=source)
         return None
 
     def _places(self, directory: str) -> Iterator[str]:
@@ -212,7 +221,7 @@ class GlibcSearch:
             self._lists[key] = tuple(dict.fromkeys(found))
         return self._lists[key]
 
-    def _of_system(self, name: str, requester: MappedFile | None) -> Found | None:
+    def _of_system(self, name: str, requester: MappedFile | None) -> LibrarySearchResult | None:
         defaults = self.build.directories
         allowed = requester is None or requester.file.default_directories
         cached = self._cached(name)

@@ -21,12 +21,12 @@ from fastinstall.elf.loader.link_map import LinkMap
 from fastinstall.elf.loader.opened_files import (
     INTERPRETER,
     PROGRAM,
-    DamagedError,
-    Files,
-    Found,
+    LibrarySearchResult,
     MappedFile,
-    Request,
+    ResolvedDependency,
     Root,
+    RootedFiles,
+    UnloadableFileError,
 )
 from fastinstall.elf.loader.search import GlibcSearch
 from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
@@ -95,7 +95,7 @@ def resolve_libraries(
     return tuple(answers.values())
 
 
-def _answer(process: SimulatedProcess, requester: MappedFile, request: Request) -> ResolvedLibrary:
+def _answer(process: SimulatedProcess, requester: MappedFile, request: ResolvedDependency) -> ResolvedLibrary:
     tidy = process.link_map.tidy
     path = Path(tidy(request.file.path)) if request.file is not None else None
     return ResolvedLibrary(
@@ -150,17 +150,17 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
         settings: what the files depend on.
         machine: which it has to be for; empty: the program's.
     """
-    files = Files(root=Root(settings.root, settings.working_directory), machine=machine)
+    files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
     program, problem = _program(files, settings.program)
     search = _search(files, settings, program)
     process = _process(search, settings, problem)
     if program is not None:
         main = _map_program(process, program)
-        _bring_in(process, (main, *_preloaded(process, settings)))
+        _bring_in(process, (main, *_map_preloaded_files(process, settings)))
     return process
 
 
-def _program(files: Files, program: Path | None) -> tuple[Found | None, str]:
+def _program(files: RootedFiles, program: Path | None) -> tuple[LibrarySearchResult | None, str]:
     """The program by its real path, as the kernel knows it; and why it cannot run."""
     if program is None:
         return None, "no program is known"
@@ -169,16 +169,16 @@ def _program(files: Files, program: Path | None) -> tuple[Found | None, str]:
         read = files.read(path)
     except OSError as error:
         return None, f"{program}: {error.strerror or error}"
-    except DamagedError as error:
+    except UnloadableFileError as error:
         return None, str(error)
     if read is None:
         there = Path(files.root.place(path)).exists()
         return None, f"{program}: {'a program for another machine' if there else 'not found'}"
     problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
-    return Found(path=path, read=read, reason=PROGRAM), problem
+    return LibrarySearchResult(path=path, read=read, reason=PROGRAM), problem
 
 
-def _search(files: Files, settings: ProcessSettings, program: Found | None) -> "Search":
+def _search(files: RootedFiles, settings: ProcessSettings, program: LibrarySearchResult | None) -> "Search":
     interpreter = (program.read.file.interpreter if program is not None else None) or ""
     if PurePosixPath(interpreter).name.startswith("ld-musl-"):
         from fastinstall.elf.loader.musl import MuslSearch  # noqa: PLC0415 (rarely needed, and doctor is in a hurry)
@@ -200,7 +200,7 @@ def _process(search: "Search", settings: ProcessSettings, problem: str) -> Simul
     return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
 
 
-def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
+def _map_program(process: SimulatedProcess, program: LibrarySearchResult) -> MappedFile:
     """The program and its loader, which is there from the start."""
     link_map = process.link_map
     search, interpreter = link_map.search, program.read.file.interpreter
@@ -209,16 +209,18 @@ def _map_program(process: SimulatedProcess, program: Found) -> MappedFile:
         return search.main
     try:
         read = search.files.read(interpreter)
-    except (OSError, DamagedError):
+    except (OSError, UnloadableFileError):
         read = None
     if read is None:
         process.problem = f"{program.path}: its loader {interpreter} cannot be read"
     elif search.maps_interpreter:
-        link_map.add(Found(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter})
+        link_map.add(
+            LibrarySearchResult(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter}
+        )
     return search.main
 
 
-def _preloaded(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
+def _map_preloaded_files(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
     """What is preloaded; the loader ignores what it cannot preload."""
     link_map = process.link_map
     for names, reason in link_map.search.preloads(settings.preload):

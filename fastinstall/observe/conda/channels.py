@@ -193,7 +193,7 @@ _DENIED = ("denylist_channels",)
 _ALL = (*_CHANNELS, *_ALIAS, *_CUSTOM, *_MULTIPLE, *_DEFAULT, *_MIRRORED, *_ALLOWED, *_DENIED)
 
 
-def configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """The channels that conda would use for an environment, the one that ranks highest first.
 
     Args:
@@ -207,7 +207,7 @@ def configured_channels(variables: Mapping[str, str], prefix: Path, root: Path |
     return _configured(_CHANNELS, variables, prefix, root)
 
 
-def configured_defaults(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """What "defaults" stands for among those, likewise; empty where conda's own hold."""
     return _configured(_DEFAULT, variables, prefix, root)
 

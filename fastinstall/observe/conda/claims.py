@@ -26,14 +26,14 @@ from fastinstall.core import foreign
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
 from fastinstall.model.facts import Distribution
-from fastinstall.observe.conda.records import Fields, Records, UnreadableRecordError, matters, read_whole
+from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_whole
 
 _BYTECODE = (".pyc", ".pyo")
 _PLACES = {"site-packages/": "", "python-scripts/": "bin/"}  # where a noarch package means files to be put
 
 
 @immutable
-class Entry:
+class ClaimedFile:
     """A file as a package claims it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Entry:
     link_sha256: str = ""
 
 
-def claimed_entries(record: Fields, site: str, wanted: Callable[[str], bool]) -> tuple[Entry, ...]:
+def list_claimed_files(record: Fields, site: str, wanted: Callable[[str], bool]) -> tuple[ClaimedFile, ...]:
     """What a record claims, bytecode and directories aside; whatever in it is malformed is passed over.
 
     Args:
@@ -67,10 +67,10 @@ def claimed_entries(record: Fields, site: str, wanted: Callable[[str], bool]) ->
     listed = record.get("files")
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
     claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
-    return tuple(entries.get(name) or Entry(path=name, wanted=name) for name in claimed)
+    return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
 
 
-def _described(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+def _described(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[ClaimedFile]:
     for each in listed if isinstance(listed, list) else ():
         path = each.get("_path") if isinstance(each, dict) else None
         if isinstance(path, str) and wanted(placed := _placed(path, site)):
@@ -85,12 +85,12 @@ def _placed(path: str, site: str) -> str:
     return path
 
 
-def _entry(each: dict[str, Any], path: str) -> Entry:
+def _entry(each: dict[str, Any], path: str) -> ClaimedFile:
     link = each.get("path_type") == "softlink"
     size, sha256, in_prefix = each.get("size_in_bytes"), _digest(each, "sha256"), _digest(each, "sha256_in_prefix")
     rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
     original = each.get("original_path")
-    return Entry(
+    return ClaimedFile(
         path=path,
         wanted=original if isinstance(original, str) else path,
         size=size if isinstance(size, int) and not rewritten and not link else None,
@@ -109,7 +109,7 @@ _SMALL = 1 << 20
 _NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
 
 
-class State(StrEnum):
+class FileState(StrEnum):
     """What became of a file."""
 
     UNCHANGED = "unchanged"
@@ -118,7 +118,7 @@ class State(StrEnum):
 
 
 @immutable
-class Contents:
+class EnvironmentFiles:
     """The files of an environment; each is read once, however many packages claim it.
 
     Attributes:
@@ -129,7 +129,7 @@ class Contents:
     prefix: str
     digests: dict[str, str] = field(default_factory=dict)
 
-    def state(self, entry: Entry, own: frozenset[str], *, since: int | None = None) -> State:
+    def state(self, entry: ClaimedFile, own: frozenset[str], *, since: int | None = None) -> FileState:
         """What became of a file that a package claims.
 
         Args:
@@ -141,21 +141,21 @@ class Contents:
         try:
             status = os.lstat(f"{self.prefix}/{entry.path}")
         except (OSError, ValueError):
-            return State.MISSING
+            return FileState.MISSING
         try:
             unchanged = _is_older(status, entry, since) or self._is_as_recorded(entry, entry.path, own)
         except (OSError, ValueError):
-            return State.ALTERED
-        return State.UNCHANGED if unchanged else State.ALTERED
+            return FileState.ALTERED
+        return FileState.UNCHANGED if unchanged else FileState.ALTERED
 
-    def has(self, entry: Entry, own: frozenset[str]) -> bool:
+    def has(self, entry: ClaimedFile, own: frozenset[str]) -> bool:
         """Whether what lies where a package wants its file is that file."""
         try:
             return self._is_as_recorded(entry, entry.wanted, own)
         except (OSError, ValueError):
             return False
 
-    def _is_as_recorded(self, entry: Entry, path: str, own: frozenset[str]) -> bool:
+    def _is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Compare a file, wherever it lies, with what is recorded of it; OSError where it cannot be read."""
         place = f"{self.prefix}/{path}"
         if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
@@ -165,7 +165,7 @@ class Contents:
             return False
         return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
 
-    def _leads_right(self, entry: Entry, path: str, own: frozenset[str]) -> bool:
+    def _leads_right(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
         target = os.readlink(f"{self.prefix}/{path}")  # noqa: PTH115 (likewise)
         if entry.link_sha256:
@@ -182,7 +182,7 @@ class Contents:
         return self.digests[path]
 
 
-def _is_older(status: os.stat_result, entry: Entry, since: int | None) -> bool:
+def _is_older(status: os.stat_result, entry: ClaimedFile, since: int | None) -> bool:
     if since is None or not stat.S_ISREG(status.st_mode) or entry.link or entry.size not in (None, status.st_size):
         return False
     return max(status.st_mtime_ns, status.st_ctime_ns) <= since
@@ -190,7 +190,7 @@ def _is_older(status: os.stat_result, entry: Entry, since: int | None) -> bool:
 
 def _sha256(path: str) -> str:
     """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with foreign.opened(path) as stream:
+    with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, "sha256").hexdigest()
         return hashlib.sha256(stream.read()).hexdigest()
@@ -227,15 +227,15 @@ class _Claimant:
     """
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ClaimedFile, ...]
     own: frozenset[str]
-    telling: tuple[Entry, ...] = ()
+    telling: tuple[ClaimedFile, ...] = ()
     since: int = 0
 
 
 def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
     prefix: Path,
-    records: Records,
+    records: CondaRecords,
     replaced: tuple[str, ...],
     site: str,
     distributions: tuple[Distribution, ...],
@@ -253,7 +253,7 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
         thorough: read every file. Else a file that one package alone claims and that has not changed since its record
             was written counts as it was recorded.
     """
-    contents = Contents(prefix=str(prefix))
+    contents = EnvironmentFiles(prefix=str(prefix))
     packages, unreadable = _packages(prefix, records, replaced, site)
     contested = frozenset(path for path, claimants in _wanted(packages).items() if len(claimants) > 1)
     foreign = [
@@ -269,7 +269,7 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
 
 
 def _packages(
-    prefix: Path, records: Records, replaced: tuple[str, ...], site: str
+    prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
@@ -290,7 +290,7 @@ def _package(conda_meta: Path, package: CondaPackage, site: str, *, everything: 
         return everything or matters(path)
 
     path = conda_meta / package.record
-    found = claimed_entries(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
+    found = list_claimed_files(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
     entries = tuple(entry for entry in found if counts(entry.path))
     return _Claimant(
         name=package.dist,
@@ -301,17 +301,17 @@ def _package(conda_meta: Path, package: CondaPackage, site: str, *, everything: 
     )
 
 
-def _wanted(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, Entry]]]:
+def _wanted(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
     """Who wants a file to be where: the claimants of each path, in order."""
-    found: dict[str, list[tuple[_Claimant, Entry]]] = {}
+    found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
         for entry in claimant.entries:
             found.setdefault(entry.wanted, []).append((claimant, entry))
     return found
 
 
-def _claim(package: _Claimant, contents: Contents, contested: frozenset[str], *, thorough: bool) -> CondaClaim:
-    def state(entry: Entry) -> State:
+def _claim(package: _Claimant, contents: EnvironmentFiles, contested: frozenset[str], *, thorough: bool) -> CondaClaim:
+    def state(entry: ClaimedFile) -> FileState:
         since = None if thorough or entry.wanted in contested else package.since
         return contents.state(entry, package.own, since=since)
 
@@ -319,20 +319,20 @@ def _claim(package: _Claimant, contents: Contents, contested: frozenset[str], *,
     return CondaClaim(
         dist=package.name,
         files=tuple(path for path, _ in states),
-        missing=tuple(path for path, found in states if found is State.MISSING),
-        altered=tuple(path for path, found in states if found is State.ALTERED),
+        missing=tuple(path for path, found in states if found is FileState.MISSING),
+        altered=tuple(path for path, found in states if found is FileState.ALTERED),
     )
 
 
-def _owns(package: _Claimant, metadata: str, contents: Contents) -> bool:
+def _owns(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
     """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     states = {contents.state(entry, package.own) for entry in telling}
-    return states == {State.UNCHANGED}
+    return states == {FileState.UNCHANGED}
 
 
 def _distribution(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
-    entries = recorded_entries(prefix / site / distribution.metadata / "RECORD", site)
+    entries = read_recorded_files(prefix / site / distribution.metadata / "RECORD", site)
     return _Claimant(
         name=f"pip: {distribution.name} {distribution.version}",
         entries=entries,
@@ -340,7 +340,7 @@ def _distribution(prefix: Path, site: str, distribution: Distribution) -> _Claim
     )
 
 
-def _clashes(packages: list[_Claimant], foreign: list[_Claimant], contents: Contents) -> tuple[CondaClash, ...]:
+def _clashes(packages: list[_Claimant], foreign: list[_Claimant], contents: EnvironmentFiles) -> tuple[CondaClash, ...]:
     """Files that several packages claim, or a package and a distribution of pip's."""
     condas = _wanted(packages)
     found = ((path, each) for path, each in _wanted([*packages, *foreign]).items() if len(each) > 1 and path in condas)
@@ -357,7 +357,7 @@ def _clashes(packages: list[_Claimant], foreign: list[_Claimant], contents: Cont
 _SHA256 = "sha256="
 
 
-def recorded_entries(record: Path, site_packages: str) -> tuple[Entry, ...]:
+def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
     """List a RECORD's files without bytecode; empty if it cannot be read.
 
     Args:
@@ -375,10 +375,12 @@ def recorded_entries(record: Path, site_packages: str) -> tuple[Entry, ...]:
     return tuple(_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE))
 
 
-def _pip_entry(row: list[str], site_packages: str) -> Entry:
+def _pip_entry(row: list[str], site_packages: str) -> ClaimedFile:
     path, digest, size = (*row, "", "", "")[:3]
     place = os.path.normpath(f"{site_packages}/{path}")
-    return Entry(path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_hexadecimal(digest))
+    return ClaimedFile(
+        path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_hexadecimal(digest)
+    )
 
 
 def _hexadecimal(digest: str) -> str:

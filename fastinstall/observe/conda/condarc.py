@@ -18,7 +18,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
-from fastinstall.core.yaml_document import Kind, Node, read_yaml
+from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
 from fastinstall.model.conda import CondaTool
 
 _SYSTEM = ("/etc/conda", "/var/lib/conda")
@@ -79,7 +79,7 @@ class Condarc:
         variables: what words may refer to ("$NAME").
     """
 
-    document: Node | None
+    document: YamlNode | None
     lines: tuple[str, ...]
     variables: Mapping[str, str] = field(repr=False)
 
@@ -91,36 +91,36 @@ class Condarc:
     def list(self, *names: str) -> Words | None:
         """The words of a key that takes a list; None likewise, and where the list has no words."""
         pair = self._pair(names)
-        words = self._words(*pair) if pair is not None and pair[1].kind is Kind.LIST else None
+        words = self._words(*pair) if pair is not None and pair[1].kind is YamlKind.LIST else None
         return words if words is not None and words.words else None
 
     def table(self, *names: str) -> Table | None:
         """The words of a key that takes a mapping; None likewise."""
         pair = self._pair(names)
-        if pair is None or pair[1].kind is not Kind.MAPPING:
+        if pair is None or pair[1].kind is not YamlKind.MAPPING:
             return None
         key, value = pair
         rows = {name: self._words(*each) for name, each in value.pairs().items()}
         return Table(words={name: words for name, words in rows.items() if words.words}, flag=self._flag_of(key, value))
 
-    def _pair(self, names: tuple[str, ...]) -> tuple[Node, Node] | None:
+    def _pair(self, names: tuple[str, ...]) -> tuple[YamlNode, YamlNode] | None:
         pairs = self.document.pairs() if self.document is not None else {}
         return next((pairs[name] for name in names if name in pairs), None)
 
-    def _words(self, key: Node, value: Node) -> Words:
-        items = value.items if value.kind is Kind.LIST else (value,)
+    def _words(self, key: YamlNode, value: YamlNode) -> Words:
+        items = value.items if value.kind is YamlKind.LIST else (value,)
         found = (self._word(item) for item in items)
         return Words(words=tuple(word for word in found if word is not None), flag=self._flag_of(key, value))
 
-    def _word(self, node: Node) -> Word | None:
-        if node.kind is not Kind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
+    def _word(self, node: YamlNode) -> Word | None:
+        if node.kind is not YamlKind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
             return None
         return Word(text=_expanded(node.text, self.variables), flag=self._flag(node))
 
-    def _flag_of(self, key: Node, value: Node) -> str:
+    def _flag_of(self, key: YamlNode, value: YamlNode) -> str:
         return self._flag(key) or (self._flag(value) if value.column else "")
 
-    def _flag(self, node: Node) -> str:
+    def _flag(self, node: YamlNode) -> str:
         rest = self.lines[node.last - 1][node.column :] if node.last <= len(self.lines) else ""
         found = _FLAG.fullmatch(rest)
         return found[1].strip("!# \t") if found is not None else ""
@@ -264,7 +264,7 @@ def _is_conda(path: str) -> bool:
 def _interpreter(script: Path) -> str | None:
     """The program that a script's first line names; None of a binary, or where it cannot be read."""
     try:
-        with foreign.opened(script) as stream:
+        with foreign.open_foreign_file(script) as stream:
             found = _SHEBANG.match(stream.read(4096))
     except OSError:
         return None

@@ -18,7 +18,7 @@ from fastinstall.core import foreign
 from fastinstall.core.secrets import public_text
 from fastinstall.model.conda import Conda, CondaRevision
 from fastinstall.model.facts import Distribution, Interpreter
-from fastinstall.observe.conda.channels import channels_of_environment, configured_channels, usual_channels
+from fastinstall.observe.conda.channels import channels_of_environment, read_configured_channels, usual_channels
 from fastinstall.observe.conda.claims import observe_claims
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.conda.records import read_records
@@ -63,7 +63,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
         revisions=observe_revisions(conda_meta, replaced),
         is_base=root == prefix or any(package.name == "conda" for package in records.packages),
         channels=channels_of_environment(prefix, variables),
-        has_channels=bool(configured_channels(variables, prefix, root)),
+        has_channels=bool(read_configured_channels(variables, prefix, root)),
         usual_channels=usual_channels(variables, prefix, root),
         stale=observe_stale(prefix, site),
         debris=observe_debris(prefix, site, replaced),

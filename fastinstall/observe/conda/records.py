@@ -41,7 +41,7 @@ class UnreadableRecordError(ValueError):
 
 
 @immutable
-class Glance:
+class RecordSummary:
     """What was seen of a record.
 
     Attributes:
@@ -57,15 +57,15 @@ class Glance:
     margin: bytes = b""
 
 
-def glance_at(path: Path | str) -> Glance:
+def summarize_record(path: Path | str) -> RecordSummary:
     """Read what describes a package, and what names its files.
 
     Raises:
         UnreadableRecordError: there is no JSON object in the file, or it cannot be read.
     """
     try:
-        with foreign.opened(path) as stream:
-            return _glance(stream.fileno())
+        with foreign.open_foreign_file(path) as stream:
+            return _summarize_content(stream.fileno())
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
@@ -77,12 +77,12 @@ def read_whole(path: Path | str) -> Fields:
         UnreadableRecordError: there is no JSON object in the file, or it cannot be read.
     """
     try:
-        return _parsed(foreign.read_bytes(Path(path)))
+        return _parse_fields(foreign.read_bytes(Path(path)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
 
-def _glance(descriptor: int) -> Glance:
+def _summarize_content(descriptor: int) -> RecordSummary:
     size = os.fstat(descriptor).st_size
     if size > foreign.LISTING:
         raise OSError(errno.EFBIG, f"is larger than {foreign.LISTING >> 20} MiB")
@@ -91,10 +91,10 @@ def _glance(descriptor: int) -> Glance:
     if glance is None and len(head) < size:
         head = os.pread(descriptor, size, 0)
         glance = _in_pieces(head, descriptor, size)
-    return glance or Glance(fields=_parsed(head), text=head, listed=(0, len(head)))
+    return glance or RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
 
 
-def _in_pieces(head: bytes, descriptor: int, size: int) -> Glance | None:
+def _in_pieces(head: bytes, descriptor: int, size: int) -> RecordSummary | None:
     """Read a record's beginning and end, or return None if its files and paths are not between them."""
     opening = _OPENING.match(head)
     if opening is None:
@@ -110,11 +110,11 @@ def _in_pieces(head: bytes, descriptor: int, size: int) -> Glance | None:
     last = tail[following:].rstrip() if following >= 0 else tail[-_TAIL:].rstrip()[-2:]
     if not last.endswith(b"\n}"):
         return None
-    fields = _joined((head[:start], head[end + len(key) + 1 : paths], last[:-2]))
-    return Glance(fields=fields, text=head, listed=(start, end), margin=opening[1] * 2) if fields else None
+    fields = _join_pieces((head[:start], head[end + len(key) + 1 : paths], last[:-2]))
+    return RecordSummary(fields=fields, text=head, listed=(start, end), margin=opening[1] * 2) if fields else None
 
 
-def _joined(pieces: tuple[bytes, ...]) -> Fields | None:
+def _join_pieces(pieces: tuple[bytes, ...]) -> Fields | None:
     """Join pieces of JSON into one object, or return None if it does not describe a package."""
     members = (piece.strip(b" \t\n,") for piece in pieces)
     try:
@@ -124,7 +124,7 @@ def _joined(pieces: tuple[bytes, ...]) -> Fields | None:
     return fields if all(name in fields for name in _NEEDED) else None
 
 
-def _parsed(content: bytes) -> Fields:
+def _parse_fields(content: bytes) -> Fields:
     try:
         document = json_data(content, any_text=True)
     except ValueError as error:
@@ -147,7 +147,7 @@ _DASHES = 2
 
 
 @immutable
-class Records:
+class CondaRecords:
     """What `conda-meta` holds.
 
     Attributes:
@@ -161,7 +161,7 @@ class Records:
     claiming: frozenset[str]
 
 
-def read_records(conda_meta: Path) -> Records:
+def read_records(conda_meta: Path) -> CondaRecords:
     """Read all of them (about 40 us each, however many files a package has).
 
     Args:
@@ -180,7 +180,7 @@ def read_records(conda_meta: Path) -> Records:
             packages.append(package)
             if claims:
                 claiming.add(package.dist)
-    return Records(packages=tuple(packages), unreadable=unreadable, claiming=frozenset(claiming))
+    return CondaRecords(packages=tuple(packages), unreadable=unreadable, claiming=frozenset(claiming))
 
 
 def _names(conda_meta: Path) -> list[str]:
@@ -196,7 +196,7 @@ def _read(path: str, name: str, *, clobbered: bool) -> tuple[CondaPackage, bool]
     """A package, and whether it names files that matter."""
     if name.count("-") < _DASHES:
         raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
-    glance = glance_at(path)
+    glance = summarize_record(path)
     package = _package(glance.fields)
     if package.record != name:
         raise UnreadableRecordError(f"it speaks of {package.dist}")
@@ -276,7 +276,7 @@ def matters(path: str) -> bool:
     return _MATTERING.fullmatch(path) is not None
 
 
-def may_matter(glance: Glance, *, clobbered: bool) -> bool:
+def may_matter(glance: RecordSummary, *, clobbered: bool) -> bool:
     """Whether a record names such a file; now and then it does not, after all.
 
     One search for every kind of place, in bytes: few packages have files there, and only these are looked at closely.

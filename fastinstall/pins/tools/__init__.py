@@ -19,6 +19,6 @@ def tools() -> tuple[PinTool, ...]:
     )
 
 
-def tool_named(name: str) -> PinTool | None:
+def find_tool(name: str) -> PinTool | None:
     """Return the tool with this name, or None if there is no such tool."""
     return next((tool for tool in tools() if tool.name == name), None)

@@ -12,9 +12,18 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, Items, Setting, table_at
-from fastinstall.pins.markers import WHEELS, named_in
-from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table
+from fastinstall.pins.markers import WHEELS, parse_requirement_name
+from fastinstall.pins.tool import (
+    Locking,
+    Manifest,
+    Payload,
+    Pinned,
+    PinTool,
+    ProjectSign,
+    make_foreign_setting_refusal,
+    version_of,
+)
 
 _OWN, _SHARED = "hatch.toml", "pyproject.toml"
 _ENVIRONMENT = ("envs", "default")
@@ -33,11 +42,11 @@ class Hatch:
     payload = Payload.WHEEL
     locking: Locking | None = None
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its manifest, or environments in [tool.hatch]; those of the others outweigh both."""
         hatch = tables.get(self.name)
         environments = isinstance(hatch, dict) and "envs" in hatch
-        return Sign.SETTINGS if _OWN in files or environments else Sign.NONE
+        return ProjectSign.SETTINGS if _OWN in files or environments else ProjectSign.NONE
 
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
@@ -45,15 +54,15 @@ class Hatch:
         table = (*_root(toml_data(text)), *_ENVIRONMENT)
         directory = f'"{{root:uri}}/{WHEELS}"'  # hatch's own way to say where the project is
         return (
-            Items(table=table, key="extra-dependencies", items=(f"{build.requirement} ; {build.here}",)),
-            *(Setting(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),
+            ArrayAddition(table=table, key="extra-dependencies", items=(f"{build.requirement} ; {build.here}",)),
+            *(KeyAddition(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _foreign(manifest, name):
-            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """As it is: there is none of ours."""
@@ -81,17 +90,17 @@ def _foreign(manifest: Manifest, name: str) -> Iterator[str]:
     if manifest.path.name == _OWN and "envs" not in content:
         yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
     root = _root(content)
-    default = table_at(content, (*root, *_ENVIRONMENT)) or {}
+    default = find_table(content, (*root, *_ENVIRONMENT)) or {}
     header = ".".join((*root, *_ENVIRONMENT))
     for key in _LISTS:
         for requirement in default.get(key, ()):
-            if named_in(requirement) == name:
+            if parse_requirement_name(requirement) == name:
                 yield f"[{header}] {key} has {requirement!r}"
-    if default.get("locked", (table_at(content, root) or {}).get("lock-envs")):
+    if default.get("locked", (find_table(content, root) or {}).get("lock-envs")):
         yield f"[{header}] is locked, and hatch installs what its lock has"
     for variable in default.get("env-vars", {}):
         if variable in _VARIABLES:
             yield f"[{header}.env-vars] has {variable}"
-    for requirement in table_at(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")) or ():
-        if named_in(requirement) == name and "@" in requirement:
+    for requirement in find_table(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")) or ():
+        if parse_requirement_name(requirement) == name and "@" in requirement:
             yield f"[project] requires {requirement!r}"

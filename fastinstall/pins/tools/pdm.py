@@ -11,10 +11,19 @@ from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, Element, Setting, table_at
-from fastinstall.pins.markers import WHEELS, PinnedBuild, named_in
-from fastinstall.pins.resolver import without_package
-from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, find_table
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.resolver import remove_locked_package
+from fastinstall.pins.tool import (
+    Locking,
+    Manifest,
+    Payload,
+    Pinned,
+    PinTool,
+    ProjectSign,
+    make_foreign_setting_refusal,
+    version_of,
+)
 
 _OVERRIDES = ("tool", "pdm", "resolution", "overrides")
 _SOURCES = ("tool", "pdm", "source")
@@ -38,29 +47,31 @@ class Pdm:
         drops=("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES"),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its lock, or [tool.pdm]."""
-        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+        return (
+            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
+        )
 
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
         url = f"file:///${{PROJECT_ROOT}}/{WHEELS}"  # pdm's own way to say where the project is
         return (
-            Setting(table=_OVERRIDES, key=build.name, literal=f'"=={build.version}"'),
-            Element(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
+            KeyAddition(table=_OVERRIDES, key=build.name, literal=f'"=={build.version}"'),
+            TableAddition(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _foreign(toml_data(manifest.text), name):
-            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
         _refuse_forbidden(manifest, lock, pinned.wheel)
-        return without_package(lock, pinned.wheel.name)
+        return remove_locked_package(lock, pinned.wheel.name)
 
     def named_by(self, requirement: str) -> str:
         """The version."""
@@ -78,13 +89,13 @@ TOOL: PinTool = Pdm()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    for key, value in (table_at(content, _OVERRIDES) or {}).items():
-        if named_in(key) == name:
+    for key, value in (find_table(content, _OVERRIDES) or {}).items():
+        if parse_requirement_name(key) == name:
             yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
-    for key in table_at(content, ("tool", "pdm", "resolution", "excludes")) or ():
-        if named_in(key) == name:
+    for key in find_table(content, ("tool", "pdm", "resolution", "excludes")) or ():
+        if parse_requirement_name(key) == name:
             yield f"[tool.pdm.resolution] excludes {key!r}"
-    for source in table_at(content, _SOURCES) or ():
+    for source in find_table(content, _SOURCES) or ():
         if isinstance(source, dict) and source.get("name") == _NAME:
             yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
 
@@ -100,7 +111,7 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     Raises:
         RefusedError: says who asks for what.
     """
-    requiring = [("the project", each) for each in table_at(toml_data(manifest), ("project", "dependencies")) or ()]
+    requiring = [("the project", each) for each in find_table(toml_data(manifest), ("project", "dependencies")) or ()]
     for package in toml_data(lock).get("package", ()):
         requiring += [(package["name"], each) for each in package.get("dependencies", ())]
     against = [f"{who} requires {what!r}" for who, what in requiring if _excludes(what, build)]
@@ -113,7 +124,7 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
 
 
 def _excludes(requirement: str, build: PinnedBuild) -> bool:
-    if named_in(requirement) != build.name:
+    if parse_requirement_name(requirement) != build.name:
         return False
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (only where a pin is made)
 

@@ -11,8 +11,8 @@ from typing import Any
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_packages import pin_line
-from fastinstall.pins.manifests import Addition, Items, Setting, lines, table_at
-from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, Sign
+from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, format_additions
+from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, ProjectSign
 
 
 class Pixi:
@@ -26,11 +26,13 @@ class Pixi:
     payload = Payload.CHANNEL
     locking: Locking | None = None
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its manifest, its lock, or [tool.pixi]."""
         if "pixi.toml" in files:
-            return Sign.MANIFEST
-        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+            return ProjectSign.MANIFEST
+        return (
+            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
+        )
 
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
@@ -39,8 +41,8 @@ class Pixi:
         name, version, build = pin_line(package).split()
         literal = f'{{ version = "{version}", build = "{build}" }}'
         return (
-            Items(table=(*root, _workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True),
-            Setting(table=(*root, "target", package.subdir, "dependencies"), key=name, literal=literal),
+            ArrayAddition(table=(*root, _workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True),
+            KeyAddition(table=(*root, "target", package.subdir, "dependencies"), key=name, literal=literal),
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
@@ -49,12 +51,12 @@ class Pixi:
         root = _root(content)
         for kind in ("dependencies", "pypi-dependencies"):
             for table in ((*root, "target", package.subdir, kind), (*root, kind)):
-                found = (table_at(content, table) or {}).get(package.name)
+                found = (find_table(content, table) or {}).get(package.name)
                 if found is not None and (kind != "dependencies" or "target" in table):
                     raise RefusedError(
                         f"[{'.'.join(table)}] has {package.name} = {found!r} already",
                         hint="take that out, or go without --pin",
-                        details=("the pin would add:", *lines(self.additions(manifest.text, pinned))),
+                        details=("the pin would add:", *format_additions(self.additions(manifest.text, pinned))),
                     )
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
@@ -74,9 +76,9 @@ TOOL: PinTool = Pixi()
 
 
 def _root(content: dict[str, Any]) -> tuple[str, ...]:
-    return ("tool", "pixi") if isinstance(table_at(content, ("tool", "pixi")), dict) else ()
+    return ("tool", "pixi") if isinstance(find_table(content, ("tool", "pixi")), dict) else ()
 
 
 def _workspace(text: str, root: tuple[str, ...]) -> str:
     """The name of the table that has the channels; older manifests call it "project"."""
-    return "project" if "channels" in (table_at(toml_data(text), (*root, "project")) or {}) else "workspace"
+    return "project" if "channels" in (find_table(toml_data(text), (*root, "project")) or {}) else "workspace"

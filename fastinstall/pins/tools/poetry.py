@@ -10,9 +10,18 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, Setting, table_at
-from fastinstall.pins.markers import WHEELS, named_in
-from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.pins.manifests import Addition, KeyAddition, find_table
+from fastinstall.pins.markers import WHEELS, parse_requirement_name
+from fastinstall.pins.tool import (
+    Locking,
+    Manifest,
+    Payload,
+    Pinned,
+    PinTool,
+    ProjectSign,
+    make_foreign_setting_refusal,
+    version_of,
+)
 
 _GROUP = "fastinstall"
 _TABLE = ("tool", "poetry", "group", _GROUP, "dependencies")
@@ -36,9 +45,11 @@ class Poetry:
         drops=("POETRY_PROJECT",),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its lock, or [tool.poetry]."""
-        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+        return (
+            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
+        )
 
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
@@ -46,13 +57,13 @@ class Poetry:
         here = f'{{ path = "{WHEELS}/{build.wheel}", markers = "{build.here}" }}'
         elsewhere = [f'{{ version = "!={build.version}", markers = "{marker}" }}' for marker in build.elsewhere]
         literal = "\n".join(("[", *(f"{_INDENT}{each}," for each in (here, *elsewhere)), "]"))
-        return (Setting(table=_TABLE, key=build.name, literal=literal),)
+        return (KeyAddition(table=_TABLE, key=build.name, literal=literal),)
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _foreign(toml_data(manifest.text), name):
-            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """As it is: the resolver sees everything that is required."""
@@ -72,17 +83,17 @@ TOOL: PinTool = Poetry()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    poetry = table_at(content, ("tool", "poetry")) or {}
+    poetry = find_table(content, ("tool", "poetry")) or {}
     groups = {"dependencies": poetry.get("dependencies", {}), "dev-dependencies": poetry.get("dev-dependencies", {})}
     for group, table in poetry.get("group", {}).items():
         groups[f"group.{group}.dependencies"] = table.get("dependencies", {})
     for group, dependencies in groups.items():
         for key, value in dependencies.items():
             origins = {"path", "url", "git", "file", "source"}
-            if named_in(key) == name and (f"group.{_GROUP}." in group or _keys(value) & origins):
+            if parse_requirement_name(key) == name and (f"group.{_GROUP}." in group or _keys(value) & origins):
                 yield f"[tool.poetry.{group}] has {key} = {value}"
-    for requirement in table_at(content, ("project", "dependencies")) or ():
-        if named_in(requirement) == name and "@" in requirement:
+    for requirement in find_table(content, ("project", "dependencies")) or ():
+        if parse_requirement_name(requirement) == name and "@" in requirement:
             yield f"[project] requires {requirement!r}"
 
 

@@ -13,9 +13,18 @@ from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, Items, table_at
-from fastinstall.pins.markers import WHEELS, named_in
-from fastinstall.pins.tool import Locking, Manifest, Payload, Pinned, PinTool, Sign, refusal, version_of
+from fastinstall.pins.manifests import Addition, ArrayAddition, find_table
+from fastinstall.pins.markers import WHEELS, parse_requirement_name
+from fastinstall.pins.tool import (
+    Locking,
+    Manifest,
+    Payload,
+    Pinned,
+    PinTool,
+    ProjectSign,
+    make_foreign_setting_refusal,
+    version_of,
+)
 
 _TABLE = ("tool", "uv")
 _LISTS = ("constraint-dependencies", "override-dependencies", "exclude-dependencies")
@@ -39,9 +48,11 @@ class Uv:
         drops=("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY"),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> Sign:
+    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its lock, or [tool.uv]."""
-        return Sign.LOCK if self.lock in files else Sign.TABLE if self.name in tables else Sign.NONE
+        return (
+            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
+        )
 
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
@@ -49,15 +60,15 @@ class Uv:
         excluded = f"{build.name}!={build.version}"
         constraints = (f"{build.requirement} ; {build.here}", *(f"{excluded} ; {marker}" for marker in build.elsewhere))
         return (
-            Items(table=_TABLE, key="constraint-dependencies", items=constraints),
-            Items(table=_TABLE, key="find-links", items=(WHEELS,)),
+            ArrayAddition(table=_TABLE, key="constraint-dependencies", items=constraints),
+            ArrayAddition(table=_TABLE, key="find-links", items=(WHEELS,)),
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _foreign(toml_data(manifest.text), name):
-            raise refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
         for settings in manifest.beside.values():
             _refuse_hidden(settings, manifest.path)
 
@@ -79,13 +90,15 @@ TOOL: PinTool = Uv()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    table = table_at(content, _TABLE) or {}
+    table = find_table(content, _TABLE) or {}
     for key in _LISTS:
         yield from (
-            f"{key} has {item!r}" for item in table.get(key, ()) if isinstance(item, str) and named_in(item) == name
+            f"{key} has {item!r}"
+            for item in table.get(key, ())
+            if isinstance(item, str) and parse_requirement_name(item) == name
         )
     for key, value in table.get("sources", {}).items():
-        if named_in(key) == name:
+        if parse_requirement_name(key) == name:
             yield f"[tool.uv.sources] has {key} = {value}"
 
 

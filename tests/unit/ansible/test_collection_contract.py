@@ -9,17 +9,17 @@ import pytest
 from collection_parts import COLLECTION, MODULES, part, read_yaml
 
 from fastinstall import __version__
-from fastinstall.cli.options import WISHES as OPTIONS
+from fastinstall.cli.options import REQUEST_OPTIONS as OPTIONS
 from fastinstall.cli.options import Option
-from fastinstall.model.conda import Engine
-from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 
 WISHES = part("wishes").WISHES
 CHOICES: Mapping[str, list[str]] = {
     "link": [each.value for each in LinkMode],
     "dist_name": ["pillow", "pillow-simd"],
     "toolchain": [each.value for each in ToolchainSource],
-    "engine": [each.value for each in Engine],
+    "engine": [each.value for each in CondaInstaller],
     "allow": [each.value for each in Risk],
 }
 
@@ -31,7 +31,7 @@ def test_every_wish_of_the_command_line_is_a_parameter_and_every_parameter_a_wis
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
 def test_a_parameter_has_default_and_choices_of_its_wish(option: Option) -> None:
     _, specification = WISHES[option.field]
-    usual = getattr(Wish(), option.field)
+    usual = getattr(Request(), option.field)
     assert specification.get("default") == (list(usual) if isinstance(usual, tuple) else usual)
     assert specification.get("choices", []) == CHOICES.get(option.field, [])
 
@@ -44,7 +44,7 @@ def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: 
     assert words[0] == option.flag
     if specification["type"] == "bool":
         assert words == [option.flag]
-        assert given is not getattr(Wish(), option.field)
+        assert given is not getattr(Request(), option.field)
     else:
         read = option.read(words[1])
         assert (list(read) if isinstance(read, tuple) else str(read)) == (

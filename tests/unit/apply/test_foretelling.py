@@ -14,18 +14,18 @@ from fastinstall.apply.eta import (
     USUAL,
     Durations,
     Moment,
-    Outlook,
-    expected,
-    foretelling,
-    outlook,
+    SetupForecast,
+    announce_eta,
+    estimate_durations,
+    forecast_setup,
     phase_of,
     remaining,
 )
-from fastinstall.core.errors import LateInterruption
-from fastinstall.core.events import Event, Foretold, Progressed, Started
+from fastinstall.core.errors import InterruptedAfterCompletion
+from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.model.plan import Plan
-from fastinstall.model.request import LinkMode, Wish
-from fastinstall.model.steps import Build, Prove, Swap, Target
+from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.steps import Build, LevelTarget, Prove, Swap
 from fastinstall.observe.session import Session
 from fastinstall.verbs.schemas import SCHEMAS
 
@@ -35,7 +35,7 @@ BUILD = Build(
     chassis=None,
     distribution="pillow",
     version="13.0.0+simd.v3",
-    targets=(Target(level="x86-64-v3", cflags=(), ldflags=()),),
+    targets=(LevelTarget(level="x86-64-v3", cflags=(), ldflags=()),),
     link=LinkMode.BUNDLE,
     libraries=(),
     jobs=2,
@@ -44,11 +44,11 @@ BUILD = Build(
 PLAN = Plan(
     environment=environment(),
     facts_digest="0",
-    wish=Wish(),
+    wish=Request(),
     steps=(BUILD, Prove(reference=None, reason=""), Swap(removes=(), entries=(), installs="", reason="")),
     summary="a test",
 )
-SEEN = Outlook(phases={"compile": 30.0, "bundle": 2.0, "finish": 3.0}, measured=True)
+SEEN = SetupForecast(phases={"compile": 30.0, "bundle": 2.0, "finish": 3.0}, measured=True)
 EVENTS = (
     Started(stage="download", message="fetching pillow-13.0.0.tar.gz"),
     Started(stage="compile", message="compiling pillow"),
@@ -59,20 +59,20 @@ EVENTS = (
 
 
 def test_the_usual_figures_serve_where_nothing_was_measured_and_are_told_as_such() -> None:
-    seen = outlook(PLAN, Durations(), "")
+    seen = forecast_setup(PLAN, Durations(), "")
     assert not seen.measured
     assert seen.seconds == sum(USUAL.values()) - USUAL["equip"]
 
 
 def test_what_was_measured_here_goes_before_and_a_cached_build_is_not_made_again() -> None:
     known = {f"pillow-merged x86-64-v3 {name}": 2.0 for name in USUAL}
-    assert outlook(PLAN, Durations(phases=known), "") == Outlook(
+    assert forecast_setup(PLAN, Durations(phases=known), "") == SetupForecast(
         phases=dict.fromkeys((name for name in USUAL if name != "equip"), 2.0), measured=True
     )
-    cached = outlook(PLAN, Durations(phases=known, built=("same",)), "same")
+    cached = forecast_setup(PLAN, Durations(phases=known, built=("same",)), "same")
     assert list(cached.phases) == ["stage", "try", "measure", "finish"]
     taken = replace(PLAN, steps=(replace(BUILD, cached="5d" * 32), *PLAN.steps[1:]))
-    assert list(outlook(taken, Durations(), "").phases) == ["prove", "stage", "try", "measure", "finish"]
+    assert list(forecast_setup(taken, Durations(), "").phases) == ["prove", "stage", "try", "measure", "finish"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_was_measured_here_goes_before_and_a_cached_build_is_not_made_again
     ids=str,
 )
 def test_what_is_left_is_the_rest_of_a_phase_and_all_after_it(moment: Moment, seconds: float | None) -> None:
-    assert remaining(SEEN, moment) == Foretold(seconds=seconds, measured=True)
+    assert remaining(SEEN, moment) == RemainingTime(seconds=seconds, measured=True)
 
 
 def test_proving_a_wheel_and_trying_it_on_the_stage_are_two_phases() -> None:
@@ -102,15 +102,15 @@ def test_proving_a_wheel_and_trying_it_on_the_stage_are_two_phases() -> None:
 def test_a_setup_that_ends_well_is_what_the_next_one_is_foretold_by(tmp_path: Path) -> None:
     heard: list[Event] = []
     session = replace(a_session(tmp_path), emit=heard.append)
-    with foretelling(session, PLAN) as telling:
+    with announce_eta(session, PLAN) as telling:
         for event in EVENTS:
             telling.emit(event)
-    *told, over = [event for event in heard if isinstance(event, Foretold)]
+    *told, over = [event for event in heard if isinstance(event, RemainingTime)]
     assert over.seconds == 0
     assert len(told) == len(EVENTS)
     assert not any(event.measured for event in told)
     jsonschema.validate(json.loads((session.directories.cache / FILE).read_text()), SCHEMAS["durations"]())
-    seen = expected(session, PLAN)
+    seen = estimate_durations(session, PLAN)
     assert list(seen.phases) == ["stage", "try", "measure", "finish"], "the cache has the wheel"
     assert seen.phases["stage"] < 1.0
     assert seen.phases["measure"] == USUAL["measure"], "nothing was measured"
@@ -120,18 +120,18 @@ def test_a_setup_that_fails_leaves_nothing_to_foretell_by(tmp_path: Path) -> Non
     session = a_session(tmp_path)
     with pytest.raises(RuntimeError):
         _fail(session)
-    assert expected(session, PLAN).seconds == sum(USUAL.values()) - USUAL["equip"]
+    assert estimate_durations(session, PLAN).seconds == sum(USUAL.values()) - USUAL["equip"]
 
 
 def test_a_file_that_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     session = a_session(tmp_path)
     session.directories.cache.mkdir(parents=True)
     (session.directories.cache / FILE).write_text('{"schema": "fastinstall.durations/9"}')
-    assert not expected(session, PLAN).measured
+    assert not estimate_durations(session, PLAN).measured
 
 
 def _fail(session: Session) -> None:
-    with foretelling(session, PLAN) as telling:
+    with announce_eta(session, PLAN) as telling:
         telling.emit(EVENTS[0])
         telling.emit(EVENTS[1])
         raise RuntimeError
@@ -139,9 +139,9 @@ def _fail(session: Session) -> None:
 
 def test_an_interruption_behind_the_work_is_told_as_late(tmp_path: Path) -> None:
     def interrupt(event: Event) -> None:
-        if isinstance(event, Foretold) and event.seconds == 0:
+        if isinstance(event, RemainingTime) and event.seconds == 0:
             raise KeyboardInterrupt
 
     session = replace(a_session(tmp_path), emit=interrupt)
-    with pytest.raises(LateInterruption), foretelling(session, PLAN):
+    with pytest.raises(InterruptedAfterCompletion), announce_eta(session, PLAN):
         pass

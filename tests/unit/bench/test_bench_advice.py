@@ -8,27 +8,36 @@ import pytest
 from bench_values import DISK, MACHINE, USUAL, WORKLOAD, advice, baseline, rate, result, timing, unlike
 from builders import environment
 
-from fastinstall.bench.adoption import AdviceContext, Surroundings, ways_of
+from fastinstall.bench.adoption import AdviceContext, AdviceSurroundings, ways_of
 from fastinstall.bench.advice import is_worthwhile
-from fastinstall.bench.report import Advice, Engine, Gain, Kind, Outcome, Pipeline, Stage, WorkerStart
+from fastinstall.bench.report import (
+    CandidateKind,
+    CandidateOutcome,
+    Gain,
+    ImagePipeline,
+    LoadingEngine,
+    SpeedAdvice,
+    Stage,
+    WorkerStart,
+)
 from fastinstall.model.finding import Status
 from fastinstall.model.request import EnvironmentKind
 
 PYTHON = "/srv/images/env/bin/python"
-BUILD = {"kind": Kind.STACK, "stack": "fastinstall"}
+BUILD = {"kind": CandidateKind.STACK, "stack": "fastinstall"}
 TRAINS = timing({**USUAL, Stage.TENSOR: 0.1})
 
 
-def command(told: Advice) -> str:
+def command(told: SpeedAdvice) -> str:
     assert told.finding.remedy is not None
     return told.finding.remedy.command or ""
 
 
-def recommended(told: tuple[Advice, ...]) -> list[str]:
+def recommended(told: tuple[SpeedAdvice, ...]) -> list[str]:
     return [each.candidate for each in told if each.recommended]
 
 
-def messages(told: tuple[Advice, ...]) -> str:
+def messages(told: tuple[SpeedAdvice, ...]) -> str:
     return "\n".join(each.finding.message for each in told)
 
 
@@ -52,7 +61,7 @@ def test_a_gain_counts_where_it_is_more_than_noise(ratio: float, low: float, *, 
 
 
 def test_candidates_that_were_not_measured_are_no_advice() -> None:
-    missing = result("missing", 3.0, outcome=Outcome.MISSING, timing=None, gain=None)
+    missing = result("missing", 3.0, outcome=CandidateOutcome.MISSING, timing=None, gain=None)
     assert advice(baseline(), missing) == ()
 
 
@@ -148,24 +157,24 @@ def test_the_build_s_zlib_ng_is_named_for_png() -> None:
 
 
 def test_the_official_wheel_comes_by_the_environment_s_own_pip() -> None:
-    (told,) = advice(baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"))
+    (told,) = advice(baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"))
     assert command(told) == f"{PYTHON} -m pip install --upgrade pillow"
-    held = Surroundings(pillow="pillow<13")
+    held = AdviceSurroundings(pillow="pillow<13")
     (told,) = advice(
-        baseline(), result("official-wheel", 1.2, kind=Kind.STACK, stack="official wheel"), surroundings=held
+        baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"), surroundings=held
     )
     assert command(told) == f"{PYTHON} -m pip install --upgrade 'pillow<13'"
 
 
 def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
-    known = Surroundings(codes={"pillow-draft": "image.draft(...)"})
+    known = AdviceSurroundings(codes={"pillow-draft": "image.draft(...)"})
     (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
     assert command(told) == "fastinstall bench --print-code pillow-draft > loader.py"
     assert told.code == "image.draft(...)"
 
 
 def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
-    known = Surroundings(requirements={"simplejpeg": ("simplejpeg", "numpy>=2")})
+    known = AdviceSurroundings(requirements={"simplejpeg": ("simplejpeg", "numpy>=2")})
     own = result("simplejpeg", 1.9, adapter="simplejpeg", stack="its own")
     (told,) = advice(baseline(), own, surroundings=known)
     installed, printed = command(told).split(" && ")
@@ -176,14 +185,14 @@ def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> 
 
 
 def test_printed_code_does_what_was_measured() -> None:
-    known = Surroundings(pipeline=Pipeline(shorter=320, crop=0, filter="lanczos"))
+    known = AdviceSurroundings(pipeline=ImagePipeline(shorter=320, crop=0, filter="lanczos"))
     (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
     assert "bench --size 320 --crop 0 --filter lanczos --print-code pillow-draft" in command(told)
 
 
 def test_variables_go_before_the_training() -> None:
     setting = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-    (told,) = advice(baseline(), result("huge-pages", 1.8, kind=Kind.SETTING, variables=setting))
+    (told,) = advice(baseline(), result("huge-pages", 1.8, kind=CandidateKind.SETTING, variables=setting))
     assert command(told) == "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
     assert told.code == "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py"
     assert told.finding.remedy is not None
@@ -192,7 +201,12 @@ def test_variables_go_before_the_training() -> None:
 
 def test_several_together_are_done_one_after_another() -> None:
     both = result(
-        "together", 2.4, kind=Kind.TOGETHER, stack="fastinstall", adapter="pillow-draft", variables={"A": "b c"}
+        "together",
+        2.4,
+        kind=CandidateKind.TOGETHER,
+        stack="fastinstall",
+        adapter="pillow-draft",
+        variables={"A": "b c"},
     )
     (told,) = advice(baseline(), both)
     assert command(told).split(" && ") == [
@@ -202,7 +216,7 @@ def test_several_together_are_done_one_after_another() -> None:
     ]
 
 
-STORE = {"kind": Kind.STORAGE, "storage": "lmdb", "stored_ratio": 2.0, "stored_bytes": 1}
+STORE = {"kind": CandidateKind.STORAGE, "storage": "lmdb", "stored_ratio": 2.0, "stored_bytes": 1}
 
 
 def test_a_store_is_prepared_by_a_printed_script_with_its_need_of_disk() -> None:
@@ -222,14 +236,14 @@ def test_a_store_in_place_of_a_loader_of_one_piece_needs_no_other_loader() -> No
 
 
 def test_the_caveat_of_a_store_is_told() -> None:
-    known = Surroundings(caveats={"lmdb": "one file, which one process may write"})
+    known = AdviceSurroundings(caveats={"lmdb": "one file, which one process may write"})
     (told,) = advice(baseline(), result("lmdb", 1.9, **STORE), surroundings=known)
     assert told.finding.remedy is not None
     assert "one file, which one process may write; it takes 2.0 GB" in told.finding.remedy.text
 
 
 def test_a_store_of_finished_arrays_is_not_recommended() -> None:
-    known = Surroundings(finished=frozenset({"raw"}))
+    known = AdviceSurroundings(finished=frozenset({"raw"}))
     told = advice(baseline(), result("raw", 900.0, **{**STORE, "storage": "raw"}), surroundings=known)
     assert told[1].finding.message == "Raw; only where every epoch may see the same cut of every image"
     assert recommended(told) == []
@@ -323,7 +337,7 @@ def test_workers_that_start_at_once_are_no_matter() -> None:
 )
 def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | None, first: str, last: str) -> None:
     base = baseline(measured=TRAINS)
-    told = [each for each in advice(base, target=target, surroundings=Surroundings(has_gpu=True)) if each.code]
+    told = [each for each in advice(base, target=target, surroundings=AdviceSurroundings(has_gpu=True)) if each.code]
     assert first in told[0].code
     assert last in told[-1].code
     assert all(each.gain is None for each in told)
@@ -332,9 +346,9 @@ def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | Non
 
 def test_there_are_no_pointers_without_a_gpu_or_without_torch() -> None:
     assert advice(baseline(measured=TRAINS)) == ()
-    assert advice(baseline(), surroundings=Surroundings(has_gpu=True)) == ()
-    real = baseline(rate(0, 500, engine=Engine.TORCH))
-    assert advice(real, surroundings=Surroundings(has_gpu=True)) != ()
+    assert advice(baseline(), surroundings=AdviceSurroundings(has_gpu=True)) == ()
+    real = baseline(rate(0, 500, engine=LoadingEngine.TORCH))
+    assert advice(real, surroundings=AdviceSurroundings(has_gpu=True)) != ()
 
 
 def test_where_nothing_was_measured_there_is_no_advice() -> None:

@@ -6,7 +6,7 @@ import pytest
 from bench_values import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
 
 from fastinstall.bench.bottleneck import reads_from_disk
-from fastinstall.bench.report import Bound, Outcome, Stage
+from fastinstall.bench.report import CandidateOutcome, LoadingLimit, Stage
 
 OF_ONE_PIECE = {Stage.DECODE: 2.0, Stage.TENSOR: 0.2}
 
@@ -14,22 +14,22 @@ OF_ONE_PIECE = {Stage.DECODE: 2.0, Stage.TENSOR: 0.2}
 @pytest.mark.parametrize(
     ("slow", "bound"),
     [
-        (Stage.READ, Bound.IO),
-        (Stage.DECODE, Bound.DECODE),
-        (Stage.CONVERT, Bound.RESIZE),
-        (Stage.RESIZE, Bound.RESIZE),
-        (Stage.CROP, Bound.RESIZE),
-        (Stage.ARRAY, Bound.COPY),
-        (Stage.TENSOR, Bound.COPY),
+        (Stage.READ, LoadingLimit.IO),
+        (Stage.DECODE, LoadingLimit.DECODE),
+        (Stage.CONVERT, LoadingLimit.RESIZE),
+        (Stage.RESIZE, LoadingLimit.RESIZE),
+        (Stage.CROP, LoadingLimit.RESIZE),
+        (Stage.ARRAY, LoadingLimit.COPY),
+        (Stage.TENSOR, LoadingLimit.COPY),
     ],
 )
-def test_the_slowest_stage_names_the_limit(slow: Stage, bound: Bound) -> None:
+def test_the_slowest_stage_names_the_limit(slow: Stage, bound: LoadingLimit) -> None:
     assert verdict(baseline(measured=timing({**USUAL, slow: 9.0}))).bound is bound
 
 
 def test_stages_of_a_group_count_together() -> None:
     stages = {**USUAL, Stage.CONVERT: 0.4, Stage.RESIZE: 0.5, Stage.CROP: 0.4}
-    assert verdict(baseline(measured=timing(stages))).bound is Bound.RESIZE
+    assert verdict(baseline(measured=timing(stages))).bound is LoadingLimit.RESIZE
 
 
 def test_the_sentence_has_share_and_best_rate() -> None:
@@ -41,28 +41,28 @@ def test_the_sentence_has_share_and_best_rate() -> None:
 
 def test_what_a_worker_takes_longer_than_the_process_itself_is_copying() -> None:
     told = verdict(baseline(rate(0, 500), rate(1, 250), rate(2, 480)))
-    assert told.bound is Bound.COPY
+    assert told.bound is LoadingLimit.COPY
     assert "of the copying, 2.00 ms go into handing an image over from a worker process" in told.evidence
 
 
 def test_a_machine_that_was_slower_when_workers_were_tried_makes_no_copying_of_that() -> None:
     told = verdict(baseline(rate(0, 250), rate(1, 250), rate(2, 480)))
-    assert told.bound is Bound.DECODE
+    assert told.bound is LoadingLimit.DECODE
     assert not any("handing" in line for line in told.evidence)
 
 
 def test_a_worker_that_is_faster_than_the_process_itself_loses_nothing() -> None:
     told = verdict(baseline(rate(0, 500), rate(1, 600)))
-    assert told.bound is Bound.DECODE
+    assert told.bound is LoadingLimit.DECODE
     assert not any("handing" in line for line in told.evidence)
 
 
 def test_what_a_worker_waits_for_the_disk_is_not_copying() -> None:
-    assert verdict(baseline(rate(0, 500), rate(1, 50, cold=True))).bound is Bound.DECODE
+    assert verdict(baseline(rate(0, 500), rate(1, 50, cold=True))).bound is LoadingLimit.DECODE
 
 
-@pytest.mark.parametrize(("target", "bound"), [(890.0, Bound.FAST_ENOUGH), (890.1, Bound.DECODE)])
-def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: float, bound: Bound) -> None:
+@pytest.mark.parametrize(("target", "bound"), [(890.0, LoadingLimit.FAST_ENOUGH), (890.1, LoadingLimit.DECODE)])
+def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: float, bound: LoadingLimit) -> None:
     told = verdict(baseline(rate(0, 480), rate(2, 890)), target)
     assert told.bound is bound
     assert told.sentence.endswith("2 workers load 890 images/s, and 890 are wanted")
@@ -71,32 +71,32 @@ def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: fl
 
 def test_without_workers_the_process_itself_counts() -> None:
     told = verdict(baseline(), 400.0)
-    assert told.bound is Bound.FAST_ENOUGH
+    assert told.bound is LoadingLimit.FAST_ENOUGH
     assert told.sentence == "one process loads 500 images/s, and 400 are wanted"
 
 
 def test_a_loader_of_one_piece_is_not_taken_apart() -> None:
     told = verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)))
-    assert told.bound is Bound.UNTOLD
+    assert told.bound is LoadingLimit.UNTOLD
     assert told.sentence.startswith("2 workers load 800 images/s; this loader is one piece")
     assert told.evidence == ()
 
 
 def test_a_loader_of_one_piece_can_be_fast_enough() -> None:
-    assert verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)), 700.0).bound is Bound.FAST_ENOUGH
+    assert verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)), 700.0).bound is LoadingLimit.FAST_ENOUGH
 
 
 def test_what_could_not_be_measured_has_no_limit() -> None:
-    failed = replace(baseline(), timing=None, outcome=Outcome.CRASHED, reason="killed by SIGILL")
+    failed = replace(baseline(), timing=None, outcome=CandidateOutcome.CRASHED, reason="killed by SIGILL")
     told = verdict(failed, 100.0)
-    assert told.bound is Bound.UNTOLD
+    assert told.bound is LoadingLimit.UNTOLD
     assert told.sentence == "nothing was measured: killed by SIGILL"
 
 
 def test_files_that_stay_in_memory_are_read_from_there() -> None:
     base = baseline(rate(2, 890), rate(2, 40, cold=True), measured=timing(cold_read_ms=25.0))
     told = verdict(base, 500.0)
-    assert told.bound is Bound.FAST_ENOUGH
+    assert told.bound is LoadingLimit.FAST_ENOUGH
     assert told.reached_rate == 890
 
 
@@ -104,7 +104,7 @@ def test_files_that_are_more_than_the_memory_holds_come_from_disk() -> None:
     many = replace(WORKLOAD, files=100_000)
     base = baseline(rate(2, 890), rate(2, 40, cold=True), measured=timing(cold_read_ms=25.0))
     told = verdict(base, 500.0, many)
-    assert told.bound is Bound.IO
+    assert told.bound is LoadingLimit.IO
     assert told.reached_rate == 40
     assert "10.0 GB of files, 16.0 GB of memory: every epoch reads them from disk" in told.evidence
 

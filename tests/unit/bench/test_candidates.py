@@ -2,19 +2,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.bench.candidates import (
+    BenchStack,
     CandidateRun,
-    Library,
+    DecoderPackages,
     Materials,
-    Stack,
     join_candidate_runs,
     make_candidate_runs,
     select_candidate_runs,
 )
-from fastinstall.bench.catalogue import SETTINGS, Adapter, Setting, find_preloads, kind_named, variables_of
-from fastinstall.bench.report import Kind
-from fastinstall.model.machine import Machine
+from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, find_preloads, kind_named, variables_of
+from fastinstall.bench.report import CandidateKind
+from fastinstall.model.machine import LoaderLimits
 
-MACHINE = Machine(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
+MACHINE = LoaderLimits(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
 
 
 def adapter(name: str, *, formats: tuple[str, ...] = (), aliased: bool = False) -> Adapter:
@@ -35,8 +35,8 @@ def adapter(name: str, *, formats: tuple[str, ...] = (), aliased: bool = False) 
 MATERIALS = Materials(
     machine=MACHINE,
     variables={},
-    official=Stack(title="the official wheel", directory=Path("/official")),
-    fastinstall=Stack(title="our build", directory=Path("/ours")),
+    official=BenchStack(title="the official wheel", directory=Path("/official")),
+    fastinstall=BenchStack(title="our build", directory=Path("/ours")),
     adapters=(adapter("pillow"), adapter("pillow-draft", formats=("JPEG",)), adapter("fast", aliased=True)),
     stores=(kind_named("resized"),),
 )
@@ -49,13 +49,13 @@ def named(materials: Materials = MATERIALS) -> dict[str, CandidateRun]:
 def test_each_kind_of_candidate_is_there() -> None:
     kinds = {name: each.candidate.kind for name, each in named().items()}
     assert kinds == {
-        "fastinstall": Kind.STACK,
-        "official-wheel": Kind.STACK,
-        "pillow-draft": Kind.DECODER,
-        "fast": Kind.DECODER,
-        "huge-pages": Kind.SETTING,
-        "malloc-keep": Kind.SETTING,
-        "resized": Kind.STORAGE,
+        "fastinstall": CandidateKind.STACK,
+        "official-wheel": CandidateKind.STACK,
+        "pillow-draft": CandidateKind.DECODER,
+        "fast": CandidateKind.DECODER,
+        "huge-pages": CandidateKind.SETTING,
+        "malloc-keep": CandidateKind.SETTING,
+        "resized": CandidateKind.STORAGE,
     }
 
 
@@ -75,12 +75,12 @@ def test_plain_pillow_is_a_candidate_where_the_baseline_is_a_loader_of_the_users
 
 
 def test_what_is_missing_has_a_row_that_says_why() -> None:
-    found = named(replace(MATERIALS, libraries={"fast": Library(absent="fast is not installed")}))
+    found = named(replace(MATERIALS, libraries={"fast": DecoderPackages(absent="fast is not installed")}))
     assert found["fast"].absent == "fast is not installed"
 
 
 def test_what_was_brought_stands_in_front_of_the_path() -> None:
-    found = named(replace(MATERIALS, libraries={"fast": Library(directory=Path("/brought"))}))
+    found = named(replace(MATERIALS, libraries={"fast": DecoderPackages(directory=Path("/brought"))}))
     assert (found["fast"].site, found["fast"].candidate.stack) == ((Path("/brought"),), "its own")
 
 
@@ -98,7 +98,7 @@ def test_what_helps_together_needs_all_that_can_be_joined() -> None:
 
 
 def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first() -> None:
-    brought = replace(MATERIALS, libraries={"pillow-draft": Library(directory=Path("/brought"))})
+    brought = replace(MATERIALS, libraries={"pillow-draft": DecoderPackages(directory=Path("/brought"))})
     assert not named(brought)["pillow-draft"].can_be_joined
     assert named()["pillow-draft"].can_be_joined
 
@@ -106,7 +106,7 @@ def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first()
 def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_of_a_third() -> None:
     found = named()
     joined = join_candidate_runs([found["fastinstall"], found["pillow-draft"], found["huge-pages"]])
-    assert joined.candidate.kind is Kind.TOGETHER
+    assert joined.candidate.kind is CandidateKind.TOGETHER
     assert joined.site == (Path("/ours"),)
     assert joined.candidate.stack == "fastinstall"
     assert joined.candidate.adapter == "pillow-draft"
@@ -114,7 +114,7 @@ def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_
     assert joined.candidate.variables == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
-def setting(name: str) -> Setting:
+def setting(name: str) -> ProcessVariables:
     return next(each for each in SETTINGS if each.name == name)
 
 

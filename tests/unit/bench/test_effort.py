@@ -7,24 +7,26 @@ from fastinstall.bench.catalogue import USUAL_PRIORITY
 from fastinstall.bench.effort import (
     FULL,
     QUICK,
-    Effort,
-    least_seconds,
+    MeasurementBudget,
+    minimum_workload_seconds,
     sample_size,
     schedule_for,
     seconds_for,
     share_of,
     sort_by_promise,
 )
-from fastinstall.bench.report import Candidate, Kind
+from fastinstall.bench.report import Candidate, CandidateKind
 
 
-def candidate_run(name: str, kind: Kind, priority: int = USUAL_PRIORITY, *, scales: bool = False) -> CandidateRun:
+def candidate_run(
+    name: str, kind: CandidateKind, priority: int = USUAL_PRIORITY, *, scales: bool = False
+) -> CandidateRun:
     candidate = Candidate(name=name, title=name, kind=kind, variables={})
     return CandidateRun(candidate=candidate, priority=priority, scales=scales)
 
 
 @pytest.mark.parametrize("effort", [QUICK, FULL])
-def test_small_photos_make_a_full_sample_and_large_ones_few(effort: Effort) -> None:
+def test_small_photos_make_a_full_sample_and_large_ones_few(effort: MeasurementBudget) -> None:
     assert sample_size(effort, [0.19] * 100, None) == effort.sample
     assert effort.least_sample <= sample_size(effort, [12.0] * 100, None) <= 8
 
@@ -60,11 +62,11 @@ def test_what_a_candidate_takes_grows_with_rounds_and_with_the_pass() -> None:
 
 
 FIVE = (
-    candidate_run("lmdb", Kind.STORAGE),
-    candidate_run("rare-decoder", Kind.DECODER),
-    candidate_run("huge-pages", Kind.SETTING, 40),
-    candidate_run("fastinstall", Kind.STACK, 20),
-    candidate_run("pillow-draft", Kind.DECODER, 10, scales=True),
+    candidate_run("lmdb", CandidateKind.STORAGE),
+    candidate_run("rare-decoder", CandidateKind.DECODER),
+    candidate_run("huge-pages", CandidateKind.SETTING, 40),
+    candidate_run("fastinstall", CandidateKind.STACK, 20),
+    candidate_run("pillow-draft", CandidateKind.DECODER, 10, scales=True),
 )
 
 
@@ -83,4 +85,4 @@ def test_large_photos_get_more_of_the_time() -> None:
     assert share_of(17.0 - first, "12mp", ("png",)) > 1.5 * first
     assert share_of(9.0, "png", ()) == 9.0
     assert share_of(-3.0, "png", ()) == 0.0
-    assert least_seconds("12mp") > least_seconds("500px")
+    assert minimum_workload_seconds("12mp") > minimum_workload_seconds("500px")

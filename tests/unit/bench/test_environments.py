@@ -7,21 +7,23 @@ from builders import healthy_facts
 
 from fastinstall.bench import materials
 from fastinstall.bench.loading import NotLoadedError
-from fastinstall.bench.materials import Fetching, fetch_packages
+from fastinstall.bench.materials import PackageFetching, fetch_packages
 
 
 @pytest.fixture
-def fetching(tmp_path: Path) -> Fetching:
-    return Fetching(interpreter=healthy_facts().interpreter, cache=tmp_path / "cache", variables={})
+def fetching(tmp_path: Path) -> PackageFetching:
+    return PackageFetching(interpreter=healthy_facts().interpreter, cache=tmp_path / "cache", variables={})
 
 
-def test_a_disk_that_is_nearly_full_is_left_alone(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_nearly_full_is_left_alone(fetching: PackageFetching, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(materials, "FREE_BYTES", 1 << 70)
     with pytest.raises(NotLoadedError, match=r"numpy is not brought: \d+ MiB are free in .*, and \d+ have to be"):
         fetch_packages("numpy", ("numpy",), fetching)
 
 
-def test_a_cache_that_is_full_says_what_may_be_removed(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_full_says_what_may_be_removed(
+    fetching: PackageFetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(materials, "MOST_BYTES", 99)
     monkeypatch.setattr(materials, "FREE_BYTES", 0)
     entry = fetching.cache / "libraries" / "another"

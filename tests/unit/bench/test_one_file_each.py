@@ -14,11 +14,11 @@ from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
 from fastinstall.bench.catalogue import adapter_named, kind_named
 from fastinstall.bench.effort import sort_by_promise
-from fastinstall.bench.materials import known_candidates
-from fastinstall.bench.report import Pipeline
-from fastinstall.bench.survey import Judged
+from fastinstall.bench.materials import list_known_candidates
+from fastinstall.bench.report import ImagePipeline
+from fastinstall.bench.survey import SurveyedImage
 from fastinstall.bench.temporary_store import StoreBounds, estimate_store
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 DECODER = '''"""Acme's decoder."""
 
@@ -95,13 +95,13 @@ def forget() -> None:
 
 
 def test_they_are_listed_with_what_they_need() -> None:
-    known = {each.name: each for each in known_candidates()}
+    known = {each.name: each for each in list_known_candidates()}
     assert known["acme-raw"].requirements == ("acme>=2", "pillow")
     assert known["shelf"].title == "a shelf"
 
 
 def test_they_are_compared_when_their_turn_comes() -> None:
-    there = make_candidate_runs(Materials(machine=Machine(cpu="a CPU", cores=2), variables={}))
+    there = make_candidate_runs(Materials(machine=LoaderLimits(cpu="a CPU", cores=2), variables={}))
     found = [each.name for each in sort_by_promise(there, scalable=True)]
     assert found[0] == "acme-raw"
     assert found.index("pillow-draft") < found.index("shelf")
@@ -110,7 +110,7 @@ def test_they_are_compared_when_their_turn_comes() -> None:
 
 
 def test_they_are_printed_as_code() -> None:
-    loader, script = render_code("acme-raw", Pipeline()), render_code("shelf", Pipeline(shorter=300))
+    loader, script = render_code("acme-raw", ImagePipeline()), render_code("shelf", ImagePipeline(shorter=300))
     assert "python -m pip install 'acme>=2' pillow numpy" in loader
     assert "most_bytes" not in script
     assert 'WANTED = {"kind": "shelf", "shorter": 300}' in script
@@ -118,8 +118,8 @@ def test_they_are_printed_as_code() -> None:
 
 
 def test_the_room_that_a_store_takes_is_told_before() -> None:
-    photo = Judged(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
-    found = estimate_store(kind_named("shelf"), [photo], Pipeline(shorter=300), StoreBounds(most_bytes=1 << 30))
+    photo = SurveyedImage(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
+    found = estimate_store(kind_named("shelf"), [photo], ImagePipeline(shorter=300), StoreBounds(most_bytes=1 << 30))
     assert 300_000 < found.most_bytes < 400_000
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from fastinstall.bench.loading import Load, PoolRequest, batch_size, choose_pool_requests
+from fastinstall.bench.loading import PoolRequest, PoolWorkload, batch_size, choose_pool_requests
 from fastinstall.bench.report import WorkerStart
-from fastinstall.model.machine import Machine
+from fastinstall.model.machine import LoaderLimits
 
 ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 
 
-def _machine(cores: int, quota: float | None = None) -> Machine:
-    return Machine(cpu="", cores=cores, quota=quota)
+def _machine(cores: int, quota: float | None = None) -> LoaderLimits:
+    return LoaderLimits(cpu="", cores=cores, quota=quota)
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there
     [(2.0, None, 32), (2.0, 1.0, 32), (2.0, 60.0, 4), (0.4, 60.0, 1), (0.4, 2.0, 25), (2.0, 0.0, 32)],
 )
 def test_batches_are_small_enough_that_several_are_counted(seconds: float, ms: float | None, size: int) -> None:
-    assert batch_size(Load(seconds=seconds, ms=ms)) == size
+    assert batch_size(PoolWorkload(seconds=seconds, ms=ms)) == size

@@ -7,10 +7,10 @@ import pytest
 
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_adapters
-from fastinstall.bench.report import Pipeline
+from fastinstall.bench.report import ImagePipeline
 from fastinstall.core.errors import UsageError
 
-PIPELINE = Pipeline(shorter=300, crop=0, filter="lanczos")
+PIPELINE = ImagePipeline(shorter=300, crop=0, filter="lanczos")
 
 
 @pytest.mark.parametrize("name", [each.name for each in all_adapters()])

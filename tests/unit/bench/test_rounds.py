@@ -1,18 +1,18 @@
 import pytest
 
-from fastinstall.bench.comparison import Turns, compute_drift, compute_gain, compute_timing
-from fastinstall.bench.loading import Measured
+from fastinstall.bench.comparison import RoundTimings, compute_drift, compute_gain, compute_timing
+from fastinstall.bench.loading import LoadingMeasurement
 from fastinstall.bench.report import Stage
 
 
-def measured(read: float, decode: float, *, peak: int = 0) -> Measured:
+def measured(read: float, decode: float, *, peak: int = 0) -> LoadingMeasurement:
     stages = {"read": read, "decode": decode}
     whole = read + decode
-    return Measured(ms=whole, least_ms=whole, stages=stages, images=2, passes=1, peak_bytes=peak, failed={})
+    return LoadingMeasurement(ms=whole, least_ms=whole, stages=stages, images=2, passes=1, peak_bytes=peak, failed={})
 
 
-def turns(baseline: list[float], other: list[float]) -> Turns:
-    return Turns(
+def turns(baseline: list[float], other: list[float]) -> RoundTimings:
+    return RoundTimings(
         baseline=tuple(measured(0, each) for each in baseline),
         other=tuple(measured(0, each) for each in other),
         indexes=(0, 1),
@@ -30,9 +30,9 @@ def test_rounds_are_compared_with_their_neighbour_so_that_a_machine_that_slows_d
 
 
 def test_rounds_are_compared_by_their_shortest_passes() -> None:
-    disturbed = Measured(ms=90, least_ms=10, stages={}, images=2, passes=3, peak_bytes=0, failed={})
-    quiet = Measured(ms=6, least_ms=5, stages={}, images=2, passes=3, peak_bytes=0, failed={})
-    assert compute_gain(Turns(baseline=(disturbed,), other=(quiet,), indexes=(0, 1))).ratio == 2.0
+    disturbed = LoadingMeasurement(ms=90, least_ms=10, stages={}, images=2, passes=3, peak_bytes=0, failed={})
+    quiet = LoadingMeasurement(ms=6, least_ms=5, stages={}, images=2, passes=3, peak_bytes=0, failed={})
+    assert compute_gain(RoundTimings(baseline=(disturbed,), other=(quiet,), indexes=(0, 1))).ratio == 2.0
 
 
 def test_less_than_one_is_slower() -> None:
@@ -61,6 +61,6 @@ def test_a_rate_is_told_as_at_the_time_when_the_baseline_was_measured_so_that_it
 
 
 def test_a_baseline_on_other_images_tells_nothing_of_the_machine() -> None:
-    fewer = Turns(baseline=(measured(0, 16),), other=(measured(0, 4),), indexes=(0,))
+    fewer = RoundTimings(baseline=(measured(0, 16),), other=(measured(0, 4),), indexes=(0,))
     assert compute_drift(fewer, [measured(0, 8)]) == 1.0
     assert compute_drift(turns([16], [4]), []) == 1.0

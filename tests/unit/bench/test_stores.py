@@ -10,7 +10,7 @@ import pytest
 from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.adoption import render_script
 from fastinstall.bench.catalogue import all_kinds, kind_named
-from fastinstall.bench.report import Pipeline
+from fastinstall.bench.report import ImagePipeline
 from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store, store_at
 from fastinstall.core.errors import UsageError
 
@@ -40,14 +40,14 @@ LARGE = StoreBounds(most_bytes=1 << 40)
     ],
 )
 def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: int, most: int) -> None:
-    found = estimate_store(kind_named(kind), [PHOTO], Pipeline(), LARGE)
+    found = estimate_store(kind_named(kind), [PHOTO], ImagePipeline(), LARGE)
     assert found.indexes == (0,)
     assert least < found.most_bytes < most
     assert found.all_bytes == found.most_bytes
 
 
 def test_images_are_taken_evenly_until_the_room_ends() -> None:
-    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, Pipeline(), StoreBounds(most_bytes=110_000_000))
+    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, ImagePipeline(), StoreBounds(most_bytes=110_000_000))
     assert found.indexes == (0, 3, 6)
     assert found.most_bytes <= 110_000_000
     assert found.all_bytes >= 360_000_000
@@ -57,14 +57,14 @@ def test_a_bound_between_small_and_large_images_is_kept() -> None:
     small = Image(width=10, height=10, size_bytes=1000)
     for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
         found = estimate_store(
-            kind_named("lmdb"), [PHOTO, small, PHOTO, small], Pipeline(), StoreBounds(most_bytes=most)
+            kind_named("lmdb"), [PHOTO, small, PHOTO, small], ImagePipeline(), StoreBounds(most_bytes=most)
         )
         assert not found.indexes or found.most_bytes <= most
 
 
 def test_only_kinds_with_room_fit() -> None:
     bounds = StoreBounds(most_bytes=1_000_000)
-    fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], Pipeline(), bounds).indexes]
+    fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], ImagePipeline(), bounds).indexes]
     assert fitting == ["resized", "raw"]
 
 
@@ -81,7 +81,7 @@ def test_a_store_that_there_is_not_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in all_kinds()])
 def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
-    kind, text = kind_named(name), render_script(name, Pipeline(shorter=300, crop=280, filter="lanczos"))
+    kind, text = kind_named(name), render_script(name, ImagePipeline(shorter=300, crop=280, filter="lanczos"))
     tree = ast.parse(text)
     imported = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
     assert not any(isinstance(each, ast.ImportFrom) and each.level for each in ast.walk(tree))

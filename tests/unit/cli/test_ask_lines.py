@@ -5,7 +5,7 @@ import io
 import pytest
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.questions import Lines, Menu, chosen_or_back, shortened, typed_or_back
+from fastinstall.cli.questions import Lines, MenuQuestion, choose_or_go_back, shorten_label, type_or_go_back
 
 ANSWERS = {"a": "first", "b": "second"}
 
@@ -64,19 +64,19 @@ def test_no_secret_and_nothing_that_steers_a_terminal_gets_out(
 
 
 def test_a_menu_and_a_text_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    menu = Menu(question="Which?", answers=ANSWERS, meanings={})
-    assert chosen_or_back(_lines(monkeypatch, "3\n"), menu) is None
-    assert chosen_or_back(_lines(monkeypatch, "2\n"), menu) == "b"
-    assert typed_or_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
+    menu = MenuQuestion(question="Which?", answers=ANSWERS, meanings={})
+    assert choose_or_go_back(_lines(monkeypatch, "3\n"), menu) is None
+    assert choose_or_go_back(_lines(monkeypatch, "2\n"), menu) == "b"
+    assert type_or_go_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
 
 
 def test_a_text_that_makes_no_sense_is_explained_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     complaints: list[str] = []
-    assert typed_or_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
+    assert type_or_go_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
     assert len(complaints) == 1
-    assert typed_or_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
+    assert type_or_go_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
 
 
 @pytest.mark.parametrize(("room", "label"), [(20, "a label of words"), (12, "a label ..."), (3, "a ...")])
 def test_a_label_is_shortened_at_its_end(room: int, label: str) -> None:
-    assert shortened("a label of words", room) == label
+    assert shorten_label("a label of words", room) == label

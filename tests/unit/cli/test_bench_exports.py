@@ -19,7 +19,7 @@ from bench_reports import (
     whole_report,
 )
 
-from fastinstall.bench.report import CandidateResult, Kind, Outcome
+from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult
 from fastinstall.cli.bench.exports import export
 from fastinstall.core.errors import UsageError
 
@@ -30,7 +30,7 @@ SYSTEM = "linux_AMD-EPYC-9B45"
 def _decoder(name: str, *, left_out: int = 0) -> CandidateResult:
     return CandidateResult(
         candidate=candidate(name),
-        outcome=Outcome.MEASURED,
+        outcome=CandidateOutcome.MEASURED,
         versions={name: "1.2.3"},
         timing=timing(0.9, 50.0, 3.0, 11.0, 0.01, 0.03),
         gain=gain(1.1),
@@ -90,7 +90,7 @@ def test_images_that_are_not_all_jpeg_are_refused() -> None:
 
 def test_a_loader_of_somebodys_own_is_not_called_pillow() -> None:
     result = large_jpegs()
-    own = replace(result.baseline.candidate, adapter="own loader", kind=Kind.BASELINE)
+    own = replace(result.baseline.candidate, adapter="own loader", kind=CandidateKind.BASELINE)
     mine = replace(result, baseline=replace(result.baseline, candidate=own))
     with pytest.raises(UsageError):
         export("imread-benchmark", report(mine), OUT)

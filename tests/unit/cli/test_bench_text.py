@@ -8,13 +8,13 @@ from bench_reports import bare_report, large_jpegs, nothing_helps, report, small
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.text import bench_brief, bench_text
-from fastinstall.cli.console import Page, harmless
+from fastinstall.cli.console import Page, strip_control_characters
 
 NARROW = Page(width=80)
 
 
 def _lines(found: BenchReport, page: Page = NARROW) -> list[str]:
-    return harmless(bench_text(found, page), colour=page.colour).splitlines()
+    return strip_control_characters(bench_text(found, page), colour=page.colour).splitlines()
 
 
 def _text(found: BenchReport) -> str:
@@ -61,7 +61,7 @@ def test_images_that_were_left_out_are_counted_and_named_and_steer_no_terminal()
     text = bench_text(report(small_jpegs()), NARROW)
     assert "4 truncated: " in text
     assert "1 CMYK: /data/train/print.jpg" in text
-    assert "\x1b" not in harmless(text)
+    assert "\x1b" not in strip_control_characters(text)
     assert not any(line.startswith("b.jpg") for line in text.splitlines())
 
 

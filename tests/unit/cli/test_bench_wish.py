@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.report import BenchWish, Pipeline
-from fastinstall.cli.bench.bench_flags import bench_wish
+from fastinstall.bench.report import BenchRequest, ImagePipeline
+from fastinstall.cli.bench.bench_flags import make_bench_request
 from fastinstall.cli.parser import parse
 from fastinstall.core.errors import UsageError
 
 
-def _wish(*words: str) -> BenchWish:
-    return bench_wish(parse(("bench", *words), {}, [])[0])
+def _wish(*words: str) -> BenchRequest:
+    return make_bench_request(parse(("bench", *words), {}, [])[0])
 
 
 def test_without_flags_it_is_the_usual_wish() -> None:
-    assert _wish() == BenchWish()
+    assert _wish() == BenchRequest()
 
 
 def test_every_flag_arrives(tmp_path: Path) -> None:
@@ -26,9 +26,9 @@ def test_every_flag_arrives(tmp_path: Path) -> None:
         *("--target-rate", "1500.5", "--loader", f"{tmp_path}/loader.py", "--candidates", "pillow-draft, fastinstall"),
         *("--with", "all", "--no-build", "--only", "loading"),
     )
-    assert found == BenchWish(
+    assert found == BenchRequest(
         paths=(tmp_path,),
-        pipeline=Pipeline(shorter=512, crop=0, filter="lanczos"),
+        pipeline=ImagePipeline(shorter=512, crop=0, filter="lanczos"),
         quick=True,
         samples=40,
         workers=(0, 2, 4),
@@ -42,7 +42,7 @@ def test_every_flag_arrives(tmp_path: Path) -> None:
 
 
 def test_a_small_size_takes_the_crop_with_it() -> None:
-    assert _wish("--size", "128").pipeline == Pipeline(shorter=128, crop=128)
+    assert _wish("--size", "128").pipeline == ImagePipeline(shorter=128, crop=128)
 
 
 def test_images_are_told_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

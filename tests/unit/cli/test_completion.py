@@ -7,10 +7,10 @@ import jsonschema
 import pytest
 
 from fastinstall.cli.completion_scripts import completion_script
-from fastinstall.cli.completion_values import Kind, Value, Verb, verbs, vocabulary
+from fastinstall.cli.completion_values import CompletionKind, Value, Verb, verbs, vocabulary
 from fastinstall.cli.help import groups_of
 from fastinstall.cli.main import main
-from fastinstall.cli.options import read_wish
+from fastinstall.cli.options import read_request
 from fastinstall.cli.parser import VERBS, build_parser, parse, verbs_of
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.surroundings import recipes_directory
@@ -19,7 +19,7 @@ from fastinstall.observe.observation import load_recipes
 from fastinstall.verbs.schemas import SCHEMAS, Shell
 
 SHELLS = tuple(Shell)
-PATHS = (Kind.FILES, Kind.DIRECTORIES, Kind.ENVIRONMENTS)
+PATHS = (CompletionKind.FILES, CompletionKind.DIRECTORIES, CompletionKind.ENVIRONMENTS)
 
 
 def _recipes() -> tuple[Recipe, ...]:
@@ -76,25 +76,25 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
     for word in words:
         arguments, sources = parse((verb, *NEEDED.get(verb, ()), flag, word), {}, ())
         if hasattr(arguments, "wish_recipe"):
-            read_wish(arguments, sources)
+            read_request(arguments, sources)
 
 
 @pytest.mark.parametrize(
     ("verb", "flag", "kind"),
     [
-        ("setup", "--prefix", Kind.ENVIRONMENTS),
-        ("setup", "--new-env", Kind.DIRECTORIES),
-        ("setup", "--python", Kind.FILES),
-        ("setup", "--recipe", Kind.WORDS),
-        ("setup", "--allow", Kind.LIST),
-        ("setup", "--jobs", Kind.FREE),
-        ("plan", "-o", Kind.FILES),
-        ("build", "-o", Kind.DIRECTORIES),
-        ("bench", "--step", Kind.FILES),
-        ("doctor", "--junit", Kind.FILES),
+        ("setup", "--prefix", CompletionKind.ENVIRONMENTS),
+        ("setup", "--new-env", CompletionKind.DIRECTORIES),
+        ("setup", "--python", CompletionKind.FILES),
+        ("setup", "--recipe", CompletionKind.WORDS),
+        ("setup", "--allow", CompletionKind.LIST),
+        ("setup", "--jobs", CompletionKind.FREE),
+        ("plan", "-o", CompletionKind.FILES),
+        ("build", "-o", CompletionKind.DIRECTORIES),
+        ("bench", "--step", CompletionKind.FILES),
+        ("doctor", "--junit", CompletionKind.FILES),
     ],
 )
-def test_what_stands_behind_a_flag(verb: str, flag: str, kind: Kind) -> None:
+def test_what_stands_behind_a_flag(verb: str, flag: str, kind: CompletionKind) -> None:
     value = _flag(verb, flag)
     assert value is not None
     assert value.kind is kind
@@ -121,13 +121,13 @@ def test_every_vocabulary_is_of_an_argument() -> None:
 @pytest.mark.parametrize(
     ("verb", "first", "following"),
     [
-        ("doctor", "swapped", {"": Kind.WORDS}),
-        ("guard", "status", {"check": Kind.FILES}),
-        ("recipes", "show", {"show": Kind.WORDS, "check": Kind.FILES}),
+        ("doctor", "swapped", {"": CompletionKind.WORDS}),
+        ("guard", "status", {"check": CompletionKind.FILES}),
+        ("recipes", "show", {"show": CompletionKind.WORDS, "check": CompletionKind.FILES}),
         ("completion", "zsh", {}),
     ],
 )
-def test_what_stands_where_no_flag_does(verb: str, first: str, following: dict[str, Kind]) -> None:
+def test_what_stands_where_no_flag_does(verb: str, first: str, following: dict[str, CompletionKind]) -> None:
     known: Verb = KNOWN[verb]
     assert known.first is not None
     assert first in known.first.words

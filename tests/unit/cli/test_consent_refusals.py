@@ -7,20 +7,20 @@ from builders import environment
 
 from fastinstall.cli.consent import refuse_unaccepted
 from fastinstall.core.errors import ExitCode, RefusedError
-from fastinstall.model.plan import Hazard, Plan
-from fastinstall.model.request import Risk, Wish
+from fastinstall.model.plan import Plan, PlanRisk
+from fastinstall.model.request import Request, Risk
 
-VULNERABLE = Hazard(
+VULNERABLE = PlanRisk(
     risk=Risk.VULNERABLE,
     summary="1 critical advisory affects Pillow 12.1.1: CVE-1",
     items=("CVE-1",),
     instead="take today's Pillow: --recipe pillow-merged",
 )
-DOWNGRADE = Hazard(risk=Risk.DOWNGRADE, summary="it is older")
+DOWNGRADE = PlanRisk(risk=Risk.DOWNGRADE, summary="it is older")
 
 
-def _plan(*hazards: Hazard) -> Plan:
-    wish = Wish(recipe="pillow-simd")
+def _plan(*hazards: PlanRisk) -> Plan:
+    wish = Request(recipe="pillow-simd")
     return Plan(environment=environment(), facts_digest="0", wish=wish, steps=(), hazards=hazards, summary="a test")
 
 

@@ -4,13 +4,13 @@ import pytest
 from builders import environment
 
 from fastinstall.cli.commands.doctor import _is_repairable
-from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 
 
-def report(check: str, status: Status, command: str | None = None) -> Report:
+def report(check: str, status: Status, command: str | None = None) -> EnvironmentReport:
     remedy = Remedy(text="do something", command=command)
     finding = Finding(check=check, status=status, message="something is wrong", remedy=remedy)
-    return Report(environment=environment(), status=status, findings=(finding,))
+    return EnvironmentReport(environment=environment(), status=status, findings=(finding,))
 
 
 @pytest.mark.parametrize("status", [Status.ERROR, Status.CRASHED])

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from fastinstall.cli.help import EXAMPLES, SCREENS, groups_of, screen, spelled
+from fastinstall.cli.help import EXAMPLES, SCREENS, format_argument, groups_of, screen
 from fastinstall.cli.parser import VERBS, build_parser, parse, verbs_of
 from fastinstall.doctor.registry import check_names
 
@@ -66,7 +66,7 @@ def test_everything_tells_every_flag(verb: str, capsys: pytest.CaptureFixture[st
 def test_a_screen_that_leaves_something_out_says_so(verb: str) -> None:
     page = screen(PARSERS[verb])
     actions = [action for _, found in groups_of(PARSERS[verb]) for action in found]
-    missing = [action for action in actions if action.help and spelled(action) not in page]
+    missing = [action for action in actions if action.help and format_argument(action) not in page]
     assert bool(missing) <= (f"fastinstall {verb} --help-all" in page)
 
 

@@ -2,15 +2,15 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from fastinstall.cli.options import WISHES, as_flags, read_wish
+from fastinstall.cli.options import REQUEST_OPTIONS, format_flags, read_request
 from fastinstall.cli.parser import parse
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.model.request import LinkMode, Risk, Wish
+from fastinstall.model.request import LinkMode, Request, Risk
 
 
-def wish(*flags: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Wish:
+def wish(*flags: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Request:
     arguments, sources = parse(["setup", *flags], variables or {}, [toml] if toml else [])
-    return read_wish(arguments, sources)
+    return read_request(arguments, sources)
 
 
 def toml(directory: Path, text: str) -> Path:
@@ -21,11 +21,11 @@ def toml(directory: Path, text: str) -> Path:
 
 def test_every_field_of_a_wish_has_its_option() -> None:
     nobodys = {"avoid"}  # what a failed proof asks for
-    assert {option.field for option in WISHES} == set(Wish.__dataclass_fields__) - nobodys
+    assert {option.field for option in REQUEST_OPTIONS} == set(Request.__dataclass_fields__) - nobodys
 
 
 def test_nothing_given_is_the_default() -> None:
-    assert wish() == Wish()
+    assert wish() == Request()
 
 
 def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tm
 
 
 def test_every_wish_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path) -> None:
-    wanted = Wish(
+    wanted = Request(
         recipe="pillow",
         version="12.0.0",
         levels=("x86-64-v2", "x86-64-v4"),
@@ -53,9 +53,9 @@ def test_every_wish_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path)
         upgrade=True,
         allow=(Risk.DOWNGRADE, Risk.FEATURE_LOSS),
     )
-    words = {option.field: getattr(wanted, option.field) for option in WISHES}
-    flags = as_flags(wanted)
-    variables = {option.variable: _written(words[option.field], negated=option.negated) for option in WISHES}
+    words = {option.field: getattr(wanted, option.field) for option in REQUEST_OPTIONS}
+    flags = format_flags(wanted)
+    variables = {option.variable: _written(words[option.field], negated=option.negated) for option in REQUEST_OPTIONS}
     keys = "\n".join(f"{field} = {_toml(value)}" for field, value in words.items())
     assert wish(*flags) == wanted
     assert wish(variables=variables) == wanted
@@ -71,13 +71,18 @@ def test_a_flag_for_one_level_overrules_a_setting_for_several_and_the_other_way_
 
 
 def test_the_flags_that_ask_for_the_same_name_the_levels_and_not_what_did_not_prove() -> None:
-    assert as_flags(Wish(levels=("x86-64-v2", "x86-64-v3"), avoid=("13.1.0",))) == ("--levels", "x86-64-v2,x86-64-v3")
+    assert format_flags(Request(levels=("x86-64-v2", "x86-64-v3"), avoid=("13.1.0",))) == (
+        "--levels",
+        "x86-64-v2,x86-64-v3",
+    )
 
 
 @pytest.mark.parametrize("word", ["0", "false", "no", "off", "False", "OFF", ""])
-@pytest.mark.parametrize("option", [option for option in WISHES if not option.metavar], ids=lambda option: option.flag)
+@pytest.mark.parametrize(
+    "option", [option for option in REQUEST_OPTIONS if not option.metavar], ids=lambda option: option.flag
+)
 def test_a_switch_that_is_off_in_its_variable_is_off(word: str, option: object) -> None:
-    assert wish(variables={option.variable: word}) == Wish()  # type: ignore[attr-defined]  # an Option
+    assert wish(variables={option.variable: word}) == Request()  # type: ignore[attr-defined]  # an Option
 
 
 @pytest.mark.parametrize("word", ["1", "true", "yes", "on", "TRUE"])
@@ -152,12 +157,12 @@ def test_only_the_first_settings_file_counts(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     first, second = toml(tmp_path, "jobs = 2"), toml(tmp_path / "other", 'jobs = 3\nlevel = "native"')
     arguments, sources = parse(["setup"], {}, [tmp_path / "absent.toml", first, second])
-    found = read_wish(arguments, sources)
+    found = read_request(arguments, sources)
     assert (found.jobs, found.level) == (2, "auto")
 
 
 def test_the_flags_of_the_default_are_none() -> None:
-    assert as_flags(Wish()) == ()
+    assert format_flags(Request()) == ()
 
 
 def _written(value: object, *, negated: bool) -> str:

@@ -2,52 +2,55 @@
 
 import pytest
 
-from fastinstall.cli.progress import State, about, heard, left, line_of, said
-from fastinstall.core.events import Event, Finished, Foretold, Progressed, Started
+from fastinstall.cli.progress import ProgressState, about, advance_state, describe_state, describe_time_left, line_of
+from fastinstall.core.events import Event, Finished, Progressed, RemainingTime, Started
 
 COMPILING = Started(stage="compile", message="compiling pillow for x86-64-v2 and x86-64-v3")
 
 
-def _after(*events: tuple[float, Event]) -> State:
-    state = State()
+def _after(*events: tuple[float, Event]) -> ProgressState:
+    state = ProgressState()
     for now, event in events:
-        state = heard(state, event, now)
+        state = advance_state(state, event, now)
     return state
 
 
 def test_what_is_left_counts_down_between_events_and_never_up() -> None:
-    state = _after((0.0, COMPILING), (0.0, Foretold(seconds=40.0, measured=True)))
-    told = [left(state, now) for now in (0.0, 15.0, 38.0)]
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
+    told = [describe_time_left(state, now) for now in (0.0, 15.0, 38.0)]
     assert told == ["about 40 s left in all", "about 25 s left in all", "about 2 s left in all"]
-    assert left(state, 41.0) == "longer than before"
+    assert describe_time_left(state, 41.0) == "longer than before"
 
 
 def test_when_all_is_over_nothing_is_told_any_more() -> None:
-    state = _after((0.0, COMPILING), (0.0, Foretold(seconds=40.0, measured=True)))
-    assert heard(state, Foretold(seconds=0.0, measured=True), 1.0) == State()
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
+    assert advance_state(state, RemainingTime(seconds=0.0, measured=True), 1.0) == ProgressState()
 
 
 def test_while_somebody_may_be_asked_nothing_is_told() -> None:
-    state = _after((0.0, COMPILING), (0.0, Foretold(seconds=40.0, measured=True)))
-    assert heard(state, Started(stage="index", message="looking up pillow"), 1.0) == State()
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
+    assert advance_state(state, Started(stage="index", message="looking up pillow"), 1.0) == ProgressState()
 
 
 def test_what_takes_longer_than_usual_is_told_as_that() -> None:
-    assert left(_after((0.0, COMPILING), (9.0, Foretold(seconds=None, measured=False))), 9.0) == "longer than usual"
+    assert (
+        describe_time_left(_after((0.0, COMPILING), (9.0, RemainingTime(seconds=None, measured=False))), 9.0)
+        == "longer than usual"
+    )
 
 
 def test_units_are_counted_and_where_nothing_is_foretold_their_rate_tells_the_end_of_the_stage() -> None:
     state = _after((0.0, COMPILING), (1.0, Progressed(stage="compile", done=0, total=84)))
-    assert left(state, 5.0) == ""
-    state = heard(state, Progressed(stage="compile", done=21, total=84), 11.0)
-    assert left(state, 11.0) == "about 30 s left of this"
-    assert said(state, 11.0) == f"still {COMPILING.message}, 21 of 84, 11 s so far; about 30 s left of this"
+    assert describe_time_left(state, 5.0) == ""
+    state = advance_state(state, Progressed(stage="compile", done=21, total=84), 11.0)
+    assert describe_time_left(state, 11.0) == "about 30 s left of this"
+    assert describe_state(state, 11.0) == f"still {COMPILING.message}, 21 of 84, 11 s so far; about 30 s left of this"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_line_fits_and_its_bar_is_plain_and_goes_where_there_is_no_room(width: int) -> None:
     state = _after((0.0, COMPILING), (0.0, Progressed(stage="compile", done=21, total=84)))
-    line = line_of(heard(state, Foretold(seconds=40.0, measured=True), 0.0), 0.0, width=width)
+    line = line_of(advance_state(state, RemainingTime(seconds=40.0, measured=True), 0.0), 0.0, width=width)
     assert len(line) <= width
     assert line.isascii()
     assert "21/84, about 40 s left in all" in line
@@ -56,8 +59,10 @@ def test_the_line_fits_and_its_bar_is_plain_and_goes_where_there_is_no_room(widt
 
 def test_the_end_of_another_stage_leaves_what_goes_on() -> None:
     ended = Finished(stage="library", message="compiled zlib-ng", seconds=3.0)
-    assert heard(_after((0.0, COMPILING)), ended, 1.0).stage == "compile"
-    assert heard(_after((0.0, COMPILING)), Finished(stage="compile", message="done", seconds=1.0), 1.0).stage == ""
+    assert advance_state(_after((0.0, COMPILING)), ended, 1.0).stage == "compile"
+    assert (
+        advance_state(_after((0.0, COMPILING)), Finished(stage="compile", message="done", seconds=1.0), 1.0).stage == ""
+    )
 
 
 @pytest.mark.parametrize(

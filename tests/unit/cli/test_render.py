@@ -17,15 +17,15 @@ from builders import (
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plans import plan_text
-from fastinstall.cli.text.reports import error_text, report_text, speed_text
+from fastinstall.cli.text.reports import error_text, render_speed_table, report_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Finding, Remedy, Report, Status
-from fastinstall.model.plan import Hazard, Plan, Skipped
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.plan import Plan, PlanRisk, Skipped
 from fastinstall.model.receipt import SpeedRow, SpeedTable
-from fastinstall.model.request import LinkMode, Risk, Wish
-from fastinstall.model.steps import Build, InstallGuard, SystemPackages, Target, Verify
+from fastinstall.model.request import LinkMode, Request, Risk
+from fastinstall.model.steps import Build, InstallGuard, LevelTarget, SystemPackages, Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()
@@ -36,14 +36,14 @@ def _plan() -> Plan:
     return Plan(
         environment=environment(),
         facts_digest="0",
-        wish=Wish(),
+        wish=Request(),
         steps=(
             SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
             InstallGuard(reason="to notice when another tool replaces it"),
             Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         ),
         skipped=(Skipped(step="create-environment", reason="it exists"),),
-        hazards=(Hazard(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
+        hazards=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
         warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
         summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
     )
@@ -65,7 +65,7 @@ def _build() -> Build:
         chassis=None,
         distribution="pillow",
         version="13.0.0+simd.v2.v3",
-        targets=tuple(Target(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
+        targets=tuple(LevelTarget(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
         link=LinkMode.BUNDLE,
         libraries=("zlib",),
         jobs=2,
@@ -73,8 +73,8 @@ def _build() -> Build:
     )
 
 
-def _report() -> Report:
-    return Report(
+def _report() -> EnvironmentReport:
+    return EnvironmentReport(
         environment=environment(),
         status=Status.ERROR,
         findings=(
@@ -205,7 +205,7 @@ def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
             SpeedRow(operation="immeasurable", before_ms=1.0, after_ms=0.0),
         ),
     )
-    head, titles, *rows = speed_text(table, WIDE).splitlines()
+    head, titles, *rows = render_speed_table(table, WIDE).splitlines()
     assert head == "before: pillow 13.0.0 (wheel); after: pillow 12.1.1+simd.v3; AMD EPYC"
     assert rows[0].endswith("  10.00x")
     assert [row.partition("  ")[0] for row in rows if row.endswith("slower")] == ["chops add"]
@@ -226,13 +226,13 @@ def test_a_speed_table_that_was_measured_earlier_says_when_and_where() -> None:
         prefix="/srv/first",
         reused=True,
     )
-    assert speed_text(table, WIDE).splitlines()[1] == (
+    assert render_speed_table(table, WIDE).splitlines()[1] == (
         "of an earlier setup of the same two builds: measured 2026-11-21 10:03 UTC with Python 3.11.2 for /srv/first, "
         "on AMD EPYC"
     )
     older = replace(table, python="", prefix="")
-    assert "measured 2026-11-21 10:03 UTC, on AMD EPYC" in speed_text(older, WIDE)
-    assert "earlier" not in speed_text(replace(table, reused=False), WIDE)
+    assert "measured 2026-11-21 10:03 UTC, on AMD EPYC" in render_speed_table(older, WIDE)
+    assert "earlier" not in render_speed_table(replace(table, reused=False), WIDE)
 
 
 @pytest.mark.parametrize("facts", [healthy_facts, levelled_facts, stock_facts, empty_facts, minimal_facts])

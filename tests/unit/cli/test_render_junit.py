@@ -11,8 +11,8 @@ import pytest
 from builders import healthy_facts
 
 from fastinstall.cli.text.junit import junit_xml
-from fastinstall.doctor.registry import gravest
-from fastinstall.model.finding import Finding, Remedy, Report, Status, Unobservable
+from fastinstall.doctor.registry import select_gravest_status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Unobservable
 
 AT = datetime(2026, 11, 21, 10, 40, 7, 999, tzinfo=UTC)
 ATTRIBUTES = {
@@ -41,15 +41,19 @@ def _finding(check: str, status: Status, message: str = "") -> Finding:
     return Finding(check=check, status=status, message=said, evidence=("a <file> & more",), remedy=remedy)
 
 
-def _report(prefix: str, *findings: Finding) -> Report:
+def _report(prefix: str, *findings: Finding) -> EnvironmentReport:
     environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
-    return Report(environment=environment, status=gravest([each.status for each in findings]), findings=findings)
+    return EnvironmentReport(
+        environment=environment, status=select_gravest_status([each.status for each in findings]), findings=findings
+    )
 
 
 REPORT = _report("/srv/env-3.11", *(_finding(f"check-{status}", status) for status in Status))
 
 
-def _parsed(*reports: Report, least: Status = Status.ERROR, unobservable: Sequence[Unobservable] = ()) -> ET.Element:
+def _parsed(
+    *reports: EnvironmentReport, least: Status = Status.ERROR, unobservable: Sequence[Unobservable] = ()
+) -> ET.Element:
     text = junit_xml(reports, unobservable, least, AT)
     assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n')
     return ET.fromstring(text.encode())  # noqa: S314 (of our own making)

@@ -6,8 +6,8 @@ from builders import advisory, changed, recipe
 from fastinstall.cli.wizard.choices import offer_answers, offer_meanings
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Recipe, Severity
-from fastinstall.plan.versions import Choice
-from fastinstall.verbs.recipe_comparison import Offer
+from fastinstall.plan.versions import VersionChoice
+from fastinstall.verbs.recipe_comparison import RecipePreview
 
 FIGURE = "2.07 times as fast as stock Pillow 13.0.0 (2026-11-21)"
 FORK = changed(recipe(), {"bench": {"measured": FIGURE}})
@@ -24,8 +24,8 @@ SPEED = SpeedTable(
 )
 
 
-def _offer(used: Recipe, version: str) -> Offer:
-    return Offer(recipe=used, choice=Choice(version=version, source=None, chassis=None, reason="a test"))
+def _offer(used: Recipe, version: str) -> RecipePreview:
+    return RecipePreview(recipe=used, choice=VersionChoice(version=version, source=None, chassis=None, reason="a test"))
 
 
 def test_recipes_stand_side_by_side_with_version_advisories_and_speed() -> None:
@@ -50,11 +50,13 @@ def test_recipes_stand_side_by_side_with_version_advisories_and_speed() -> None:
 
 
 def test_a_version_that_was_not_proven_yet_says_so() -> None:
-    choice = Choice(version="13.1.0", source=None, chassis=None, reason="a test", caution="13.1.0 is not proven")
-    assert offer_meanings((Offer(recipe=MERGED, choice=choice),))["pillow-merged"].endswith("; 13.1.0 is not proven")
+    choice = VersionChoice(version="13.1.0", source=None, chassis=None, reason="a test", caution="13.1.0 is not proven")
+    assert offer_meanings((RecipePreview(recipe=MERGED, choice=choice),))["pillow-merged"].endswith(
+        "; 13.1.0 is not proven"
+    )
 
 
 @pytest.mark.parametrize("used", [MERGED, FORK])
 def test_a_recipe_that_does_not_fit_says_why(used: Recipe) -> None:
-    offer = Offer(recipe=used, choice=None, problem="the target does not allow it")
+    offer = RecipePreview(recipe=used, choice=None, problem="the target does not allow it")
     assert "; nothing fits: the target does not allow it; " in offer_meanings((offer,))[used.name]

@@ -6,22 +6,26 @@ from pathlib import PurePath
 from builders import healthy_facts
 
 from fastinstall.cli.text.reports import quiet_lines
-from fastinstall.doctor.registry import gravest
-from fastinstall.model.finding import Finding, Remedy, Report, Status, Unobservable
+from fastinstall.doctor.registry import select_gravest_status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Unobservable
 
 FIX = Remedy(text="put it back", command="fastinstall doctor --fix --prefix '/srv/my env'")
 
 
-def _report(*findings: Finding) -> Report:
+def _report(*findings: Finding) -> EnvironmentReport:
     environment = replace(healthy_facts().environment, prefix=PurePath("/srv/my env"))
-    return Report(environment=environment, status=gravest([finding.status for finding in findings]), findings=findings)
+    return EnvironmentReport(
+        environment=environment,
+        status=select_gravest_status([finding.status for finding in findings]),
+        findings=findings,
+    )
 
 
 def _finding(check: str, status: Status, remedy: Remedy | None = None) -> Finding:
     return Finding(check=check, status=status, message=f"{check} is\n{status}", remedy=remedy)
 
 
-def _lines(report: Report, least: Status) -> list[str]:
+def _lines(report: EnvironmentReport, least: Status) -> list[str]:
     return list(quiet_lines([report], [], least))
 
 

@@ -7,18 +7,18 @@ from builders import healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import survey_text
-from fastinstall.model.finding import Finding, Remedy, Report, Status, Survey, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 from fastinstall.model.request import Environment
 
 
-def _report(prefix: str, *statuses: Status) -> Report:
+def _report(prefix: str, *statuses: Status) -> EnvironmentReport:
     environment: Environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
     remedy = Remedy(text="mend it", command="fastinstall doctor --fix")
     findings = tuple(
         Finding(check="swapped", status=status, message=f"is {status}", remedy=remedy) for status in statuses
     )
     gravest = max(statuses, key=lambda status: status.gravity)
-    return Report(environment=environment, status=gravest, findings=findings)
+    return EnvironmentReport(environment=environment, status=gravest, findings=findings)
 
 
 SURVEY = Survey(

@@ -12,7 +12,7 @@ from builders import healthy_facts
 from fastinstall.cli.console import Console
 from fastinstall.cli.text.reports import open_outlet, tell_report, tell_survey, write_undetermined
 from fastinstall.core.errors import UsageError
-from fastinstall.model.finding import Finding, Report, Status, Survey, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 
 GONE = Unobservable(prefix=PurePath("/srv/old"), problem="gone")
 QUIET = Console(quiet=True)
@@ -22,10 +22,10 @@ def _now() -> datetime:
     return datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def _report(status: Status) -> Report:
+def _report(status: Status) -> EnvironmentReport:
     finding = Finding(check="swapped", status=status, message="it is so")
     environment = replace(healthy_facts().environment, prefix=PurePath("/srv/env"))
-    return Report(environment=environment, status=status, findings=(finding,))
+    return EnvironmentReport(environment=environment, status=status, findings=(finding,))
 
 
 def _told(status: Status, console: Console = QUIET, *, fail_on: str = "error", junit: Path | str = "") -> int:

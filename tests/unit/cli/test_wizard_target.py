@@ -9,17 +9,17 @@ from environments_by_hand import venv_by_hand
 from sessions import a_session
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.wizard.environment_question import Chooser, is_left_open
+from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 
 
-def _chooser(home: Path, person: AskedPerson, **variables: str) -> Chooser:
+def _chooser(home: Path, person: AskedPerson, **variables: str) -> EnvironmentChooser:
     session = a_session(home, **variables)
-    return Chooser(session=session, asker=person, console=Console(quiet=True), directory=home / "work")
+    return EnvironmentChooser(session=session, asker=person, console=Console(quiet=True), directory=home / "work")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def work(tmp_path: Path) -> Path:
 
 def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_is_in_it(work: Path) -> None:
     person = AskedPerson()
-    assert _chooser(work.parent, person).chosen() == Target(prefix=work / "env")
+    assert _chooser(work.parent, person).chosen() == NamedTarget(prefix=work / "env")
     assert list(person.offered.values()) == ["./env", "Make one", "Name one", "Cancel"]
     assert person.meanings[str(work / "env")] == "Python 3.12.1; pillow 13.0.0, not by fastinstall"
     assert person.questions == ["No environment is active. Where should the fast stack go?"]
@@ -39,7 +39,7 @@ def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_
 def test_where_answers_are_kept_it_says_so(work: Path) -> None:
     person = AskedPerson()
     chooser = _chooser(work.parent, person)
-    kept = Answers(target=work / "env", before=Wish(), after=Wish(pin=True), kept_at="2026-11-22T10:00:00+00:00")
+    kept = Answers(target=work / "env", before=Request(), after=Request(pin=True), kept_at="2026-11-22T10:00:00+00:00")
     answers.keep(chooser.session, kept)
     chooser.chosen()
     assert person.meanings[str(work / "env")].endswith("; you stopped here before")
@@ -47,11 +47,11 @@ def test_where_answers_are_kept_it_says_so(work: Path) -> None:
 
 def test_a_new_directory_and_a_named_one_can_be_taken_back_and_are_checked(work: Path) -> None:
     person = AskedPerson("new", "back", "new", "env", "./fresh")
-    assert _chooser(work.parent, person).chosen() == Target(new=work / "fresh")
+    assert _chooser(work.parent, person).chosen() == NamedTarget(new=work / "fresh")
     (work / "env" / "bin").mkdir()
     (work / "env" / "bin" / "python").symlink_to("/nowhere/python3")
     person = AskedPerson("name", "nowhere", "", "name", "env")
-    assert _chooser(work.parent, person).chosen() == Target(prefix=work / "env")
+    assert _chooser(work.parent, person).chosen() == NamedTarget(prefix=work / "env")
 
 
 def test_cancel_is_a_refusal(work: Path) -> None:
@@ -61,18 +61,18 @@ def test_cancel_is_a_refusal(work: Path) -> None:
 
 def test_nobody_is_asked_where_one_is_named_or_active(work: Path) -> None:
     active = a_session(work.parent, VIRTUAL_ENV=str(work / "env"))
-    assert not is_left_open(Target(), active)
-    assert not is_left_open(Target(), a_session(work.parent, VIRTUAL_ENV="/env", CONDA_PREFIX="/env"))
-    assert not is_left_open(Target(new=work), a_session(work.parent))
-    assert is_left_open(Target(), a_session(work.parent))
-    assert is_left_open(Target(), a_session(work.parent, VIRTUAL_ENV="/env", CONDA_PREFIX="/other"))
+    assert not is_left_open(NamedTarget(), active)
+    assert not is_left_open(NamedTarget(), a_session(work.parent, VIRTUAL_ENV="/env", CONDA_PREFIX="/env"))
+    assert not is_left_open(NamedTarget(new=work), a_session(work.parent))
+    assert is_left_open(NamedTarget(), a_session(work.parent))
+    assert is_left_open(NamedTarget(), a_session(work.parent, VIRTUAL_ENV="/env", CONDA_PREFIX="/other"))
 
 
 def test_the_environment_of_fastinstall_itself_is_never_the_one_that_is_meant(work: Path) -> None:
     tool = venv_by_hand(work.parent / "tool", "3.12.1", "pillow-13.0.0")
     person = AskedPerson("cancel")
     chooser = _chooser(work.parent, person, VIRTUAL_ENV=str(tool))
-    assert is_left_open(Target(), chooser.session)
+    assert is_left_open(NamedTarget(), chooser.session)
     with pytest.raises(RefusedError):
         replace(chooser, directory=work.parent).chosen()
     assert person.questions == ["The active environment is fastinstall's own. Where should the fast stack go?"]

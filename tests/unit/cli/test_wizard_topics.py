@@ -8,14 +8,14 @@ from builders import conda_facts, stock_facts
 from sessions import a_session
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.options import WISHES
-from fastinstall.cli.wizard.environment_question import Talk
-from fastinstall.cli.wizard.menu import TOPICS, customised
-from fastinstall.model.conda import Engine
-from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.cli.options import REQUEST_OPTIONS
+from fastinstall.cli.wizard.environment_question import WizardConversation
+from fastinstall.cli.wizard.menu import TOPICS, customise_request
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
-from fastinstall.verbs.recipe_comparison import Offer
+from fastinstall.verbs.recipe_comparison import RecipePreview
 
 BY_FIELD = {field: topic for topic in TOPICS for field in topic.fields}
 HERE = str(Path(__file__).parent)
@@ -32,7 +32,7 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
     "wheelhouse": (("/nowhere/at/all", HERE), Path(HERE)),
     "with_system_deps": (("yes",), True),
     "toolchain": (("conda",), ToolchainSource.CONDA),
-    "engine": (("pip",), Engine.PIP),
+    "engine": (("pip",), CondaInstaller.PIP),
     "channels": (("https://user:word@host/channel", "conda-forge, mine"), ("conda-forge", "mine")),
     "guard": (("no",), False),
     "pin": (("yes",), True),
@@ -42,12 +42,12 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Talk:
+def talk(tmp_path: Path) -> WizardConversation:
     session = a_session(tmp_path)
-    offers = [Offer(recipe=recipe_named(session, name), choice=None) for name in ("pillow-merged", "pillow")]
-    return Talk(
+    offers = [RecipePreview(recipe=recipe_named(session, name), choice=None) for name in ("pillow-merged", "pillow")]
+    return WizardConversation(
         session=session,
-        target=Target(prefix=tmp_path),
+        target=NamedTarget(prefix=tmp_path),
         facts=conda_facts(),
         asker=AskedPerson(),
         console=Console(quiet=True),
@@ -55,8 +55,8 @@ def talk(tmp_path: Path) -> Talk:
     )
 
 
-def _asking(talk: Talk, *answers: str) -> Talk:
-    return Talk(
+def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
+    return WizardConversation(
         session=talk.session,
         target=talk.target,
         facts=talk.facts,
@@ -67,67 +67,67 @@ def _asking(talk: Talk, *answers: str) -> Talk:
 
 
 def test_every_wish_that_has_a_flag_can_be_customised() -> None:
-    assert sorted(BY_FIELD) == sorted(option.field for option in WISHES)
+    assert sorted(BY_FIELD) == sorted(option.field for option in REQUEST_OPTIONS)
     assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
 
 
 @pytest.mark.parametrize("field", OTHERS)
-def test_each_takes_another_value_and_tells_it(talk: Talk, field: str) -> None:
+def test_each_takes_another_value_and_tells_it(talk: WizardConversation, field: str) -> None:
     answers, value = OTHERS[field]
     topic = BY_FIELD[field]
-    wish = topic.ask(_asking(talk, *answers), Wish())
+    wish = topic.ask(_asking(talk, *answers), Request())
     assert wish is not None
     assert getattr(wish, field) == value
-    assert topic.told(wish) != topic.told(Wish())
+    assert topic.told(wish) != topic.told(Request())
 
 
 @pytest.mark.parametrize("field", OTHERS)
-def test_each_can_be_taken_back(talk: Talk, field: str) -> None:
-    assert BY_FIELD[field].ask(_asking(talk, "back"), Wish(version="1", jobs=2)) is None
+def test_each_can_be_taken_back(talk: WizardConversation, field: str) -> None:
+    assert BY_FIELD[field].ask(_asking(talk, "back"), Request(version="1", jobs=2)) is None
 
 
 @pytest.mark.parametrize("field", ["version", "jobs", "wheelhouse", "require", "channels"])
-def test_what_is_typed_can_be_made_nothing_again(talk: Talk, field: str) -> None:
-    before = Wish(version="12.2.0", jobs=2, wheelhouse=Path(HERE), require=("jpeg",), channels=("mine",))
+def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field: str) -> None:
+    before = Request(version="12.2.0", jobs=2, wheelhouse=Path(HERE), require=("jpeg",), channels=("mine",))
     wish = BY_FIELD[field].ask(_asking(talk, "-"), before)
     assert wish is not None
-    assert getattr(wish, field) == getattr(Wish(), field)
+    assert getattr(wish, field) == getattr(Request(), field)
 
 
-def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: Talk) -> None:
-    wish = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Wish(version="1", levels=("x86-64-v2",)))
-    assert wish == Wish(recipe="pillow")
+def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: WizardConversation) -> None:
+    wish = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
+    assert wish == Request(recipe="pillow")
 
 
-def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: Talk) -> None:
-    before = Wish(allow=(Risk.VULNERABLE,))
+def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: WizardConversation) -> None:
+    before = Request(allow=(Risk.VULNERABLE,))
     added = BY_FIELD["allow"].ask(_asking(talk, "downgrade"), before)
-    assert added == Wish(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
-    assert BY_FIELD["allow"].ask(_asking(talk, "none"), before) == Wish()
+    assert added == Request(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
+    assert BY_FIELD["allow"].ask(_asking(talk, "none"), before) == Request()
 
 
 def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
     assert {topic.fields[0] for topic in TOPICS if not topic.applies(stock_facts())} == {"engine", "channels"}
 
 
-def test_one_thing_is_changed_at_a_time_and_each_change_is_heard(talk: Talk) -> None:
-    heard: list[Wish] = []
+def test_one_thing_is_changed_at_a_time_and_each_change_is_heard(talk: WizardConversation) -> None:
+    heard: list[Request] = []
     asked = _asking(talk, "pin", "yes", "jobs", "back", "jobs", "3", "done")
-    assert customised(asked, Wish(), heard.append) == Wish(pin=True, jobs=3)
-    assert heard == [Wish(pin=True), Wish(pin=True, jobs=3)]
+    assert customise_request(asked, Request(), heard.append) == Request(pin=True, jobs=3)
+    assert heard == [Request(pin=True), Request(pin=True, jobs=3)]
 
 
-def test_all_of_it_can_be_taken_back(talk: Talk) -> None:
-    assert customised(_asking(talk, "pin", "yes", "back"), Wish(), lambda _: None) is None
+def test_all_of_it_can_be_taken_back(talk: WizardConversation) -> None:
+    assert customise_request(_asking(talk, "pin", "yes", "back"), Request(), lambda _: None) is None
 
 
-def test_images_are_looked_at_and_change_no_wish(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Talk(
+def test_images_are_looked_at_and_change_no_wish(talk: WizardConversation, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = WizardConversation(
         session=talk.session,
         target=talk.target,
         facts=talk.facts,
         asker=AskedPerson("images", HERE, "images", "", "done"),
         console=Console(),
     )
-    assert customised(asked, Wish(), lambda _: None) == Wish()
+    assert customise_request(asked, Request(), lambda _: None) == Request()
     assert "No images were found there." in capsys.readouterr().err

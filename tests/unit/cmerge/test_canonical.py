@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from merging import expect_conflict, expect_merge, function
 
-from fastinstall.cmerge.documents import Origin
+from fastinstall.cmerge.documents import TextOrigin
 
 Body = Sequence[str]
 
@@ -53,7 +53,7 @@ CANONICAL: dict[str, tuple[Body, Body, Body, Body]] = {
 @pytest.mark.parametrize("case", CANONICAL)
 def test_rewording_is_undone(case: str) -> None:
     base, upstream, kernels, expected = (function(*body) for body in CANONICAL[case])
-    expect_merge((base, upstream, kernels), expected, Origin.CANONICAL)
+    expect_merge((base, upstream, kernels), expected, TextOrigin.CANONICAL)
 
 
 HOSTILE: dict[str, tuple[Body, Body, Body]] = {
@@ -221,7 +221,7 @@ def test_a_declaration_that_only_a_macro_uses_stays() -> None:
     upstream = function("int total;", "int v;", "a(v);", "STEP();", "b(n + 1);")
     kernels = function("int v, k, total;", "a(v, k);", "STEP();", "b(n);")
     expected = function("int k;", "int total;", "int v;", "a(v, k);", "STEP();", "b(n + 1);")
-    expect_merge((head + base, head + upstream, head + kernels), head + expected, Origin.CANONICAL)
+    expect_merge((head + base, head + upstream, head + kernels), head + expected, TextOrigin.CANONICAL)
 
 
 def test_upstreams_wider_type_holds_in_the_forks_code() -> None:
@@ -229,4 +229,4 @@ def test_upstreams_wider_type_holds_in_the_forks_code() -> None:
     upstream = function("int i;", "ptrdiff_t s;", "s = 0;", "a(s, i);", "b(n + 1);")
     kernels = function("int i, s, k;", "s = 0;", "fast(s, i, k);", "b(n);")
     expected = function("int i;", "int k;", "ptrdiff_t s;", "s = 0;", "fast(s, i, k);", "b(n + 1);")
-    expect_merge((base, upstream, kernels), expected, Origin.CANONICAL)
+    expect_merge((base, upstream, kernels), expected, TextOrigin.CANONICAL)

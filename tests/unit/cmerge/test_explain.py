@@ -1,8 +1,8 @@
-from fastinstall.cmerge.documents import MergedItem, MergeReport, NotAccelerated, Origin
+from fastinstall.cmerge.documents import MergedItem, MergeReport, NotAccelerated, TextOrigin
 from fastinstall.cmerge.trees import explain
 
 
-def item(name: str, origin: Origin, file: str = "src/Resample.c", reason: str = "") -> MergedItem:
+def item(name: str, origin: TextOrigin, file: str = "src/Resample.c", reason: str = "") -> MergedItem:
     return MergedItem(file=file, kind="function", name=name, origin=origin, reason=reason)
 
 
@@ -11,10 +11,10 @@ REPORT = MergeReport(
     upstream="pillow 13.0.0",
     kernels="pillow-simd 12.1.1.post0",
     items=(
-        item("resample", Origin.CANONICAL, reason="both changed it"),
-        item("rgb2l", Origin.KEPT, "src/Convert.c", "Pillow's own is faster"),
-        item("clip8", Origin.KERNELS, reason="only the fork changed it"),
-        item("ImagingSIMD.h", Origin.KERNELS, "src/ImagingSIMD.h", "only the fork has it"),
+        item("resample", TextOrigin.CANONICAL, reason="both changed it"),
+        item("rgb2l", TextOrigin.KEPT, "src/Convert.c", "Pillow's own is faster"),
+        item("clip8", TextOrigin.KERNELS, reason="only the fork changed it"),
+        item("ImagingSIMD.h", TextOrigin.KERNELS, "src/ImagingSIMD.h", "only the fork has it"),
     ),
     files=("src/Convert.c", "src/Resample.c"),
     new_files=("src/ImagingSIMD.h",),

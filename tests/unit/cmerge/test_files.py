@@ -3,7 +3,7 @@
 import pytest
 from merging import expect_conflict, function, outcomes
 
-from fastinstall.cmerge.documents import Origin
+from fastinstall.cmerge.documents import TextOrigin
 from fastinstall.cmerge.file_merge import merge_texts
 from fastinstall.cmerge.syntax import tokens
 
@@ -41,13 +41,13 @@ def test_a_file_that_upstream_left_alone_becomes_the_forks_with_its_comments() -
     kernels = "/* fast */\n" + FAST_CLIP + RUN
     merged = merge_texts(CLIP + RUN, CLIP + RUN, kernels)
     assert merged.text == kernels
-    assert outcomes(merged) == {"clip": Origin.KERNELS}
+    assert outcomes(merged) == {"clip": TextOrigin.KERNELS}
 
 
 def test_items_of_one_side_come_from_that_side() -> None:
     merged = merge_texts(CLIP + RUN, CLIP + RUN.replace("a(n)", "a(n + 1)"), FAST_CLIP + RUN)
     assert merged.text == FAST_CLIP + RUN.replace("a(n)", "a(n + 1)")
-    assert outcomes(merged) == {"clip": Origin.KERNELS}
+    assert outcomes(merged) == {"clip": TextOrigin.KERNELS}
 
 
 def test_what_the_fork_added_stands_behind_what_it_stood_behind_there() -> None:
@@ -67,7 +67,7 @@ def test_a_macro_is_one_item_with_its_comments_and_continuations() -> None:
     kernels = base.replace("8 /* of a byte */", "7 // less one").replace("((a) << BITS)", "((a) << BITS) /* up */")
     merged = merge_texts(base, upstream, kernels)
     assert merged.text == upstream.replace("8 /* of a byte */", "7 // less one")
-    assert outcomes(merged) == {"BITS": Origin.KERNELS}
+    assert outcomes(merged) == {"BITS": TextOrigin.KERNELS}
 
 
 def test_a_function_that_upstream_renamed_is_followed() -> None:
@@ -76,7 +76,7 @@ def test_a_function_that_upstream_renamed_is_followed() -> None:
     kernels = [body[0], body[1].replace("a(im, y)", "fast(im, y)"), body[2]]
     merged = merge_texts(function(*body, head=old), function(*body, head=renamed), function(*kernels, head=old))
     assert tokens(merged.text) == tokens(function(*kernels, head=renamed))
-    assert outcomes(merged) == {"_ResampleRows": Origin.MERGED}
+    assert outcomes(merged) == {"_ResampleRows": TextOrigin.MERGED}
 
 
 def test_another_function_is_not_taken_for_a_renamed_one() -> None:
@@ -110,7 +110,7 @@ def test_blocks_of_one_condition_are_told_apart_by_what_they_hold() -> None:
 def test_a_kept_item_stays_upstreams_and_the_rest_is_merged() -> None:
     merged = merge_texts(CLIP + RUN, CLIP + RUN + "int more;\n", FAST_CLIP + FAST_RUN, keep=["clip"])
     assert merged.text == CLIP + FAST_RUN + "int more;\n"
-    assert outcomes(merged) == {"clip": Origin.KEPT, "run": Origin.KERNELS}
+    assert outcomes(merged) == {"clip": TextOrigin.KEPT, "run": TextOrigin.KERNELS}
 
 
 def test_a_kept_item_that_the_fork_added_is_left_out() -> None:
@@ -120,7 +120,7 @@ def test_a_kept_item_that_the_fork_added_is_left_out() -> None:
 
 def test_a_kept_item_in_conflict_is_no_conflict() -> None:
     merged = merge_texts("#define A 1\n", "#define A 2\n", "#define A 3\n", keep=["A"])
-    assert (merged.text, outcomes(merged)) == ("#define A 2\n", {"A": Origin.KEPT})
+    assert (merged.text, outcomes(merged)) == ("#define A 2\n", {"A": TextOrigin.KEPT})
 
 
 def test_what_cannot_be_parsed_is_taken_from_the_side_that_changed_it() -> None:
@@ -137,14 +137,14 @@ def test_what_cannot_be_parsed_and_both_changed_is_a_conflict() -> None:
 def test_upstream_code_that_has_come_to_use_a_helper_that_the_fork_changed_is_a_conflict() -> None:
     more = function("return clip(n) + 1;", head="int more(int n)")
     merged = merge_texts(CLIP + RUN, CLIP + RUN + more, FAST_CLIP + FAST_RUN)
-    (conflict,) = (outcome for outcome in merged.outcomes if outcome.origin is Origin.CONFLICT)
+    (conflict,) = (outcome for outcome in merged.outcomes if outcome.origin is TextOrigin.CONFLICT)
     assert (conflict.name, conflict.reason) == ("more", "upstream has come to use clip, which the fork changed")
 
 
 def test_upstream_code_that_has_come_to_use_a_macro_that_the_fork_removed_is_a_conflict() -> None:
     macro = "#define HALF(a) ((a) / 2)\n"
     upstream = macro + RUN.replace("a(n);", "a(HALF(n));")
-    assert outcomes(merge_texts(macro + RUN, upstream, RUN))["run"] is Origin.CONFLICT
+    assert outcomes(merge_texts(macro + RUN, upstream, RUN))["run"] is TextOrigin.CONFLICT
 
 
 def test_a_use_that_upstream_moved_into_another_function_is_no_conflict() -> None:

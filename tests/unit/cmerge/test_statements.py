@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from merging import expect_conflict, expect_merge, function
 
-from fastinstall.cmerge.documents import Origin
+from fastinstall.cmerge.documents import TextOrigin
 
 Body = Sequence[str]
 
@@ -170,4 +170,6 @@ def test_an_else_does_not_change_its_if() -> None:
 def test_whitespace_changes_of_upstream_do_not_meet_the_forks() -> None:
     base = function("a = b + 1;", "c();")
     upstream = "static int\nrun(image *im,\n    int n)\n{\n  a=b+1; /* why */\n  c();\n}\n"
-    expect_merge((base, upstream, function("a = fast(b);", "c();")), function("a = fast(b);", "c();"), Origin.KERNELS)
+    expect_merge(
+        (base, upstream, function("a = fast(b);", "c();")), function("a = fast(b);", "c();"), TextOrigin.KERNELS
+    )

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 from merging import function
 
-from fastinstall.cmerge.documents import GuardedFunction, KeptItems, Kernels, MergeReport, NotAccelerated, Origin, Part
+from fastinstall.cmerge.documents import (
+    GuardedFunction,
+    KeptItems,
+    Kernels,
+    MergeReport,
+    NotAccelerated,
+    Part,
+    TextOrigin,
+)
 from fastinstall.cmerge.trees import Trees, merge_trees
 from fastinstall.core import values
 from fastinstall.core.errors import UsageError
@@ -64,7 +72,7 @@ def contents(trees: Trees) -> dict[str, str]:
     return found
 
 
-def origins(report: MergeReport) -> dict[str, Origin]:
+def origins(report: MergeReport) -> dict[str, TextOrigin]:
     return {item.name: item.origin for item in report.items}
 
 
@@ -92,10 +100,10 @@ def test_the_forks_c_files_are_merged_and_nothing_else(place: Path) -> None:
         new_files=("src/simd.c",),
     )
     assert origins(report) == {
-        "blur": Origin.MERGED,
-        '#include "simd.c"': Origin.KERNELS,
-        "size": Origin.KERNELS,
-        "simd.c": Origin.KERNELS,
+        "blur": TextOrigin.MERGED,
+        '#include "simd.c"': TextOrigin.KERNELS,
+        "size": TextOrigin.KERNELS,
+        "simd.c": TextOrigin.KERNELS,
     }
 
 
@@ -117,10 +125,10 @@ def test_a_conflict_leaves_its_whole_part_as_upstream_has_it(place: Path) -> Non
     merged = contents(trees)
     assert merged == {**IN_CONFLICT, "src/blur.c": FAST["src/blur.c"]}
     assert origins(report) == {
-        "blur": Origin.KERNELS,
-        '#include "simd.c"': Origin.REVERTED,
-        "size": Origin.CONFLICT,
-        "simd.c": Origin.REVERTED,
+        "blur": TextOrigin.KERNELS,
+        '#include "simd.c"': TextOrigin.REVERTED,
+        "size": TextOrigin.CONFLICT,
+        "simd.c": TextOrigin.REVERTED,
     }
     assert report.not_accelerated == (NotAccelerated(what="resize", reason="size: both changed `a ( n ) ;`"),)
 
@@ -137,8 +145,8 @@ def test_a_conflict_in_one_file_of_a_part_reverts_its_items_in_others(place: Pat
     trees = make_trees(place, IN_CONFLICT, kernels)
     report = merge_trees(trees, rules(part("resize", "src/size.c", items=("src/main.c: table",))))
     assert contents(trees)["src/main.c"] == TABLE + "int more;\n"
-    assert origins(report)["table"] is Origin.REVERTED
-    assert origins(report)["more"] is Origin.KERNELS
+    assert origins(report)["table"] is TextOrigin.REVERTED
+    assert origins(report)["more"] is TextOrigin.KERNELS
 
 
 def test_a_conflict_in_an_item_of_a_part_reverts_its_files(place: Path) -> None:
@@ -189,7 +197,7 @@ def test_a_part_that_is_not_wanted_stays_upstreams(place: Path) -> None:
     trees = make_trees(place, BASE)
     report = merge_trees(trees, rules(RESIZE), without=["resize"])
     assert contents(trees) == {**BASE, "src/blur.c": FAST["src/blur.c"]}
-    assert origins(report)["size"] is Origin.REVERTED
+    assert origins(report)["size"] is TextOrigin.REVERTED
     assert report.not_accelerated == (NotAccelerated(what="resize", reason="left out on request"),)
 
 
@@ -229,7 +237,7 @@ def test_kept_items_stay_and_say_why(place: Path) -> None:
     report = merge_trees(trees, rules(keep=(keep,)))
     assert contents(trees)["src/blur.c"] == BLUR
     (item,) = (item for item in report.items if item.file == "src/blur.c")
-    assert (item.origin, item.reason) == (Origin.KEPT, "upstream's is faster")
+    assert (item.origin, item.reason) == (TextOrigin.KEPT, "upstream's is faster")
     assert report.unused_rules == ()
 
 

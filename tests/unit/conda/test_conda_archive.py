@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conda_package_streaming.package_streaming import stream_conda_component, stream_conda_info
 
-from fastinstall.conda.package import MOMENT, Member, pack_guard, publish, write_archive, write_index
+from fastinstall.conda.package import MOMENT, CondaPackageFile, pack_guard, publish, write_archive, write_index
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 
@@ -21,7 +21,7 @@ PACKAGE = CondaPackage(
     constrains=("pil <0.0.0a",),
 )
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0", subdir="noarch", constrains=("pillow * simd_*",))
-MEMBERS = {"lib/b.py": Member(content=b"2"), "bin/a": Member(content=b"1", mode=0o755)}
+MEMBERS = {"lib/b.py": CondaPackageFile(content=b"2"), "bin/a": CondaPackageFile(content=b"1", mode=0o755)}
 
 
 def written(channel: Path, package: CondaPackage = PACKAGE) -> Path:
@@ -117,7 +117,7 @@ def test_packages_are_published_under_the_first_number_that_is_free(tmp_path: Pa
     def packed(content: bytes) -> CondaPackage:
         def pack(number: int, place: Path) -> CondaPackage:
             numbered = CondaPackage(**{**_fields(PACKAGE), "build": f"simd_v3_py311_{number}"})
-            return write_archive(numbered, {"x": Member(content=content)}, {}, place)
+            return write_archive(numbered, {"x": CondaPackageFile(content=content)}, {}, place)
 
         return publish(pack, tmp_path)
 

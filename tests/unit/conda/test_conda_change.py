@@ -1,7 +1,13 @@
 import pytest
 from builders import conda_facts, conda_package
 
-from fastinstall.conda.changes import change_hazards, change_reason, changed_environment, is_protected, package_changes
+from fastinstall.conda.changes import (
+    apply_conda_change,
+    change_reason,
+    find_change_risks,
+    is_protected,
+    package_changes,
+)
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.request import Risk
 
@@ -30,23 +36,23 @@ def test_what_sounds_like_them_is_not(name: str) -> None:
 
 
 def test_a_change_without_risk_has_no_hazard() -> None:
-    assert change_hazards(change(come=("a 2 h_0", "b 1 h_0"), go=("a 1 h_0",))) == ()
-    assert change_hazards(CondaChange()) == ()
+    assert find_change_risks(change(come=("a 2 h_0", "b 1 h_0"), go=("a 1 h_0",))) == ()
+    assert find_change_risks(CondaChange()) == ()
 
 
 def test_a_package_that_goes_with_nothing_in_its_place_is_a_risk() -> None:
-    (hazard,) = change_hazards(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
+    (hazard,) = find_change_risks(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
     assert hazard.risk is Risk.FORCE_REMOVE
     assert hazard.items == ("c: goes: 1",)
 
 
 def test_another_build_of_a_version_is_no_downgrade() -> None:
-    assert change_hazards(change(come=("a 1 h_0",), go=("a 1 h_1",))) == ()
+    assert find_change_risks(change(come=("a 1 h_0",), go=("a 1 h_1",))) == ()
 
 
 def test_many_are_named_in_part_and_listed_whole() -> None:
     names = [f"cuda-{letter}" for letter in "abcdefg"]
-    (hazard,) = change_hazards(change(come=tuple(f"{name} 12 h_0" for name in names)))
+    (hazard,) = find_change_risks(change(come=tuple(f"{name} 12 h_0" for name in names)))
     assert hazard.summary.endswith("cuda-a, cuda-b, cuda-c, cuda-d, cuda-e and 2 more")
     assert hazard.items == tuple(f"{name}: comes: 12" for name in names)
 
@@ -71,6 +77,6 @@ def test_what_goes_for_nothing_is_said_in_the_reason() -> None:
 def test_afterwards_there_is_what_came_and_not_what_went() -> None:
     conda = conda_facts().conda
     assert conda is not None
-    after = changed_environment(conda, change(come=("libtiff 4.8.0 h_0",), go=("libtiff 4.7.1 h_1", "zlib 1.3.1 h_2")))
+    after = apply_conda_change(conda, change(come=("libtiff 4.8.0 h_0",), go=("libtiff 4.7.1 h_1", "zlib 1.3.1 h_2")))
     assert {package.name for package in conda.packages} - {package.name for package in after} == {"zlib"}
     assert [package.version for package in after if package.name == "libtiff"] == ["4.8.0"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.conda.engines.linked_records import linked_paths
+from fastinstall.conda.engines.linked_records import resolve_linked_paths
 from fastinstall.core.errors import FailedError
 
 PATHS = json.dumps(
@@ -14,12 +14,12 @@ LINK = json.dumps({"noarch": {"type": "python", "entry_points": ["tool = tool.a:
 
 
 def test_a_package_for_one_platform_brings_what_it_names() -> None:
-    assert linked_paths(json.dumps({"paths": [{"_path": "lib/a.so"}]}), "", "3.11") == ("lib/a.so",)
-    assert linked_paths('{"paths": []}', '{"noarch": {"type": "generic"}}', "") == ()
+    assert resolve_linked_paths(json.dumps({"paths": [{"_path": "lib/a.so"}]}), "", "3.11") == ("lib/a.so",)
+    assert resolve_linked_paths('{"paths": []}', '{"noarch": {"type": "generic"}}', "") == ()
 
 
 def test_a_noarch_package_is_mapped_to_the_environments_python() -> None:
-    assert linked_paths(PATHS, LINK, "3.11") == (
+    assert resolve_linked_paths(PATHS, LINK, "3.11") == (
         "lib/python3.11/site-packages/tool/a.py",
         "lib/python3.11/site-packages/x.pth",
         "bin/t",
@@ -30,9 +30,9 @@ def test_a_noarch_package_is_mapped_to_the_environments_python() -> None:
 
 def test_a_noarch_package_needs_a_python() -> None:
     with pytest.raises(FailedError, match="no Python"):
-        linked_paths(PATHS, LINK, "")
+        resolve_linked_paths(PATHS, LINK, "")
 
 
 def test_a_damaged_list_is_named() -> None:
     with pytest.raises(FailedError, match="cannot be read"):
-        linked_paths("{", "", "3.11")
+        resolve_linked_paths("{", "", "3.11")

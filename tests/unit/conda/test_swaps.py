@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.conda.swaps import Core, Standing, foreseen, happened
+from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foreseen
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 
@@ -14,8 +14,8 @@ def _package(name: str, version: str, build: str = "0", *depends: str) -> CondaP
 
 OURS = _package("pillow", "13.0.0", "simd_v2v3_py311_0")
 NEWER = _package("pillow", "13.1.0", "py311h1234567_0")
-STANDING = Standing(
-    prefix=PurePosixPath("/srv/env"), name="Pillow-SIMD 13.0.0", packaged=True, core=Core.INTACT, records=(OURS,)
+STANDING = StackStatus(
+    prefix=PurePosixPath("/srv/env"), name="Pillow-SIMD 13.0.0", packaged=True, core=CoreStatus.INTACT, records=(OURS,)
 )
 WILL = "Pillow-SIMD 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
@@ -24,7 +24,9 @@ GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
 def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool = True) -> str:
     change = CondaChange(linked=linked, unlinked=(OURS,) if packaged else ())
     standing = (
-        STANDING if packaged else Standing(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=Core.INTACT)
+        STANDING
+        if packaged
+        else StackStatus(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=CoreStatus.INTACT)
     )
     return "\nhint: ".join(foreseen(change, requested, standing))
 
@@ -100,30 +102,32 @@ def test_what_leaves_it_alone_is_no_news(linked: tuple[CondaPackage, ...]) -> No
 def test_another_build_of_ours_is_no_swap() -> None:
     later = _package("pillow", "13.1.0", "simd_v2v3_py311_1")
     assert _told(later) == ""
-    changed = Standing(prefix=STANDING.prefix, name="", packaged=True, core=Core.OTHER, records=(later,))
-    assert happened(changed, "update") == ()
+    changed = StackStatus(prefix=STANDING.prefix, name="", packaged=True, core=CoreStatus.OTHER, records=(later,))
+    assert describe_conda_changes(changed, "update") == ()
 
 
 @pytest.mark.parametrize(
     ("core", "records", "story"),
     [
-        (Core.OTHER, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
-        (Core.GONE, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
-        (Core.GONE, (), "was removed"),
-        (Core.GONE, (OURS,), "was removed"),
-        (Core.OTHER, (), "was replaced"),
+        (CoreStatus.OTHER, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
+        (CoreStatus.GONE, (NEWER,), "was replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge)"),
+        (CoreStatus.GONE, (), "was removed"),
+        (CoreStatus.GONE, (OURS,), "was removed"),
+        (CoreStatus.OTHER, (), "was replaced"),
     ],
 )
-def test_what_has_happened_is_told_with_the_repair(core: Core, records: tuple[CondaPackage, ...], story: str) -> None:
-    standing = Standing(
+def test_what_has_happened_is_told_with_the_repair(
+    core: CoreStatus, records: tuple[CondaPackage, ...], story: str
+) -> None:
+    standing = StackStatus(
         prefix=PurePosixPath("/srv/my env"), name="Pillow-SIMD 13.0.0", packaged=True, core=core, records=records
     )
-    assert happened(standing, "env_update") == (
+    assert describe_conda_changes(standing, "env_update") == (
         f"Pillow-SIMD 13.0.0 in /srv/my env {story} by conda env update",
         "conda fastinstall doctor --fix --prefix '/srv/my env'",
     )
-    assert happened(standing)[0].endswith(story)
+    assert describe_conda_changes(standing)[0].endswith(story)
 
 
 def test_what_is_in_place_is_no_news() -> None:
-    assert happened(STANDING, "install") == ()
+    assert describe_conda_changes(STANDING, "install") == ()

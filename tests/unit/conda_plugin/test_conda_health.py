@@ -3,7 +3,7 @@
 from builders import environment
 
 from fastinstall.conda_hooks import _report_lines
-from fastinstall.model.finding import Finding, Remedy, Report, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 
 IN_PLACE = Finding(
     check="swapped", status=Status.OK, message="pillow 13.0.0+simd.v3 is in place", evidence=("set up: today",)
@@ -25,7 +25,9 @@ ADVISORIES = Finding(
 
 def _lines(*findings: Finding, verbose: bool = False) -> list[str]:
     gravest = max(findings, key=lambda finding: finding.status.gravity).status
-    return list(_report_lines(Report(environment=environment(), status=gravest, findings=findings), verbose=verbose))
+    return list(
+        _report_lines(EnvironmentReport(environment=environment(), status=gravest, findings=findings), verbose=verbose)
+    )
 
 
 def test_a_healthy_stack_is_one_line() -> None:

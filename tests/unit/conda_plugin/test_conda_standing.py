@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from builders import changed, receipt
 
-from fastinstall.conda.swaps import Core
-from fastinstall.conda_hooks import standing_of
+from fastinstall.conda.swaps import CoreStatus
+from fastinstall.conda_hooks import read_stack_status
 from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import RECEIPT
 
@@ -34,22 +34,22 @@ def prefix(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _core(prefix: Path) -> Core | None:
-    standing = standing_of(prefix)
+def _core(prefix: Path) -> CoreStatus | None:
+    standing = read_stack_status(prefix)
     return standing.core if standing is not None else None
 
 
 def test_what_was_set_up_is_named_and_in_place(prefix: Path) -> None:
-    standing = standing_of(prefix)
+    standing = read_stack_status(prefix)
     assert standing is not None
-    assert (standing.name, standing.packaged, standing.core) == ("Pillow-SIMD 12.1.1.post0", False, Core.INTACT)
+    assert (standing.name, standing.packaged, standing.core) == ("Pillow-SIMD 12.1.1.post0", False, CoreStatus.INTACT)
     assert standing.records == ()
 
 
 @pytest.mark.parametrize("build", ["simd_v2v3_py311_0", "py311h1234567_0"])
 def test_records_that_provide_pil_are_read_off_their_names(prefix: Path, build: str) -> None:
     (prefix / f"conda-meta/pillow-13.0.0-{build}.json").touch()
-    standing = standing_of(prefix)
+    standing = read_stack_status(prefix)
     assert standing is not None
     assert [package.dist for package in standing.records] == [f"pillow-13.0.0-{build}"]
 
@@ -58,30 +58,30 @@ def test_what_a_receipt_says_is_no_pattern_and_a_record_without_a_build_no_packa
     receipt_file = prefix / RECEIPT
     receipt_file.write_text(receipt_file.read_text().replace('"3.11.7"', '"**"'))
     (prefix / "conda-meta/pillow.json").touch()
-    standing = standing_of(prefix)
+    standing = read_stack_status(prefix)
     assert standing is not None
-    assert (standing.core, standing.records) == (Core.GONE, ())
+    assert (standing.core, standing.records) == (CoreStatus.GONE, ())
 
 
 def test_other_bytes_are_another_core_whatever_their_size(prefix: Path) -> None:
     (prefix / CORE).write_bytes(CONTENT + b"!")
-    assert _core(prefix) is Core.OTHER
+    assert _core(prefix) is CoreStatus.OTHER
     (prefix / CORE).write_bytes(CONTENT[::-1])
     os.utime(prefix / CORE, (1, 1))
-    assert _core(prefix) is Core.OTHER
+    assert _core(prefix) is CoreStatus.OTHER
 
 
 def test_the_same_bytes_with_another_time_are_intact(prefix: Path) -> None:
     os.utime(prefix / CORE, (1, 1))
-    assert _core(prefix) is Core.INTACT
+    assert _core(prefix) is CoreStatus.INTACT
 
 
 def test_a_core_that_is_not_there_is_gone(prefix: Path) -> None:
     (prefix / CORE).unlink()
-    assert _core(prefix) is Core.GONE
+    assert _core(prefix) is CoreStatus.GONE
 
 
 @pytest.mark.parametrize("name", [RECEIPT, "conda-meta/history"])
 def test_what_is_not_ours_or_no_environment_any_more_has_no_standing(prefix: Path, name: str) -> None:
     (prefix / name).unlink()
-    assert standing_of(prefix) is None
+    assert read_stack_status(prefix) is None

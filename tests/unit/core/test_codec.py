@@ -22,21 +22,21 @@ from fastinstall.core.values import (
     tagged,
 )
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.finding import Finding, Remedy, Report, Status
-from fastinstall.model.plan import Hazard, Plan, Skipped
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.plan import Plan, PlanRisk, Skipped
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Risk, Wish
+from fastinstall.model.request import LinkMode, Request, Risk
 from fastinstall.model.steps import (
     Build,
     CreateEnvironment,
     InstallGuard,
+    LevelTarget,
     PrivateHeaders,
     Prove,
     Step,
     Swap,
     SystemPackages,
-    Target,
     Verify,
 )
 
@@ -51,7 +51,7 @@ STEPS: tuple[Step, ...] = (
         chassis=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
-        targets=(Target(level="x86-64-v3", cflags=("-O3",), ldflags=()),),
+        targets=(LevelTarget(level="x86-64-v3", cflags=("-O3",), ldflags=()),),
         link=LinkMode.BUNDLE,
         libraries=("jpeg",),
         jobs=2,
@@ -68,19 +68,19 @@ def _plan() -> Plan:
     return Plan(
         environment=environment(),
         facts_digest="0" * 64,
-        wish=Wish(jobs=2, wheelhouse=PurePosixPath("/srv/wheels"), allow=(Risk.DOWNGRADE,)),
+        wish=Request(jobs=2, wheelhouse=PurePosixPath("/srv/wheels"), allow=(Risk.DOWNGRADE,)),
         steps=STEPS,
         skipped=(Skipped(step="system-packages", reason="they are there"),),
-        hazards=(Hazard(risk=Risk.DOWNGRADE, summary="older", items=("CVE",), allowed=True),),
+        hazards=(PlanRisk(risk=Risk.DOWNGRADE, summary="older", items=("CVE",), allowed=True),),
         warnings=("ünïcode",),
         summary="pillow",
     )
 
 
-def _report() -> Report:
+def _report() -> EnvironmentReport:
     remedy = Remedy(text="put it back", command="fastinstall doctor --fix", risk=Risk.DOWNGRADE)
     finding = Finding(check="swapped", status=Status.ERROR, message="swapped", evidence=("a", "b"), remedy=remedy)
-    return Report(environment=environment(), status=Status.ERROR, findings=(finding,))
+    return EnvironmentReport(environment=environment(), status=Status.ERROR, findings=(finding,))
 
 
 def _receipt() -> Receipt:

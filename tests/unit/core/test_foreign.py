@@ -11,8 +11,8 @@ import fastinstall
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
-from fastinstall.journal.snapshot import past_of
-from fastinstall.model.history import Past
+from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.model.history import EnvironmentHistory
 
 PACKAGE = Path(fastinstall.__file__).parent
 
@@ -81,7 +81,7 @@ def test_a_receipt_or_journal_that_is_none_is_named(tmp_path: Path, kind: str) -
     with pytest.raises(DocumentError, match=r"receipt\.json: ") as caught:
         read_receipt(tmp_path)
     assert caught.value.hint is not None
-    past: Past = past_of(tmp_path, sized=True)
+    past: EnvironmentHistory = read_environment_history(tmp_path, sized=True)
     assert {each.file.name for each in past.unreadable} == {"journal.jsonl", "receipt.json"}
 
 

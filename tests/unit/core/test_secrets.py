@@ -7,13 +7,13 @@ import time
 import pytest
 
 from fastinstall.core.secrets import (
+    find_secret_values,
     has_credentials,
     is_secret_name,
-    known_secrets,
     public_text,
-    redacted,
-    without_credentials,
-    without_secret_variables,
+    redact_text,
+    remove_credentials,
+    remove_secret_variables,
 )
 
 HIDDEN = [
@@ -72,20 +72,20 @@ KEPT = [
 
 @pytest.mark.parametrize(("text", "shown"), HIDDEN)
 def test_a_secret_is_hidden_and_what_stands_around_it_stays(text: str, shown: str) -> None:
-    assert redacted(text) == shown
-    assert redacted(shown) == shown
+    assert redact_text(text) == shown
+    assert redact_text(shown) == shown
     assert has_credentials(text)
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert redacted(text) == text
+    assert redact_text(text) == text
     assert not has_credentials(text)
 
 
 def test_a_document_stays_one() -> None:
     data = {"url": "https://u:p@h/", "password": 'a"b\\', "list": ["TOKEN=x,y", "Authorization: Basic abc="], "n": 1}
-    shown = json.loads(redacted(json.dumps(data, indent=2)))
+    shown = json.loads(redact_text(json.dumps(data, indent=2)))
     assert shown == {"url": "https://***@h/", "password": "***", "list": ["TOKEN=***,y", "Authorization: ***"], "n": 1}
 
 
@@ -98,15 +98,15 @@ def test_values_of_secret_variables_are_known_in_every_form() -> None:
         "API_KEY": "short",
         "PATH": "/usr/bin:/bin",
     }
-    known = known_secrets(variables)
+    known = find_secret_values(variables)
     basic = base64.b64encode(b"me:s3cr3t@t").decode()
     text = f"a päss wörd/9 b p%C3%A4ss%20w%C3%B6rd%2F9 c s3cr3t@t d s3cr3t%40t e {basic} f abcdef0123 g short"
-    assert redacted(text, known) == f"a *** b *** c *** d *** e ***{'=' * basic.count('=')} f *** g short"
+    assert redact_text(text, known) == f"a *** b *** c *** d *** e ***{'=' * basic.count('=')} f *** g short"
     assert "/srv/credentials.json" not in known
     assert "/usr/bin:/bin" not in known
-    assert "Zq-t0ken" in known_secrets({"UV_INDEX": "mine=https://Zq-t0ken@host/simple"})
-    assert known_secrets({"SOME_TOKEN": "simple", "TOKENIZERS_PARALLELISM": "false-or-true"}) == ()
-    assert known_secrets({"PATH": "/usr/bin", "HOME": "/home/alice", "PWD": "/home/alice"}) == ()
+    assert "Zq-t0ken" in find_secret_values({"UV_INDEX": "mine=https://Zq-t0ken@host/simple"})
+    assert find_secret_values({"SOME_TOKEN": "simple", "TOKENIZERS_PARALLELISM": "false-or-true"}) == ()
+    assert find_secret_values({"PATH": "/usr/bin", "HOME": "/home/alice", "PWD": "/home/alice"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_build_gets_no_variable_that_bears_a_secret() -> None:
         "UV_INDEX": "mine=https://t0k@host/simple",
         "GITHUB_TOKEN": "x",
     }
-    assert set(without_secret_variables(variables)) == {"PATH", "CFLAGS", "HTTP_PROXY"}
+    assert set(remove_secret_variables(variables)) == {"PATH", "CFLAGS", "HTTP_PROXY"}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_build_gets_no_variable_that_bears_a_secret() -> None:
     ],
 )
 def test_credentials_and_fragment_are_dropped_and_nothing_else(url: str, shown: str) -> None:
-    assert without_credentials(url) == shown
+    assert remove_credentials(url) == shown
 
 
 def test_a_channel_is_the_same_with_and_without_its_token() -> None:
@@ -186,5 +186,5 @@ def test_a_channel_is_the_same_with_and_without_its_token() -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     begun = time.process_time()
-    redacted(text)
+    redact_text(text)
     assert time.process_time() - begun < 1.0

@@ -13,10 +13,10 @@ import pytest
 from anywhere import all_ended, outcomes
 
 from fastinstall.core import signals
-from fastinstall.core.concurrency import awaited, together
-from fastinstall.core.lock import locked, reserved
-from fastinstall.core.process import Running
-from fastinstall.core.signals import deferred, interruptible
+from fastinstall.core.concurrency import await_future, together
+from fastinstall.core.lock import lock_environment, reserve_file
+from fastinstall.core.process import RunningProbe
+from fastinstall.core.signals import defer_signals, interruptible
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -44,7 +44,7 @@ def test_what_follows_at_once_is_the_same_wish() -> None:
 
 
 def test_what_follows_later_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signals, "_ONE_WISH_SECONDS", 0.0)
+    monkeypatch.setattr(signals, "_ONE_REQUEST_SECONDS", 0.0)
     with interruptible():
         for number in ENDING:
             with pytest.raises(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def _moment() -> None:
 
 def _in_a_pool() -> None:
     with ThreadPoolExecutor(1) as pool:
-        awaited(pool.submit(_moment))
+        await_future(pool.submit(_moment))
 
 
 def _in_a_temporary_directory() -> None:
@@ -83,12 +83,12 @@ def _in_a_temporary_directory() -> None:
 
 
 def _deferred() -> None:
-    with deferred(), deferred():
+    with defer_signals(), defer_signals():
         _moment()
 
 
 SCENES = {
-    "a probe": lambda: Running(_moment).result(),
+    "a probe": lambda: RunningProbe(_moment).result(),
     "works": lambda: together([lambda _: _moment()] * 2),
     "a pool": _in_a_pool,
     "a temporary directory": _in_a_temporary_directory,
@@ -114,7 +114,9 @@ def test_an_interruption_at_any_moment_is_an_interruption(
     assert moments > 10
 
 
-@pytest.mark.parametrize("hold", [locked, lambda path: reserved(path / "file", lambda _: None)], ids=["of", "in"])
+@pytest.mark.parametrize(
+    "hold", [lock_environment, lambda path: reserve_file(path / "file", lambda _: None)], ids=["of", "in"]
+)
 def test_an_interruption_at_any_moment_gives_a_lock_back(
     hold: Callable[[Path], contextlib.AbstractContextManager[None]], tmp_path: Path
 ) -> None:
@@ -132,17 +134,17 @@ def test_an_interruption_at_any_moment_gives_a_lock_back(
 
 def test_a_long_wait_is_interrupted_at_once() -> None:
     over = threading.Event()
-    running: list[Running[bool]] = []
+    running: list[RunningProbe[bool]] = []
 
     def wait_for_a_probe() -> None:
-        running.append(Running(lambda: over.wait(20)))
+        running.append(RunningProbe(lambda: over.wait(20)))
         running[0].result()
 
     def wait_for_a_future() -> None:
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(over.wait, 20)
             try:
-                awaited(future)
+                await_future(future)
             finally:
                 over.set()
 

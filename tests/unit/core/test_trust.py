@@ -6,20 +6,20 @@ import pytest
 
 from fastinstall.core.surroundings import (
     Person,
-    Place,
-    careful_umask,
-    objection_to_cache,
-    objection_to_file,
-    searched,
-    strangers_in,
+    TrustedPath,
+    explain_cache_distrust,
+    explain_file_distrust,
+    find_foreign_owner,
+    keep_trusted_path_entries,
+    restrict_umask,
 )
 
 ME, EVE, STAFF = 1000, 1001, 1002
 PERSON = Person(user=ME)
 
 
-def place(path: str, mode: int, owner: int) -> Place:
-    return Place(path=PurePosixPath(path), mode=mode, owner=owner)
+def place(path: str, mode: int, owner: int) -> TrustedPath:
+    return TrustedPath(path=PurePosixPath(path), mode=mode, owner=owner)
 
 
 TMP = place("/scratch", 0o1777, 0)
@@ -72,12 +72,12 @@ TRUSTED = {
 
 @pytest.mark.parametrize("case", PLANTED)
 def test_what_anybody_could_have_put_there_is_objected_to(case: str) -> None:
-    assert objection_to_file(*PLANTED[case])
+    assert explain_file_distrust(*PLANTED[case])
 
 
 @pytest.mark.parametrize("case", TRUSTED)
 def test_ordinary_machines_are_not_objected_to(case: str) -> None:
-    assert not objection_to_file(*TRUSTED[case])
+    assert not explain_file_distrust(*TRUSTED[case])
 
 
 HOME = place("/home/me/.cache", 0o755, ME)
@@ -111,15 +111,15 @@ HOME = place("/home/me/.cache", 0o755, ME)
     ],
 )
 def test_a_cache_is_used_only_where_others_cannot_fill_it(
-    cache: Place, parent: Place, person: Person, *, objected: bool
+    cache: TrustedPath, parent: TrustedPath, person: Person, *, objected: bool
 ) -> None:
-    assert bool(objection_to_cache(cache, parent, person)) is objected
+    assert bool(explain_cache_distrust(cache, parent, person)) is objected
 
 
 def test_path_is_searched_without_the_working_directory_and_without_directories_for_everybody() -> None:
     modes = {"/usr/bin": 0o755, "/scratch": 0o1777, "/opt/tools/bin": 0o777, "/home/me/bin": 0o775}
     path = "/home/me/bin::/scratch:.:bin:/opt/tools/bin:/usr/bin:/gone:"
-    assert searched(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
+    assert keep_trusted_path_entries(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
     [(0o000, 0o022), (0o020, 0o022), (0o022, 0o022), (0o002, 0o002), (0o007, 0o007), (0o077, 0o077)],
 )
 def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
-    assert careful_umask(mask) == careful
+    assert restrict_umask(mask) == careful
 
 
 def test_root_runs_nobodys_code_unasked_not_even_that_of_who_called_sudo() -> None:
     places = (place("/srv/env", 0o755, 0), place("/srv/env/bin/python", 0o755, EVE))
-    assert strangers_in(places, Person(user=0)) == EVE
-    assert strangers_in(places, Person(user=0, before=EVE)) == EVE
-    assert strangers_in(places[:1], Person(user=0)) is None
-    assert strangers_in(places, PERSON) is None
+    assert find_foreign_owner(places, Person(user=0)) == EVE
+    assert find_foreign_owner(places, Person(user=0, before=EVE)) == EVE
+    assert find_foreign_owner(places[:1], Person(user=0)) is None
+    assert find_foreign_owner(places, PERSON) is None

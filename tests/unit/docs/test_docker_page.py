@@ -3,9 +3,9 @@
 from pathlib import Path, PurePath
 
 from fastinstall.export.dockerfile import dockerfile
-from fastinstall.export.plan_elsewhere import Export, Tool
+from fastinstall.export.plan_elsewhere import PlanExport, Tool
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "guard-docker-image.md"
 FILES = {
@@ -18,10 +18,10 @@ FILES = {
     ),
 }
 LEVELS = ("x86-64-v2", "x86-64-v3")
-EXAMPLE = Export(
+EXAMPLE = PlanExport(
     python="3.12",
     prefix=PurePath("/opt/fast-env"),
-    wish=Wish(version="13.0.0", levels=LEVELS, pin=True),
+    wish=Request(version="13.0.0", levels=LEVELS, pin=True),
     flags=("--version", "13.0.0", "--levels", ",".join(LEVELS), "--pin"),
     distribution="pillow",
     version="13.0.0+simd.v2.v3",

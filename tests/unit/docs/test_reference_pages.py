@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from fastinstall.cli.options import WISHES
+from fastinstall.cli.options import REQUEST_OPTIONS
 from fastinstall.cli.reference import DOCUMENTS, REMEDIES, render_exit_codes, render_settings
 from fastinstall.cli.reference_documents import render_documents
 from fastinstall.core.errors import ExitCode
@@ -19,7 +19,7 @@ def test_every_exit_code_says_what_to_do() -> None:
 
 def test_every_wish_has_its_variable_and_key() -> None:
     page = render_settings()
-    assert [each.flag for each in WISHES if f"| `{each.variable}` | `{each.field}` |" not in page] == []
+    assert [each.flag for each in REQUEST_OPTIONS if f"| `{each.variable}` | `{each.field}` |" not in page] == []
 
 
 def test_a_flag_of_several_verbs_is_told_once_with_all_of_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 from builders import environment, healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.doctor.check_context import CheckContext, Voice
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.registry import check_names, needs_runtime, report, run_checks
 from fastinstall.model.finding import Finding, Status
 
@@ -30,7 +30,7 @@ def crashing_check(monkeypatch: pytest.MonkeyPatch) -> str:
     module = ModuleType("fastinstall.doctor.checks.guards")
 
     def check(_context: CheckContext) -> Iterator[Finding]:
-        yield Voice("guards").hint("said before the crash")
+        yield FindingFactory("guards").hint("said before the crash")
         raise ZeroDivisionError("no files at all")
 
     vars(module).update(NAME="guards", SUMMARY="Dies.", NEEDS_RUNTIME=False, ORDER=190, check=check)

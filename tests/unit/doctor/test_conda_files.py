@@ -9,7 +9,7 @@ from builders import PREFIX, changed, recipe
 from check_conda import conda_facts
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.codec_libraries import whose
+from fastinstall.doctor.codec_libraries import describe_file_owner
 from fastinstall.doctor.owners import is_unclaimed, package_of, relative_to_prefix
 
 TURBO = "libjpeg-turbo-3.1.3-hb9d3cd8_0"
@@ -35,7 +35,7 @@ def test_a_path_is_told_as_records_have_it_through_a_link_too(path: PurePosixPat
 
 def test_a_library_is_of_the_package_that_claims_it() -> None:
     assert package_of(context(), PREFIX / "lib/libjpeg.so.8") == TURBO
-    assert whose(context(), PREFIX / "lib/libjpeg.so.8") == f"this conda environment's {TURBO}"
+    assert describe_file_owner(context(), PREFIX / "lib/libjpeg.so.8") == f"this conda environment's {TURBO}"
 
 
 def test_of_several_claimants_it_is_the_one_that_has_it() -> None:

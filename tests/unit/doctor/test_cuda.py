@@ -9,14 +9,14 @@ from fastinstall.doctor.cuda_compatibility import (
     MINIMUM_DRIVERS,
     TORCH_BUILDS,
     architectures_of,
+    choose_torch_build,
     covers,
     dali_wheel,
+    find_required_driver,
     is_left_behind,
     numbers,
     nvimgcodec_wheel,
-    required_driver,
     serves,
-    suited_torch,
     torchvision_for,
 )
 from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice
@@ -53,7 +53,7 @@ def test_versions_of_drivers_are_compared_by_their_numbers() -> None:
     ],
 )
 def test_each_cuda_has_the_driver_that_nvidia_names(cuda: str, driver: str) -> None:
-    assert required_driver(cuda) == driver
+    assert find_required_driver(cuda) == driver
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,16 @@ def test_only_published_wheels_are_judged_by_the_list_of_published_wheels() -> N
     ],
 )
 def test_the_build_that_suits_driver_and_gpus_is_named(gpu: Gpu, wanted: str, version: str, tag: str) -> None:
-    choice = suited_torch(gpu, wanted)
+    choice = choose_torch_build(gpu, wanted)
     assert choice is not None
     assert (choice.torch, choice.tag) == (version, tag)
 
 
 def test_no_build_is_named_where_none_is_known() -> None:
-    assert suited_torch(with_driver("390.157"), "2.9.1") is None
-    assert suited_torch(with_driver("650.10", offers="14.0"), "2.99.0") is None
-    assert suited_torch(Gpu(tegra=True), "2.9.1") is None
-    assert suited_torch(with_driver("580.95.05", "2.1"), "2.9.1") is None
+    assert choose_torch_build(with_driver("390.157"), "2.9.1") is None
+    assert choose_torch_build(with_driver("650.10", offers="14.0"), "2.99.0") is None
+    assert choose_torch_build(Gpu(tegra=True), "2.9.1") is None
+    assert choose_torch_build(with_driver("580.95.05", "2.1"), "2.9.1") is None
 
 
 @pytest.mark.parametrize(

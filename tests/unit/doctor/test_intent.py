@@ -6,7 +6,7 @@ import pytest
 from builders import changed, conda_receipt, empty_facts, healthy_conda_facts, healthy_facts, receipt, stock_facts
 
 from fastinstall.core.values import encode
-from fastinstall.doctor.intent import Asked, Intent, Order, intent_of
+from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.facts import Facts
 
 
@@ -27,31 +27,35 @@ def _intent(facts: Facts) -> Intent:
 @pytest.mark.parametrize(
     ("tool", "requested", "asked"),
     [
-        ("pip", True, Asked.BY_NAME),
-        ("pip", False, Asked.ALONG),
-        ("pdm", True, Asked.BY_NAME),
-        ("pdm", False, Asked.ALONG),
-        ("uv", True, Asked.UNTOLD),
-        ("Poetry 2.5.1", False, Asked.UNTOLD),
-        ("conda", True, Asked.UNTOLD),
-        ("", False, Asked.UNTOLD),
+        ("pip", True, InstallRequest.BY_NAME),
+        ("pip", False, InstallRequest.ALONG),
+        ("pdm", True, InstallRequest.BY_NAME),
+        ("pdm", False, InstallRequest.ALONG),
+        ("uv", True, InstallRequest.UNTOLD),
+        ("Poetry 2.5.1", False, InstallRequest.UNTOLD),
+        ("conda", True, InstallRequest.UNTOLD),
+        ("", False, InstallRequest.UNTOLD),
     ],
 )
-def test_only_some_tools_tell_whether_a_distribution_was_asked_for(tool: str, asked: Asked, *, requested: bool) -> None:
+def test_only_some_tools_tell_whether_a_distribution_was_asked_for(
+    tool: str, asked: InstallRequest, *, requested: bool
+) -> None:
     assert _intent(_swapped("14.0.0", tool=tool, requested=requested)).asked is asked
 
 
 @pytest.mark.parametrize(
     ("version", "requested", "order", "kept"),
     [
-        ("14.0.0", True, Order.LATER, True),
-        ("14.0.0", False, Order.LATER, False),
-        ("12.1.1", True, Order.SAME, False),
-        ("12.1.1.post3", True, Order.SAME, False),
-        ("11.3.0", True, Order.EARLIER, False),
+        ("14.0.0", True, VersionOrder.LATER, True),
+        ("14.0.0", False, VersionOrder.LATER, False),
+        ("12.1.1", True, VersionOrder.SAME, False),
+        ("12.1.1.post3", True, VersionOrder.SAME, False),
+        ("11.3.0", True, VersionOrder.EARLIER, False),
     ],
 )
-def test_a_later_version_that_was_asked_for_is_kept(version: str, order: Order, *, requested: bool, kept: bool) -> None:
+def test_a_later_version_that_was_asked_for_is_kept(
+    version: str, order: VersionOrder, *, requested: bool, kept: bool
+) -> None:
     found = _intent(_swapped(version, requested=requested))
     assert (found.order, found.is_kept) == (order, kept)
 
@@ -81,13 +85,13 @@ def test_a_version_that_cannot_be_compared_means_nothing() -> None:
 @pytest.mark.parametrize(
     ("command", "asked"),
     [
-        ("/opt/conda/bin/conda install --yes pillow=13", Asked.BY_NAME),
-        ("/opt/conda/bin/conda install --yes conda-forge::pillow>=13", Asked.BY_NAME),
-        ("/opt/conda/bin/conda install --yes viewer", Asked.ALONG),
-        ("", Asked.UNTOLD),
+        ("/opt/conda/bin/conda install --yes pillow=13", InstallRequest.BY_NAME),
+        ("/opt/conda/bin/conda install --yes conda-forge::pillow>=13", InstallRequest.BY_NAME),
+        ("/opt/conda/bin/conda install --yes viewer", InstallRequest.ALONG),
+        ("", InstallRequest.UNTOLD),
     ],
 )
-def test_conda_tells_by_the_command_in_its_history(command: str, asked: Asked) -> None:
+def test_conda_tells_by_the_command_in_its_history(command: str, asked: InstallRequest) -> None:
     facts = healthy_conda_facts()
     assert facts.conda is not None
     ours, *others = facts.conda.packages
@@ -98,7 +102,7 @@ def test_conda_tells_by_the_command_in_its_history(command: str, asked: Asked) -
     swapped = changed(facts, {"conda": changes, "stack": {"core": {"sha256": "0" * 64}}})
     found = intent_of(swapped, conda_receipt())
     assert found is not None
-    assert (found.tool, found.version, found.order, found.asked) == ("conda", "13.0.0", Order.LATER, asked)
+    assert (found.tool, found.version, found.order, found.asked) == ("conda", "13.0.0", VersionOrder.LATER, asked)
 
 
 def test_what_a_conda_package_requires_is_kept_too() -> None:

@@ -10,11 +10,11 @@ from builders import SITE_PACKAGES, changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.checks.jpeg_library import changed_since_setup
-from fastinstall.elf.description import Library
+from fastinstall.elf.description import LoadedLibrary
 
 BUNDLED = SITE_PACKAGES / "pillow.libs/libjpeg-0d45d2bd.so.62.4.0"
 SYSTEM = PurePosixPath("/usr/lib/x86_64-linux-gnu/libjpeg.so.62")
-RECORDED = Library(
+RECORDED = LoadedLibrary(
     soname="libjpeg.so.62",
     path=BUNDLED,
     implementation="libjpeg-turbo",

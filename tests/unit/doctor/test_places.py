@@ -7,7 +7,7 @@ import pytest
 from builders import changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.codec_libraries import whose
+from fastinstall.doctor.codec_libraries import describe_file_owner
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ def test_a_file_is_told_by_where_it_lies(path: str, owner: str) -> None:
     context = CheckContext(
         facts=facts, receipt=receipt(), recipe=recipe(), today=date(2026, 11, 22), tool_version="0.1.0"
     )
-    assert whose(context, PurePath(path.format(prefix=facts.environment.prefix))) == owner
+    assert describe_file_owner(context, PurePath(path.format(prefix=facts.environment.prefix))) == owner

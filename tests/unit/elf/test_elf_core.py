@@ -8,7 +8,7 @@ import pytest
 from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.core.values import encode
-from fastinstall.elf.description import Library
+from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.imaging_core import read_core
 
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8")
@@ -42,7 +42,7 @@ def test_everything_is_told_from_the_file(tmp_path: Path) -> None:
     assert core.isa_note == "x86-64-v3"
     assert core.switches == ("GNU C17 12.2.0 -O0",)
     assert core.libraries == (
-        Library(
+        LoadedLibrary(
             soname="libjpeg.so.62",
             path=jpeg,
             implementation="libjpeg-turbo",
@@ -53,7 +53,7 @@ def test_everything_is_told_from_the_file(tmp_path: Path) -> None:
             size=jpeg.stat().st_size,
             inode=jpeg.stat().st_ino,
         ),
-        Library(soname="libgone.so.1", path=None),
+        LoadedLibrary(soname="libgone.so.1", path=None),
     )
     assert encode(core)["path"] == str(path)
 
@@ -120,4 +120,4 @@ def test_a_damaged_libjpeg_is_a_library_without_identity(tmp_path: Path) -> None
     path = CORE.write(tmp_path / "PIL" / "_imaging.so")
     jpeg = JPEG.write(tmp_path / "pillow.libs" / "libjpeg.so.62")
     jpeg.write_bytes(jpeg.read_bytes()[:100])
-    assert read_core(path, (), main=None, hwcaps=()).libraries[0] == Library(soname="libjpeg.so.62", path=None)
+    assert read_core(path, (), main=None, hwcaps=()).libraries[0] == LoadedLibrary(soname="libjpeg.so.62", path=None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.search import usable_hwcaps
 
@@ -51,11 +51,11 @@ def better(tree: Path, level: str = "x86-64-v3") -> Path:
     return tree / "pillow.libs" / "glibc-hwcaps" / level / CODE
 
 
-def read(tree: Path, level: str = "x86-64-v3") -> Core:
+def read(tree: Path, level: str = "x86-64-v3") -> ImagingCore:
     return read_core(tree / "PIL" / "_imaging.so", SYMBOLS, main=None, hwcaps=usable_hwcaps(level))
 
 
-def loaded(core: Core) -> list[str]:
+def loaded(core: ImagingCore) -> list[str]:
     return [copy.level for copy in core.levels if copy.loaded]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from elf_writer import PLAIN, Elf
 
-from fastinstall.elf.embedded import freetype_version, returned_number
+from fastinstall.elf.embedded import freetype_version, read_returned_number
 from fastinstall.elf.libraries import identify
 
 SINGLY = "c7400802000000 488b45f8 c7400c0d000000 488b45f8 c7401003000000 c3"
@@ -31,12 +31,12 @@ def test_a_number_is_read_where_a_function_returns_nothing_else(
     tmp_path: Path, code: str, machine: int, number: int | None
 ) -> None:
     elf = Elf(machine=machine, exported={"version": bytes.fromhex(code)})
-    assert returned_number(elf.write(tmp_path / "lib.so"), "version") == number
+    assert read_returned_number(elf.write(tmp_path / "lib.so"), "version") == number
 
 
 def test_of_a_function_that_is_not_there_nothing_is_known(tmp_path: Path) -> None:
     path = Elf(exported={"other": PLAIN}).write(tmp_path / "lib.so")
-    assert returned_number(path, "version") is None
+    assert read_returned_number(path, "version") is None
     assert freetype_version(path) == ""
 
 

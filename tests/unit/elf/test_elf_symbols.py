@@ -8,10 +8,10 @@ from elf_writer import FRAME, PLAIN, Elf
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.symbols import (
     compiler_switches,
-    defined_among,
-    defined_symbols,
-    exported_symbols,
-    unoptimised_share,
+    find_defined_names,
+    measure_unoptimised_share,
+    read_defined_symbols,
+    read_exported_symbols,
 )
 
 OPTIMISED_WITH_FRAME = bytes.fromhex("554889e541574156415541544989fc53") + bytes(16)
@@ -34,17 +34,17 @@ def functions(start: bytes, count: int) -> dict[str, bytes]:
 @pytest.mark.parametrize("system_v_hash", [False, True])
 def test_exported_symbols_are_those_defined_for_others(tmp_path: Path, *, system_v_hash: bool) -> None:
     elf = Elf(exported={"one": PLAIN, "two": PLAIN, "three": PLAIN}, imported=("malloc",), system_v_hash=system_v_hash)
-    assert exported_symbols(elf.write(tmp_path / "lib.so")) == {"one", "two", "three"}
+    assert read_exported_symbols(elf.write(tmp_path / "lib.so")) == {"one", "two", "three"}
 
 
 def test_a_library_that_only_imports_exports_nothing(tmp_path: Path) -> None:
-    assert exported_symbols(Elf(imported=("malloc", "free")).write(tmp_path / "lib.so")) == frozenset()
+    assert read_exported_symbols(Elf(imported=("malloc", "free")).write(tmp_path / "lib.so")) == frozenset()
 
 
 def test_static_functions_are_found_where_the_file_is_not_stripped(tmp_path: Path) -> None:
     path = WITH_SYMBOLS.write(tmp_path / "lib.so")
-    assert exported_symbols(path) == {"ImagingResample", "ImagingFilter"}
-    assert defined_symbols(path) == {"ImagingResample", "ImagingFilter", "kernel"}
+    assert read_exported_symbols(path) == {"ImagingResample", "ImagingFilter"}
+    assert read_defined_symbols(path) == {"ImagingResample", "ImagingFilter", "kernel"}
 
 
 @pytest.mark.parametrize(
@@ -52,27 +52,27 @@ def test_static_functions_are_found_where_the_file_is_not_stripped(tmp_path: Pat
 )
 def test_a_function_that_stores_its_parameter_in_a_frame_is_unoptimised(tmp_path: Path, start: bytes) -> None:
     exported = functions(start, 15) | functions(PLAIN, 5)
-    assert unoptimised_share(Elf(exported=exported).write(tmp_path / "lib.so")) == pytest.approx(0.75)
+    assert measure_unoptimised_share(Elf(exported=exported).write(tmp_path / "lib.so")) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("start", [PLAIN, OPTIMISED_WITH_FRAME, b"\x55\x48\x89"], ids=bytes.hex)
 def test_a_frame_pointer_alone_is_no_sign_of_an_unoptimised_build(tmp_path: Path, start: bytes) -> None:
-    assert unoptimised_share(Elf(exported=functions(start, 12)).write(tmp_path / "lib.so")) == 0.0
+    assert measure_unoptimised_share(Elf(exported=functions(start, 12)).write(tmp_path / "lib.so")) == 0.0
 
 
 def test_too_few_functions_tell_nothing(tmp_path: Path) -> None:
-    assert unoptimised_share(Elf(exported=functions(FRAME, 9)).write(tmp_path / "lib.so")) is None
+    assert measure_unoptimised_share(Elf(exported=functions(FRAME, 9)).write(tmp_path / "lib.so")) is None
 
 
 def test_static_functions_count_where_few_are_exported(tmp_path: Path) -> None:
     static = {"first": FRAME} | {f"kernel_{number}": bytes([number]) * 16 for number in range(1, 10)}
     elf = Elf(exported={"all": b"".join(static.values())}, static=static)
-    assert unoptimised_share(elf.write(tmp_path / "lib.so")) == pytest.approx(0.1)
+    assert measure_unoptimised_share(elf.write(tmp_path / "lib.so")) == pytest.approx(0.1)
 
 
 def test_another_machine_has_other_code(tmp_path: Path) -> None:
     elf = Elf(exported=functions(FRAME, 20), machine=183)
-    assert unoptimised_share(elf.write(tmp_path / "lib.so")) is None
+    assert measure_unoptimised_share(elf.write(tmp_path / "lib.so")) is None
 
 
 def test_recorded_switches_are_listed_once(tmp_path: Path) -> None:
@@ -91,11 +91,11 @@ def test_a_section_of_text_beyond_reason_is_not_taken_apart(tmp_path: Path) -> N
 
 def test_of_very_many_functions_a_part_tells_the_share(tmp_path: Path) -> None:
     half = {f"f{number}": FRAME if number % 2 else PLAIN for number in range(9_000)}
-    share = unoptimised_share(Elf(exported=half, buckets=64).write(tmp_path / "lib.so"))
+    share = measure_unoptimised_share(Elf(exported=half, buckets=64).write(tmp_path / "lib.so"))
     assert share == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_few_names_are_found_among_many_and_no_part_of_a_name_for_the_whole(tmp_path: Path) -> None:
     path = WITH_SYMBOLS.write(tmp_path / "lib.so")
     for names in ((), ("kernel",), ("ImagingResample", "Imaging", "Resample", "malloc", "absent")):
-        assert defined_among(path, names) == defined_symbols(path).intersection(names)
+        assert find_defined_names(path, names) == read_defined_symbols(path).intersection(names)

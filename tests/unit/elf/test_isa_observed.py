@@ -6,15 +6,15 @@ from pathlib import Path
 
 from elf_writer import Elf
 
-from fastinstall.elf.description import Confidence, Core, CoreLevel
-from fastinstall.model.facts import Stack
+from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore
+from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_isa
 
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 AVX2, PLAIN = bytes.fromhex("c5f5fcc2c3"), bytes.fromhex("c3")
 
 
-def pillow(site: Path, *, copies: bool = False) -> Stack:
+def pillow(site: Path, *, copies: bool = False) -> InstalledStack:
     """A PIL with a core that needs AVX2, one other module of this interpreter's and one of another's."""
     code = Elf(exported={"PyInit": AVX2})
     core = code.write(site / f"PIL/_imaging{SUFFIX}")
@@ -28,8 +28,8 @@ def pillow(site: Path, *, copies: bool = False) -> Stack:
             for level, place in places.items()
             for path in [replace(code, soname=level).write(site / place)]
         )
-    seen = Core(path=core, size=1, mtime_ns=1, sha256=digest(core), readable=True, levels=levels)
-    return Stack(directory=site / "PIL", core=seen)
+    seen = ImagingCore(path=core, size=1, mtime_ns=1, sha256=digest(core), readable=True, levels=levels)
+    return InstalledStack(directory=site / "PIL", core=seen)
 
 
 def digest(path: Path) -> str:
@@ -101,5 +101,5 @@ def test_a_damaged_module_is_a_scan_with_a_problem(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_pillow_nothing_is_scanned(tmp_path: Path) -> None:
-    assert observe_isa(Stack(directory=None), cache=None, scan=True) == ()
-    assert observe_isa(Stack(directory=tmp_path), cache=None, scan=True) == ()
+    assert observe_isa(InstalledStack(directory=None), cache=None, scan=True) == ()
+    assert observe_isa(InstalledStack(directory=tmp_path), cache=None, scan=True) == ()

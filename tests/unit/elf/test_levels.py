@@ -4,33 +4,33 @@ import pytest
 
 from fastinstall.elf.cpu_levels import (
     LEVELS,
+    find_masked_features,
     knows_levels,
     level_of,
-    masked_features,
+    list_level_features,
     missing_for,
     platform_of,
     rank,
-    required_by,
 )
 from fastinstall.elf.description import Cpu
 
 
 def test_each_level_is_reached_with_exactly_its_features() -> None:
     for level in LEVELS:
-        flags = required_by(level)
+        flags = list_level_features(level)
         assert level_of(flags) == level
         assert missing_for(level, flags) == ()
 
 
 @pytest.mark.parametrize("missing", LEVELS["x86-64-v3"])
 def test_a_level_is_not_reached_when_any_of_its_features_is_missing(missing: str) -> None:
-    flags = set(required_by("x86-64-v3")) - {missing}
+    flags = set(list_level_features("x86-64-v3")) - {missing}
     assert level_of(flags) == "x86-64-v2"
     assert missing_for("x86-64-v3", flags) == (missing,)
 
 
 def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:
-    flags = set(required_by("x86-64-v4")) - {"popcnt"}
+    flags = set(list_level_features("x86-64-v4")) - {"popcnt"}
     assert level_of(flags) == "x86-64-v1"
 
 
@@ -39,8 +39,8 @@ def test_no_level_without_long_mode() -> None:
 
 
 def test_a_feature_that_never_comes_alone_shows_what_is_masked() -> None:
-    flags = set(required_by("x86-64-v3")) - {"bmi1", "bmi2"}
-    assert masked_features(flags, "QEMU Virtual CPU", "x86-64-v2") == ("bmi1", "bmi2")
+    flags = set(list_level_features("x86-64-v3")) - {"bmi1", "bmi2"}
+    assert find_masked_features(flags, "QEMU Virtual CPU", "x86-64-v2") == ("bmi1", "bmi2")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_feature_that_never_comes_alone_shows_what_is_masked() -> None:
 )
 def test_the_family_shows_what_is_masked(name: str, level: str) -> None:
     following = list(LEVELS)[list(LEVELS).index(level) + 1]
-    assert masked_features(required_by(level), name, level) == LEVELS[following]
+    assert find_masked_features(list_level_features(level), name, level) == LEVELS[following]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_family_shows_what_is_masked(name: str, level: str) -> None:
     ],
 )
 def test_what_a_cpu_never_had_is_not_masked(name: str, level: str | None) -> None:
-    assert masked_features(required_by(level) if level else (), name, level) == ()
+    assert find_masked_features(list_level_features(level) if level else (), name, level) == ()
 
 
 def test_levels_have_a_rank_and_other_names_none() -> None:
@@ -116,5 +116,5 @@ def test_only_later_loaders_of_glibc_choose_by_level(libc: str, version: str, kn
 def test_what_the_loader_calls_a_cpu(
     vendor: str, level: str, more: tuple[str, ...], tunables: str, expected: tuple[str, tuple[str, ...]]
 ) -> None:
-    cpu = Cpu(architecture="x86_64", vendor=vendor, flags=(*required_by(level), *more))
+    cpu = Cpu(architecture="x86_64", vendor=vendor, flags=(*list_level_features(level), *more))
     assert platform_of(cpu, tunables) == expected

@@ -10,8 +10,8 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.export.dockerfile import dockerfile, script
 from fastinstall.export.plan_elsewhere import (
-    Export,
-    Form,
+    ExportFormat,
+    PlanExport,
     Tool,
     Wheelhouse,
     foreign_python,
@@ -23,9 +23,9 @@ from fastinstall.export.plan_elsewhere import (
     system_packages,
 )
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.conda import Engine
-from fastinstall.model.plan import Hazard
-from fastinstall.model.request import LinkMode, Risk, ToolchainSource, Wish
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.plan import PlanRisk
+from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.observation import load_recipe
 
 RECIPE = load_recipe("pillow-merged", (recipes_directory(),))
@@ -33,10 +33,10 @@ BOTH = ("x86-64-v2", "x86-64-v3")
 SOURCE = Artefact(name="pillow", version="13.0.0", filename="pillow-13.0.0.tar.gz", url="", sha256="5" * 64)
 WHEEL = replace(SOURCE, version="13.0.0+simd.v2", filename="pillow-13.0.0+simd.v2-cp312-cp312-linux_x86_64.whl")
 WHEELHOUSE = Wheelhouse(directory=PurePath("/srv/wheel house"), wheel=WHEEL, has_tool=True)
-EXPORT = Export(
+EXPORT = PlanExport(
     python="3.12",
     prefix=PurePath("/opt/env"),
-    wish=Wish(version="13.0.0", levels=BOTH),
+    wish=Request(version="13.0.0", levels=BOTH),
     flags=("--version", "13.0.0", "--levels", ",".join(BOTH)),
     distribution="pillow",
     version="13.0.0+simd.v2.v3",
@@ -49,69 +49,69 @@ EXPORT = Export(
 
 
 def test_levels_are_those_of_every_cpu_and_nothing_of_this_machine_goes_along() -> None:
-    wish = Wish(wheelhouse=PurePath("/here"), offline=True, upgrade=True, avoid=("1",), require=("jpeg",))
-    assert portable(RECIPE, wish) == Wish(levels=BOTH, require=("jpeg",))
+    wish = Request(wheelhouse=PurePath("/here"), offline=True, upgrade=True, avoid=("1",), require=("jpeg",))
+    assert portable(RECIPE, wish) == Request(levels=BOTH, require=("jpeg",))
 
 
-@pytest.mark.parametrize("wish", [Wish(level="x86-64-v4"), Wish(levels=("x86-64-v2", "x86-64-v4"))])
-def test_levels_that_were_named_stay(wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [Request(level="x86-64-v4"), Request(levels=("x86-64-v2", "x86-64-v4"))])
+def test_levels_that_were_named_stay(wish: Request) -> None:
     assert portable(RECIPE, wish) == wish
 
 
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        (Wish(link=LinkMode.ENV), "--link env"),
-        (Wish(link=LinkMode.SYSTEM), "--link system"),
-        (Wish(engine=Engine.CONDA), "conda packages"),
-        (Wish(channels=("conda-forge",)), "conda packages"),
-        (Wish(toolchain=ToolchainSource.CONDA), "conda packages"),
-        (Wish(offline=True), "--offline without --wheelhouse"),
-        (Wish(level="native"), "--level native"),
+        (Request(link=LinkMode.ENV), "--link env"),
+        (Request(link=LinkMode.SYSTEM), "--link system"),
+        (Request(engine=CondaInstaller.CONDA), "conda packages"),
+        (Request(channels=("conda-forge",)), "conda packages"),
+        (Request(toolchain=ToolchainSource.CONDA), "conda packages"),
+        (Request(offline=True), "--offline without --wheelhouse"),
+        (Request(level="native"), "--level native"),
     ],
 )
-def test_what_is_tied_to_one_machine_is_refused_with_a_way_out(wish: Wish, said: str) -> None:
+def test_what_is_tied_to_one_machine_is_refused_with_a_way_out(wish: Request, said: str) -> None:
     with pytest.raises(RefusedError, match=said) as caught:
-        refuse_unportable(wish, Form.DOCKERFILE)
+        refuse_unportable(wish, ExportFormat.DOCKERFILE)
     assert caught.value.hint
 
 
 def test_a_script_may_build_for_the_machine_that_runs_it() -> None:
-    refuse_unportable(Wish(level="native"), Form.SH)
+    refuse_unportable(Request(level="native"), ExportFormat.SH)
 
 
 @pytest.mark.parametrize("path", ["relative", "/a b", "/opt/it's", "/a\nRUN evil", "/a$HOME", "/a\\"])
 def test_a_dockerfile_takes_plain_absolute_paths_alone(path: str) -> None:
     with pytest.raises(UsageError):
-        refuse_place(PurePath(path), Form.DOCKERFILE)
+        refuse_place(PurePath(path), ExportFormat.DOCKERFILE)
 
 
 def test_a_script_takes_every_path_that_can_be_printed() -> None:
-    refuse_place(PurePath("/opt/it's here"), Form.SH)
+    refuse_place(PurePath("/opt/it's here"), ExportFormat.SH)
     with pytest.raises(UsageError, match="cannot stand in a sh"):
-        refuse_place(PurePath("/a\nrm -r /"), Form.SH)
+        refuse_place(PurePath("/a\nrm -r /"), ExportFormat.SH)
 
 
 def test_the_one_python_of_an_image_has_to_run_the_tool() -> None:
-    refuse_python("3.9", Form.SH)
-    refuse_python("3.11", Form.DOCKERFILE)
+    refuse_python("3.9", ExportFormat.SH)
+    refuse_python("3.11", ExportFormat.DOCKERFILE)
     with pytest.raises(RefusedError, match=r"3\.11 or later"):
-        refuse_python("3.9", Form.DOCKERFILE)
+        refuse_python("3.9", ExportFormat.DOCKERFILE)
 
 
 def test_a_risk_that_nobody_could_accept_there_is_refused_here() -> None:
-    hazard = Hazard(risk=Risk.VULNERABLE, summary="it is vulnerable")
-    refuse_risks((replace(hazard, allowed=True),), Wish())
+    hazard = PlanRisk(risk=Risk.VULNERABLE, summary="it is vulnerable")
+    refuse_risks((replace(hazard, allowed=True),), Request())
     with pytest.raises(RefusedError, match="it is vulnerable") as caught:
-        refuse_risks((hazard,), Wish(allow=(Risk.DOWNGRADE,)))
+        refuse_risks((hazard,), Request(allow=(Risk.DOWNGRADE,)))
     assert caught.value.hint == "accept it by name: --allow downgrade,vulnerable"
 
 
 def test_packages_are_those_of_the_core_s_libraries() -> None:
-    usual = system_packages(RECIPE, Wish())
+    usual = system_packages(RECIPE, Request())
     assert {"gcc", "libjpeg-dev", "libtiff-dev"} <= set(usual)
     assert not {"libwebp-dev", "libimagequant-dev", "zlib1g-dev"} & set(usual)
-    assert set(system_packages(RECIPE, Wish(require=("imagequant",)))) - set(usual) == {"libimagequant-dev"}
+    assert set(system_packages(RECIPE, Request(require=("imagequant",)))) - set(usual) == {"libimagequant-dev"}
 
 
 def test_a_python_that_is_not_here_takes_wheels_of_its_version() -> None:

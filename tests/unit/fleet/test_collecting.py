@@ -12,12 +12,12 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import document
 from fastinstall.fleet.hosts import HostDocument
 from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, sum_up
-from fastinstall.model.finding import Finding, Remedy, Report, Status, Survey, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 
 NOW, DAY = 1_763_800_000.0, 86400.0
 
 
-def _report(prefix: str, *statuses: Status) -> Report:
+def _report(prefix: str, *statuses: Status) -> EnvironmentReport:
     findings = tuple(
         Finding(
             check="swapped",
@@ -29,7 +29,9 @@ def _report(prefix: str, *statuses: Status) -> Report:
         for status in statuses
     )
     environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
-    return Report(environment=environment, status=max(statuses, key=lambda each: each.gravity), findings=findings)
+    return EnvironmentReport(
+        environment=environment, status=max(statuses, key=lambda each: each.gravity), findings=findings
+    )
 
 
 def _document(name: str, told: object, age: float = 0) -> HostDocument:

@@ -12,7 +12,7 @@ from fastinstall.core.values import decode, encode
 from fastinstall.fleet.fleet import Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.observe.observation import load_recipe
 
 _CASES = Path(__file__).parents[2] / "cases" / "fleet"
@@ -21,7 +21,7 @@ _CASES = Path(__file__).parents[2] / "cases" / "fleet"
 def _planned(case: dict[str, Any]) -> Fleet:
     documents = [facts_document(name, host) for name, host in case["hosts"].items()]
     hosts = [host for host in map(read_host_facts, documents) if isinstance(host, FleetHost)]
-    wish = decode(Wish, case.get("wish", {}), file="case")
+    wish = decode(Request, case.get("wish", {}), file="case")
     recipe = load_recipe(wish.recipe, (recipes_directory(),))
     return plan_fleet(hosts, (), recipe, wish, Limits(now=NOW, max_age=case.get("max_age")))
 

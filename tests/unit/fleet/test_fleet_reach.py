@@ -6,8 +6,8 @@ from fleet_cases import NOW, facts_document
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.fleet.fleet import Cause, Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
-from fastinstall.fleet.wheel_choice import Limits, needed_glibc, plan_fleet, within_reach
-from fastinstall.model.request import Wish
+from fastinstall.fleet.wheel_choice import Limits, find_oldest_glibc, plan_fleet, select_reachable_hosts
+from fastinstall.model.request import Request
 from fastinstall.observe.observation import load_recipe
 
 
@@ -21,17 +21,19 @@ from fastinstall.observe.observation import load_recipe
     ],
 )
 def test_a_wheel_needs_the_oldest_glibc_that_it_names(platforms: tuple[str, ...], needed: str) -> None:
-    assert needed_glibc(platforms) == needed
+    assert find_oldest_glibc(platforms) == needed
 
 
 def _fleet(glibcs: dict[str, str]) -> Fleet:
     hosts = [read_host_facts(facts_document(name, {"glibc": glibc})) for name, glibc in glibcs.items()]
     recipe = load_recipe("pillow-merged", (recipes_directory(),))
-    return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Wish(), Limits(now=NOW))
+    return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Request(), Limits(now=NOW))
 
 
 def test_a_host_with_an_older_glibc_is_left_out_and_the_others_keep_the_wheel() -> None:
-    fleet = within_reach(_fleet({"old": "2.9", "edge": "2.27", "later": "2.36", "untold": ""}), {"cp311-v3": "2.27"})
+    fleet = select_reachable_hosts(
+        _fleet({"old": "2.9", "edge": "2.27", "later": "2.36", "untold": ""}), {"cp311-v3": "2.27"}
+    )
     assert [artefact.hosts for artefact in fleet.artefacts] == [("edge", "later", "untold")]
     assert [(each.host, each.cause) for each in fleet.left_out] == [("old", Cause.REACH)]
     assert "glibc 2.9, and the wheel needs 2.27" in fleet.left_out[0].reason
@@ -42,4 +44,4 @@ def test_a_host_with_an_older_glibc_is_left_out_and_the_others_keep_the_wheel() 
 @pytest.mark.parametrize("needed", [{"cp311-v3": "2.27"}, {"cp311-v3": ""}, {}])
 def test_where_all_are_within_reach_nothing_changes(needed: dict[str, str]) -> None:
     fleet = _fleet({"a": "2.36"})
-    assert within_reach(fleet, needed) == fleet
+    assert select_reachable_hosts(fleet, needed) == fleet

@@ -5,11 +5,11 @@ from pathlib import PurePath
 import pytest
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.fleets import collected_text, fleet_text
-from fastinstall.fleet.fleet import Cause, Fleet, FleetArtefact, HostGroup, LeftOut
+from fastinstall.cli.text.fleets import fleet_text, render_collected
+from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
 from fastinstall.fleet.reports import Absence, Collected, SharedFinding, Unreported
 from fastinstall.model.finding import Remedy, Status
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 
 MANY = 10_000
 
@@ -48,14 +48,17 @@ def _fleet(number: int, **changes: object) -> Fleet:
         artefact="cp311-v2.v3",
         hosts=_names(number),
     )
-    left_out = tuple(LeftOut(host=name, cause=Cause.STALE, reason="it is old", hint="again") for name in _names(number))
+    left_out = tuple(
+        ExcludedHost(host=name, cause=Cause.STALE, reason="it is old", hint="again") for name in _names(number)
+    )
     broken = tuple(
-        LeftOut(host=name, cause=Cause.UNREADABLE, reason=f"character {name}", hint="again") for name in _names(number)
+        ExcludedHost(host=name, cause=Cause.UNREADABLE, reason=f"character {name}", hint="again")
+        for name in _names(number)
     )
     artefacts = (_artefact(number, **changes),)
     return Fleet(
         summary="1 wheel",
-        wish=Wish(),
+        wish=Request(),
         groups=(group,) * 200,
         artefacts=artefacts,
         left_out=left_out + broken,
@@ -120,7 +123,7 @@ def test_ten_thousand_reports_fit_a_screen_or_two() -> None:
         unreported=silent,
         unexpected=_names(MANY),
     )
-    text = collected_text(collected, Page())
+    text = render_collected(collected, Page())
     assert len(text.splitlines()) < 90
     assert text.splitlines()[0].startswith("error    10,000 hosts  web00000.example.org, ")
     assert text.splitlines()[1] == "ok       1 host"

@@ -15,7 +15,7 @@ from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.fleet.wheels import WheelThere, wheel_there
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Wish
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.observation import load_recipe
 
 TAGS = "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
@@ -30,7 +30,7 @@ def recipe() -> Recipe:
 def artefact(recipe: Recipe) -> FleetArtefact:
     host = read_host_facts(facts_document("web1", {}))
     assert isinstance(host, FleetHost)
-    return plan_fleet([host], (), recipe, Wish(), Limits(now=NOW)).artefacts[0]
+    return plan_fleet([host], (), recipe, Request(), Limits(now=NOW)).artefacts[0]
 
 
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
@@ -48,7 +48,7 @@ def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None
 def test_the_newest_wheel_with_the_levels_is_there(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
     _put(tmp_path, "9.5.0+simd.v3")
     name = _put(tmp_path, "13.0.0+simd.v3")
-    found = wheel_there(tmp_path, artefact, recipe, Wish())
+    found = wheel_there(tmp_path, artefact, recipe, Request())
     assert isinstance(found, WheelThere)
     assert found.name == name
     assert found.platforms == ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
@@ -58,10 +58,10 @@ def test_the_newest_wheel_with_the_levels_is_there(tmp_path: Path, recipe: Recip
 def test_a_named_version_is_the_one_that_counts(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
     name = _put(tmp_path, "12.1.1+simd.v3")
     _put(tmp_path, "13.0.0+simd.v3")
-    found = wheel_there(tmp_path, artefact, recipe, Wish(version="12.1.1"))
+    found = wheel_there(tmp_path, artefact, recipe, Request(version="12.1.1"))
     assert found is not None
     assert found.name == name
-    assert wheel_there(tmp_path, artefact, recipe, Wish(version="12.2.0")) is None
+    assert wheel_there(tmp_path, artefact, recipe, Request(version="12.2.0")) is None
 
 
 @pytest.mark.parametrize(
@@ -82,22 +82,22 @@ def test_another_wheel_is_not_taken_for_it(
     tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wheel: dict[str, Any]
 ) -> None:
     _put(tmp_path, **{"version": "13.0.0+simd.v3", **wheel})
-    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
 
 
 def test_a_wheel_that_was_changed_or_that_nobody_listed_is_built_again(
     tmp_path: Path, recipe: Recipe, artefact: FleetArtefact
 ) -> None:
-    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
     name = _put(tmp_path, "13.0.0+simd.v3", listed=False)
-    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
     (tmp_path / name).unlink()
-    assert wheel_there(tmp_path, artefact, recipe, Wish()) is None
+    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
 
 
-@pytest.mark.parametrize("wish", [Wish(upgrade=True), Wish(require=("webp",)), Wish(link=LinkMode.SYSTEM)])
+@pytest.mark.parametrize("wish", [Request(upgrade=True), Request(require=("webp",)), Request(link=LinkMode.SYSTEM)])
 def test_a_wish_that_a_name_cannot_answer_asks_the_build(
-    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wish: Wish
+    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wish: Request
 ) -> None:
     _put(tmp_path, "13.0.0+simd.v3")
     assert wheel_there(tmp_path, artefact, recipe, wish) is None

@@ -12,7 +12,7 @@ from fleet_cases import NOW, facts_document
 from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
 from fastinstall.core.values import document, open_document
 from fastinstall.fleet import hosts
-from fastinstall.fleet.fleet import Cause, FleetHost, LeftOut
+from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost
 from fastinstall.fleet.hosts import HostDocument, document_files, read_documents, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts, Interpreter
 
@@ -129,7 +129,7 @@ def test_a_directory_is_read_file_by_file_and_what_is_wrong_ends_nothing(tmp_pat
     (tmp_path / "many.jsonl").write_text(f"{_text({'host': 'a'})}\n\nno JSON\n{_text()}\n")
     found = list(read_hosts(document_files(tmp_path, "--hosts")))
     assert {each.name for each in found if isinstance(each, FleetHost)} == {"a", "many:4", "web1", "web2.example.org"}
-    left_out = {each.host: each for each in found if isinstance(each, LeftOut)}
+    left_out = {each.host: each for each in found if isinstance(each, ExcludedHost)}
     assert set(left_out) == {"broken", "gone", "many:3", "pipe"}
     assert {each.cause for each in left_out.values()} == {Cause.UNREADABLE}
     assert left_out["pipe"].reason == "cannot be read: is no file"
@@ -157,7 +157,7 @@ def test_what_stands_behind_the_beginning_is_read_where_it_counts(tmp_path: Path
         "letters",
         "shifted",
     }
-    assert {each.host: each.reason for each in found if isinstance(each, LeftOut)} == {
+    assert {each.host: each.reason for each in found if isinstance(each, ExcludedHost)} == {
         "cut": "is no JSON: it has no end: only a part of it was written or copied"
     }
 

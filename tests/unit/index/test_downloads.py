@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.index.downloads import copy, store, stored, stored_files
+from fastinstall.index.downloads import copy, find_stored_file, list_stored_files, store
 from fastinstall.model.artefact import Artefact
 
 CONTENT = b"an sdist"
@@ -28,8 +28,8 @@ def test_a_file_is_kept_under_its_hash_and_found_again(tmp_path: Path) -> None:
     digest = ARTEFACT.sha256
     assert path == tmp_path / "downloads" / digest[:2] / digest / ARTEFACT.filename
     assert path.read_bytes() == CONTENT
-    assert stored(tmp_path, ARTEFACT) == path
-    assert stored_files(tmp_path) == (path,)
+    assert find_stored_file(tmp_path, ARTEFACT) == path
+    assert list_stored_files(tmp_path) == (path,)
 
 
 def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path: Path) -> None:
@@ -49,8 +49,8 @@ def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_rep
     path = store(tmp_path, ARTEFACT, write)
     path.write_bytes(b"altered")
 
-    assert stored(tmp_path, ARTEFACT) is None
-    assert stored_files(tmp_path) == ()
+    assert find_stored_file(tmp_path, ARTEFACT) is None
+    assert list_stored_files(tmp_path) == ()
     assert store(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
 
 
@@ -58,7 +58,7 @@ def test_without_a_known_hash_a_file_is_kept_under_the_one_it_has(tmp_path: Path
     unknown = replace(ARTEFACT, sha256="")
 
     assert store(tmp_path, unknown, write).parent.name == ARTEFACT.sha256
-    assert stored(tmp_path, unknown) is None
+    assert find_stored_file(tmp_path, unknown) is None
 
 
 def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:

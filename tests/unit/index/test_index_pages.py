@@ -3,16 +3,16 @@ import json
 from unearth.collector import IndexPage
 from unearth.link import Link
 
-from fastinstall.index.client import JSON, Offer, read_page
+from fastinstall.index.client import JSON, OfferedFile, read_page
 
 URL = "https://index.example/simple/pillow/"
 
 
-def page(content: str, content_type: str = "text/html") -> tuple[Offer, ...]:
+def page(content: str, content_type: str = "text/html") -> tuple[OfferedFile, ...]:
     return read_page(IndexPage(Link(URL), content.encode(), "utf-8", content_type))
 
 
-def found(offers: tuple[Offer, ...]) -> list[tuple[str, str]]:
+def found(offers: tuple[OfferedFile, ...]) -> list[tuple[str, str]]:
     return [(offer.link.filename, offer.provenance) for offer in offers]
 
 

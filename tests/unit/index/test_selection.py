@@ -4,7 +4,7 @@ import pytest
 from builders import changed, healthy_facts, recipe
 from packaging.tags import Tag
 
-from fastinstall.index.selection import fits, names_of, parse_filename, select, supported_tags
+from fastinstall.index.selection import fits, list_supported_tags, names_of, parse_filename, select
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -44,7 +44,7 @@ MERGING = changed(
 
 def selected(*filenames: str, interpreter: Interpreter = INTERPRETER, used: Recipe | None = None) -> Releases:
     offered = [artefact(filename) for filename in filenames]
-    return select(offered, used or recipe(), supported_tags(interpreter), origin="a test")
+    return select(offered, used or recipe(), list_supported_tags(interpreter), origin="a test")
 
 
 def names(artefacts: tuple[Artefact, ...]) -> list[str]:
@@ -134,11 +134,11 @@ def test_a_libc_of_unknown_version_takes_no_portable_wheel(libc_version: str) ->
 
 
 def test_another_implementation_has_no_tags_of_cpythons() -> None:
-    assert supported_tags(replace(INTERPRETER, implementation="pypy")) == {}
+    assert list_supported_tags(replace(INTERPRETER, implementation="pypy")) == {}
 
 
 def test_the_targets_own_abi_is_preferred_to_the_stable_one() -> None:
-    tags = supported_tags(INTERPRETER)
+    tags = list_supported_tags(INTERPRETER)
 
     own = tags[Tag("cp311", "cp311", "manylinux_2_28_x86_64")]
     assert own < tags[Tag("cp311", "abi3", "manylinux_2_28_x86_64")]
@@ -160,7 +160,7 @@ def test_of_two_files_with_one_name_the_first_place_wins() -> None:
     name = "pillow_simd-12.1.1.post0.tar.gz"
     offered = [artefact(name, "file:///wheelhouse/"), artefact(name)]
 
-    releases = select(offered, recipe(), supported_tags(INTERPRETER), origin="a test")
+    releases = select(offered, recipe(), list_supported_tags(INTERPRETER), origin="a test")
 
     assert [each.url for each in releases.sources] == [f"file:///wheelhouse/{name}"]
 
@@ -171,7 +171,7 @@ def test_other_files_are_not_taken_for_distributions(filename: str) -> None:
 
 
 def test_a_file_fits_by_name_and_tags() -> None:
-    tags = supported_tags(INTERPRETER)
+    tags = list_supported_tags(INTERPRETER)
     wanted = names_of((recipe(),))
 
     assert fits("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
@@ -205,7 +205,7 @@ def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> N
 
 
 def test_of_an_ingredient_only_sdists_are_wanted() -> None:
-    tags, wanted = supported_tags(INTERPRETER), names_of((MERGING,))
+    tags, wanted = list_supported_tags(INTERPRETER), names_of((MERGING,))
 
     assert fits("zlib_ng-1.1.0.tar.gz", wanted, tags)
     assert not fits("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)

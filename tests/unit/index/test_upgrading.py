@@ -3,7 +3,7 @@
 import pytest
 from builders import advisory, healthy_facts
 
-from fastinstall.index.upgrades import Outlook, instead_of_risk, outlook, requirement
+from fastinstall.index.upgrades import UpgradeForecast, forecast_upgrade, instead_of_risk, requirement
 from fastinstall.model.facts import Dependant
 
 GRADIO = Dependant(name="gradio", requirement="pillow<13.0,>=8.0", version="5.49.1")
@@ -39,7 +39,7 @@ def test_the_fixes_are_those_that_the_distributions_take(
     version: str, dependants: tuple[Dependant, ...], fixed: str, allowed: str
 ) -> None:
     concerned = tuple(each for each in FIXED if version != "13.0.0" and (version < "12.2" or each.id == "B"))
-    view = outlook(concerned, version, healthy_facts().interpreter, dependants)
+    view = forecast_upgrade(concerned, version, healthy_facts().interpreter, dependants)
     assert (view.fixed, view.allowed) == (fixed, allowed)
     assert view.is_held is bool(fixed and not allowed)
     assert bool(view.keepers) is (bool(dependants) and bool(fixed))
@@ -48,15 +48,17 @@ def test_the_fixes_are_those_that_the_distributions_take(
 @pytest.mark.parametrize(
     ("view", "elsewhere", "told"),
     [
-        (Outlook(), False, ""),
-        (Outlook(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-merged"),
+        (UpgradeForecast(), False, ""),
+        (UpgradeForecast(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-merged"),
         (
-            Outlook(fixed="13.0.0", python="3.11"),
+            UpgradeForecast(fixed="13.0.0", python="3.11"),
             False,
             "Python 3.11 gets Pillow 13.0.0: fastinstall setup --new-env ./fast-env --python python3.11",
         ),
-        (Outlook(fixed="13.0.0", python="3.11"), True, "Python 3.11 gets Pillow 13.0.0: --python python3.11"),
+        (UpgradeForecast(fixed="13.0.0", python="3.11"), True, "Python 3.11 gets Pillow 13.0.0: --python python3.11"),
     ],
 )
-def test_what_is_proposed_instead_of_a_risk_can_be_done_here(view: Outlook, told: str, *, elsewhere: bool) -> None:
+def test_what_is_proposed_instead_of_a_risk_can_be_done_here(
+    view: UpgradeForecast, told: str, *, elsewhere: bool
+) -> None:
     assert instead_of_risk(view, "pillow-simd", "pillow-merged", elsewhere=elsewhere) == told

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fastinstall.journal.acts import add, describe, withdraw
-from fastinstall.journal.entries import Adding, to_entry
-from fastinstall.journal.store import Store
+from fastinstall.journal.entries import Adding, parse_entry_line
+from fastinstall.journal.store import JournalStore
 
 OURS = "==> today <==\n# cmd: ours\n"
 BEFORE = "==> yesterday <==\n+python-3.11\n"
@@ -25,14 +25,14 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_an_addition_leaves_what_is_there_and_its_mode(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     add(store, describe(store, "x", "conda-meta/history", OURS))
     assert file.read_text() == BEFORE + OURS
     assert file.stat().st_mode & 0o777 == 0o640
 
 
 def test_withdrawn_it_is_as_before_to_the_byte_and_the_time(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     adding = describe(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     for _ in range(2):
@@ -43,7 +43,7 @@ def test_withdrawn_it_is_as_before_to_the_byte_and_the_time(file: Path, tmp_path
 
 
 def test_what_others_have_added_since_stays(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     adding = describe(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(BEFORE + OURS + LATER)
@@ -52,7 +52,7 @@ def test_what_others_have_added_since_stays(file: Path, tmp_path: Path) -> None:
 
 
 def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     adding = describe(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(LATER + OURS)
@@ -63,7 +63,7 @@ def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_pa
 
 
 def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     adding = describe(store, "x", "conda-meta/pinned", OURS)
     add(store, adding)
     (tmp_path / "conda-meta/pinned").write_text(OURS + LATER)
@@ -75,7 +75,7 @@ def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path
 
 
 def test_several_additions_to_one_file_go_in_any_number_of_attempts(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     first = describe(store, "x", "conda-meta/history", OURS)
     add(store, first)
     second = describe(store, "x", "conda-meta/history", LATER)
@@ -85,7 +85,7 @@ def test_several_additions_to_one_file_go_in_any_number_of_attempts(file: Path, 
 
 
 def test_death_before_the_replacement_leaves_no_draft_behind(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     adding = describe(store, "x", "conda-meta/history", OURS)
     (tmp_path / adding.draft).write_text("half of i")
     withdraw(store, (adding,))
@@ -94,7 +94,7 @@ def test_death_before_the_replacement_leaves_no_draft_behind(file: Path, tmp_pat
 
 
 def test_what_was_never_added_is_not_taken_from_what_was_there(file: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = JournalStore(tmp_path)
     file.write_text(OURS)
     adding = describe(store, "x", "conda-meta/history", OURS)
     withdraw(store, (adding,))
@@ -107,30 +107,30 @@ PLACE = INI.index("# of theirs")
 
 
 @pytest.fixture
-def placed(tmp_path: Path) -> tuple[Store, Path, Adding]:
+def placed(tmp_path: Path) -> tuple[JournalStore, Path, Adding]:
     """A file of somebody's with text of ours in the middle of it."""
-    file, store = tmp_path / "pip.conf", Store(tmp_path)
+    file, store = tmp_path / "pip.conf", JournalStore(tmp_path)
     file.write_text(INI)
     adding = describe(store, "x", "pip.conf", BLOCK, PLACE)
     add(store, adding)
     return store, file, adding
 
 
-def test_text_goes_to_its_place_and_comes_out_to_the_byte(placed: tuple[Store, Path, Adding]) -> None:
+def test_text_goes_to_its_place_and_comes_out_to_the_byte(placed: tuple[JournalStore, Path, Adding]) -> None:
     store, file, adding = placed
     assert file.read_text() == INI[:PLACE] + BLOCK + INI[PLACE:]
     withdraw(store, (adding,))
     assert file.read_text() == INI
 
 
-def test_it_is_found_where_others_have_written_before_it(placed: tuple[Store, Path, Adding]) -> None:
+def test_it_is_found_where_others_have_written_before_it(placed: tuple[JournalStore, Path, Adding]) -> None:
     store, file, adding = placed
     file.write_text(file.read_text().replace("[global]\n", "[global]\nretries = 1\n"))
     withdraw(store, (adding,))
     assert file.read_text() == INI.replace("[global]\n", "[global]\nretries = 1\n")
 
 
-def test_what_others_wrote_into_it_stays(placed: tuple[Store, Path, Adding]) -> None:
+def test_what_others_wrote_into_it_stays(placed: tuple[JournalStore, Path, Adding]) -> None:
     store, file, adding = placed
     file.write_text(file.read_text().replace("# end of ours", "pre = true\r\n# end of ours"))
     for _ in range(2):
@@ -140,6 +140,6 @@ def test_what_others_wrote_into_it_stays(placed: tuple[Store, Path, Adding]) -> 
 
 def test_a_line_of_before_places_reads_as_one_for_the_end() -> None:
     line = '{"event":"adding","path":"a","text":"b","size":1,"sha256":"00","mtime_ns":1,"draft":"c","directories":[]}'
-    entry = to_entry(line, where="journal.jsonl:1")
+    entry = parse_entry_line(line, where="journal.jsonl:1")
     assert isinstance(entry, Adding)
     assert entry.place == -1

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from fastinstall import conda_hooks
-from fastinstall.journal.entries import Begun, Committed, to_line
+from fastinstall.journal.entries import Committed, TransactionBegun, format_entry_line
 from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
 
-ONE = Begun(id="one", at="2026-11-21T10:15:00Z", sequence=1, work=f"{TRANSACTIONS}/one", created=(), directories=())
+ONE = TransactionBegun(
+    id="one", at="2026-11-21T10:15:00Z", sequence=1, work=f"{TRANSACTIONS}/one", created=(), directories=()
+)
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("FASTINSTALL_GUARD", raising=False)
     journal = tmp_path / TRANSACTIONS / "one" / JOURNAL
     journal.parent.mkdir(parents=True)
-    journal.write_text(f"{to_line(ONE)}\n")
+    journal.write_text(f"{format_entry_line(ONE)}\n")
     return tmp_path
 
 
@@ -39,6 +41,6 @@ def test_what_holds_or_is_silenced_is_not_told(
         silenced.setenv("FASTINSTALL_GUARD", "0")
         conda_hooks.look_back("install")
     with (prefix / TRANSACTIONS / "one" / JOURNAL).open("a") as journal:
-        journal.write(f"{to_line(Committed(at=''))}\n")
+        journal.write(f"{format_entry_line(Committed(at=''))}\n")
     conda_hooks.look_back("install")
     assert capsys.readouterr().err == ""

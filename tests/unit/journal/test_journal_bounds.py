@@ -9,33 +9,35 @@ import pytest
 from fastinstall.core.errors import DocumentError
 from fastinstall.journal.entries import (
     Adding,
-    Begun,
+    Conceding,
     Copied,
-    Engaged,
-    Engaging,
     Entry,
+    ExternalChangeBegun,
+    ExternalChangeEnded,
     Moving,
     SpreadDirectory,
     Spreading,
-    Yielding,
+    TransactionBegun,
 )
 from fastinstall.journal.fingerprints import Directory
-from fastinstall.journal.log import Log, named_paths, refuse_escapes
+from fastinstall.journal.log import Log, list_entry_paths, refuse_escapes
 from fastinstall.model.receipt import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"
 FILE = PurePosixPath(f"/env/share/fastinstall/tx/{ID}/journal.jsonl")
-BEGUN = Begun(id=ID, at="", sequence=1, work=f"share/fastinstall/tx/{ID}", created=(), directories=())
+BEGUN = TransactionBegun(id=ID, at="", sequence=1, work=f"share/fastinstall/tx/{ID}", created=(), directories=())
 MOVING = Moving(moves=(), inodes=(), created=(), directories=(), manifest={})
-ENGAGING = Engaging(area="aside/stretch-0", copies=(), appearing=(), grounds=(), records=(), created=(), directories=())
-ENGAGED = Engaged(manifest={}, untouched=(), removed=())
+ENGAGING = ExternalChangeBegun(
+    area="aside/stretch-0", copies=(), appearing=(), grounds=(), records=(), created=(), directories=()
+)
+ENGAGED = ExternalChangeEnded(manifest={}, untouched=(), removed=())
 SPREADING = Spreading(source="a", target="b", directories=())
 ADDING = Adding(path="pip.conf", text="", size=0, sha256="", mtime_ns=0, draft=".draft")
-YIELDING = Yielding(paths=(), areas=())
+YIELDING = Conceding(paths=(), areas=())
 HARMLESS = (BEGUN, MOVING, ENGAGING, ENGAGED, SPREADING, ADDING, YIELDING)
 OUT = ("../x", "/etc/passwd", "lib/../../x", "", "a\0b")
 NO_PATHS = {
-    "Begun": {"id", "at", "tool_version", "home", "schema"},
+    "TransactionBegun": {"id", "at", "tool_version", "home", "schema"},
     "Moved": set(),
     "Spread": set(),
     "Committing": set(),
@@ -87,7 +89,7 @@ def _everywhere(path: str) -> list[Entry]:
 @pytest.mark.parametrize("path", OUT)
 def test_no_path_leads_out_wherever_it_stands(path: str) -> None:
     for entry in _everywhere(path):
-        entries = (entry,) if isinstance(entry, Begun) else (BEGUN, entry)
+        entries = (entry,) if isinstance(entry, TransactionBegun) else (BEGUN, entry)
         with pytest.raises(DocumentError, match=r"journal.jsonl:[12]") as refusal:
             refuse_escapes(Log(entries=entries), FILE)
         assert "leads out of the environment" in refusal.value.message
@@ -129,7 +131,7 @@ def test_what_stays_inside_is_no_matter() -> None:
 def test_every_text_of_every_entry_is_a_path_that_is_checked_or_known_to_be_none() -> None:
     checked = {kind: set[str]() for kind in typing.get_args(Entry)}
     for entry in _everywhere("x"):
-        checked[type(entry)] |= {key.partition("[")[0] for key, _ in named_paths(entry)}
+        checked[type(entry)] |= {key.partition("[")[0] for key, _ in list_entry_paths(entry)}
     for kind, keys in checked.items():
         hints = typing.get_type_hints(kind)
         texts = {name for name, hint in hints.items() if hint not in (int, bool, tuple[int, ...])}

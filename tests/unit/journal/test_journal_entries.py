@@ -9,27 +9,27 @@ import pytest
 from fastinstall.core.errors import DocumentError
 from fastinstall.journal.entries import (
     Adding,
-    Begun,
     Committed,
     Committing,
     Copied,
-    Engaged,
-    Engaging,
     Entry,
+    ExternalChangeBegun,
+    ExternalChangeEnded,
     Moved,
     Moving,
     Spread,
     SpreadDirectory,
     Spreading,
+    TransactionBegun,
     Undoing,
-    to_line,
+    format_entry_line,
 )
 from fastinstall.journal.fingerprints import Directory
-from fastinstall.journal.log import State, to_log
+from fastinstall.journal.log import TransactionState, parse_journal
 from fastinstall.model.receipt import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")
-BEGUN = Begun(
+BEGUN = TransactionBegun(
     id="20261121T101500Z-3fa2c1",
     at="2026-11-21T10:15:00Z",
     sequence=2,
@@ -47,7 +47,7 @@ MOVING = Moving(
 SPREADING = Spreading(
     source="site/PIL", target="aside/PIL", directories=(SpreadDirectory(path=".", mode=0o755, mtime_ns=1),)
 )
-ENGAGING = Engaging(
+ENGAGING = ExternalChangeBegun(
     area="aside/stretch-0",
     copies=(Copied(path="lib/x.so", digest="sha256:00", mode=0o644, mtime_ns=1),),
     appearing=("lib/y.so",),
@@ -56,7 +56,9 @@ ENGAGING = Engaging(
     created=("include",),
     directories=(Directory(path="lib", mtime_ns=3, names="cd", mode=0o755),),
 )
-ENGAGED = Engaged(manifest={"lib/y.so": "sha256:01"}, untouched=("conda-meta/pinned",), removed=("share/doc",))
+ENGAGED = ExternalChangeEnded(
+    manifest={"lib/y.so": "sha256:01"}, untouched=("conda-meta/pinned",), removed=("share/doc",)
+)
 ADDING = Adding(path="conda-meta/pinned", text="x\n", size=-1, sha256="", mtime_ns=0, draft="conda-meta/.x")
 EVERY: tuple[Entry, ...] = (
     BEGUN,
@@ -74,38 +76,38 @@ EVERY: tuple[Entry, ...] = (
 
 
 def journal(*entries: Entry) -> str:
-    return "".join(f"{to_line(entry)}\n" for entry in entries)
+    return "".join(f"{format_entry_line(entry)}\n" for entry in entries)
 
 
 def test_every_entry_is_read_as_it_was_written_in_ascii() -> None:
     text = journal(*EVERY)
     assert text.isascii()
-    assert to_log(text, file=FILE).entries == EVERY
+    assert parse_journal(text, file=FILE).entries == EVERY
 
 
 @pytest.mark.parametrize("length", range(len(journal(Moved(window_ns=1)))))
 def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
     text = journal(BEGUN) + journal(Moved(window_ns=1))[:length]
-    assert to_log(text, file=FILE).entries == (BEGUN,)
+    assert parse_journal(text, file=FILE).entries == (BEGUN,)
 
 
 @pytest.mark.parametrize(
     ("entries", "state"),
     [
-        ((BEGUN,), State.OPEN),
-        ((BEGUN, MOVING, Committing(replaces=False)), State.OPEN),
-        ((BEGUN, Committed(at="")), State.COMMITTED),
-        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), State.UNDOING),
-        ((BEGUN, Undoing(reason="failed")), State.UNDOING),
+        ((BEGUN,), TransactionState.OPEN),
+        ((BEGUN, MOVING, Committing(replaces=False)), TransactionState.OPEN),
+        ((BEGUN, Committed(at="")), TransactionState.COMMITTED),
+        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), TransactionState.UNDOING),
+        ((BEGUN, Undoing(reason="failed")), TransactionState.UNDOING),
     ],
 )
-def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: State) -> None:
-    assert to_log(journal(*entries), file=FILE).state is state
+def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: TransactionState) -> None:
+    assert parse_journal(journal(*entries), file=FILE).state is state
 
 
 def test_only_a_spread_without_its_end_is_unfinished() -> None:
-    assert to_log(journal(BEGUN, SPREADING, Spread()), file=FILE).unfinished_spread is None
-    assert to_log(journal(BEGUN, SPREADING, Spread(), SPREADING), file=FILE).unfinished_spread == SPREADING
+    assert parse_journal(journal(BEGUN, SPREADING, Spread()), file=FILE).unfinished_spread is None
+    assert parse_journal(journal(BEGUN, SPREADING, Spread(), SPREADING), file=FILE).unfinished_spread == SPREADING
 
 
 @pytest.mark.parametrize(
@@ -120,39 +122,39 @@ def test_only_a_spread_without_its_end_is_unfinished() -> None:
 )
 def test_a_malformed_line_is_named_with_its_number_and_key(line: str, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        to_log(f"{to_line(BEGUN)}\n{line}\n", file=FILE)
+        parse_journal(f"{format_entry_line(BEGUN)}\n{line}\n", file=FILE)
     assert caught.value.message.startswith(message)
 
 
 def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_begun() -> None:
     failed, moved = dataclasses.replace(MOVING, inodes=(1,)), Moved(window_ns=1)
-    assert to_log(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
-    assert not to_log(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
-    assert not to_log(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
-    assert not to_log(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
+    assert parse_journal(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
+    assert not parse_journal(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
+    assert not parse_journal(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
+    assert not parse_journal(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
 
 
 def test_a_stretch_has_an_outcome_unless_the_process_died_in_it() -> None:
-    assert to_log(journal(BEGUN, ENGAGING, ENGAGED, MOVING), file=FILE).outcome(ENGAGING) == ENGAGED
-    assert to_log(journal(BEGUN, ENGAGING, Undoing(reason="interrupted")), file=FILE).outcome(ENGAGING) is None
+    assert parse_journal(journal(BEGUN, ENGAGING, ENGAGED, MOVING), file=FILE).outcome(ENGAGING) == ENGAGED
+    assert parse_journal(journal(BEGUN, ENGAGING, Undoing(reason="interrupted")), file=FILE).outcome(ENGAGING) is None
 
 
 def test_what_a_dead_stretch_was_about_may_hold_anything_and_nothing_else_may() -> None:
-    noted = to_log(journal(BEGUN, ENGAGING, ENGAGED), file=FILE).known
+    noted = parse_journal(journal(BEGUN, ENGAGING, ENGAGED), file=FILE).known
     assert noted.of("lib/x.so") == {"sha256:00"}
     assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
-    dead = to_log(journal(BEGUN, ENGAGING), file=FILE).known
+    dead = parse_journal(journal(BEGUN, ENGAGING), file=FILE).known
     assert (dead.has("lib/y.so", "sha256:02"), dead.has("lib/z.so", "sha256:02")) == (True, False)
 
 
 def test_of_several_batches_each_content_counts() -> None:
     again = dataclasses.replace(MOVING, manifest={"site/x.py": "sha256:11"})
-    known = to_log(journal(BEGUN, MOVING, again), file=FILE).known
+    known = parse_journal(journal(BEGUN, MOVING, again), file=FILE).known
     assert known.of("site/x.py") == {"sha256:00", "sha256:11"}
 
 
 def test_acts_are_told_in_their_order() -> None:
-    assert to_log(journal(*EVERY), file=FILE).acts == (ENGAGING, MOVING, ADDING)
+    assert parse_journal(journal(*EVERY), file=FILE).acts == (ENGAGING, MOVING, ADDING)
 
 
 def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_not_count() -> None:
@@ -162,11 +164,11 @@ def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_no
         MOVING, directories=(early,), moves=(Move(kind=MoveKind.EXCHANGE, live="site/PIL", kept="stage/PIL"),)
     )
     second = dataclasses.replace(MOVING, directories=(late, ours))
-    log = to_log(journal(BEGUN, first, second), file=FILE)
+    log = parse_journal(journal(BEGUN, first, second), file=FILE)
     assert log.directories == (*BEGUN.directories, early)
 
 
 def test_a_journal_that_noted_no_modes_is_read() -> None:
-    line = to_line(BEGUN).replace(',"mode":0', "")
+    line = format_entry_line(BEGUN).replace(',"mode":0', "")
     assert "mode" not in line
-    assert to_log(f"{line}\n", file=FILE).begun == BEGUN
+    assert parse_journal(f"{line}\n", file=FILE).begun == BEGUN

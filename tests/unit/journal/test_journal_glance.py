@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.journal.entries import _ENTRIES, Begun, Committed, Committing, Entry, Moved, Undoing, to_line
+from fastinstall.journal.entries import (
+    _ENTRIES,
+    Committed,
+    Committing,
+    Entry,
+    Moved,
+    TransactionBegun,
+    Undoing,
+    format_entry_line,
+)
 from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
-from fastinstall.journal.snapshot import EVENTS, past_of, unfinished_transaction
-from fastinstall.journal.store import Store
+from fastinstall.journal.snapshot import EVENTS, find_unfinished_transaction, read_environment_history
+from fastinstall.journal.store import JournalStore
 
-BEGUN = Begun(id="", at="2026-11-21T10:15:00Z", sequence=1, work="work", created=(), directories=())
+BEGUN = TransactionBegun(id="", at="2026-11-21T10:15:00Z", sequence=1, work="work", created=(), directories=())
 LATER: tuple[Entry, ...] = (
     Moved(window_ns=9),
     Committing(replaces=False),
@@ -23,7 +32,7 @@ LATER: tuple[Entry, ...] = (
 )
 
 
-def _begun(name: str, **changes: Any) -> Begun:
+def _begun(name: str, **changes: Any) -> TransactionBegun:
     return replace(BEGUN, id=name, work=f"{TRANSACTIONS}/{name}", **changes)
 
 
@@ -34,12 +43,14 @@ def _write(prefix: Path, name: str, text: str) -> None:
 
 
 def _journal(*entries: Entry) -> str:
-    return "".join(f"{to_line(entry)}\n" for entry in entries)
+    return "".join(f"{format_entry_line(entry)}\n" for entry in entries)
 
 
 def _both(prefix: Path) -> tuple[str | None, str | None]:
-    whole = Store(prefix).unfinished()
-    return unfinished_transaction(past_of(prefix, sized=False)), whole.id if whole is not None else None
+    whole = JournalStore(prefix).unfinished()
+    return find_unfinished_transaction(
+        read_environment_history(prefix, sized=False)
+    ), whole.id if whole is not None else None
 
 
 def test_however_a_transaction_ended_both_say_the_same(tmp_path: Path) -> None:
@@ -60,7 +71,7 @@ def test_of_several_the_newest_by_number_counts_whatever_its_name(tmp_path: Path
 
 
 def test_a_line_that_death_tore_was_never_written(tmp_path: Path) -> None:
-    _write(tmp_path, "one", _journal(_begun("one")) + to_line(LATER[2])[:-3])
+    _write(tmp_path, "one", _journal(_begun("one")) + format_entry_line(LATER[2])[:-3])
     assert _both(tmp_path) == ("one", "one")
 
 
@@ -73,27 +84,27 @@ def test_where_nothing_of_ours_lies_nothing_is_unfinished(tmp_path: Path) -> Non
 def test_a_malformed_journal_is_named_by_both(tmp_path: Path, text: str) -> None:
     _write(tmp_path, "one", text)
     with pytest.raises(DocumentError, match=JOURNAL) as caught:
-        Store(tmp_path).unfinished()
+        JournalStore(tmp_path).unfinished()
     assert "rollback --forget one" in str(caught.value.hint)
-    past = past_of(tmp_path, sized=False)
+    past = read_environment_history(tmp_path, sized=False)
     assert [(each.transaction, each.is_later) for each in past.unreadable] == [("one", False)]
     assert past.interruptions == ()
 
 
 @pytest.mark.parametrize(
-    "line", ['{"event": "linking", "paths": []}', to_line(replace(BEGUN, schema="fastinstall.journal/2"))]
+    "line", ['{"event": "linking", "paths": []}', format_entry_line(replace(BEGUN, schema="fastinstall.journal/2"))]
 )
 def test_what_a_later_version_has_written_is_known_as_such_by_both(tmp_path: Path, line: str) -> None:
     first = "" if '"begun"' in line else _journal(_begun("one", tool_version="7.1"))
     _write(tmp_path, "one", f"{first}{line}\n")
     with pytest.raises(LaterDocumentError, match="which this one does not understand"):
-        Store(tmp_path).unfinished()
-    (found,) = past_of(tmp_path, sized=False).unreadable
+        JournalStore(tmp_path).unfinished()
+    (found,) = read_environment_history(tmp_path, sized=False).unreadable
     assert (found.is_later, found.writer) == (True, "7.1" if first else "")
 
 
 def test_a_key_that_nobody_knows_is_passed_over_by_both(tmp_path: Path) -> None:
-    known = json.loads(to_line(_begun("one")))
+    known = json.loads(format_entry_line(_begun("one")))
     _write(tmp_path, "one", json.dumps({**known, "host": "gpu-7"}) + "\n")
     assert _both(tmp_path) == ("one", "one")
 
@@ -102,8 +113,8 @@ def test_a_transaction_without_its_journal_is_told_unless_nothing_is_in_it(tmp_p
     for name in ("emptied", "torn"):
         (tmp_path / TRANSACTIONS / name).mkdir(parents=True)
     (tmp_path / TRANSACTIONS / "torn" / "aside").mkdir()
-    assert [each.transaction for each in past_of(tmp_path, sized=False).unreadable] == ["torn"]
-    assert [each.transaction for each in Store(tmp_path).unreadable()] == ["torn"]
+    assert [each.transaction for each in read_environment_history(tmp_path, sized=False).unreadable] == ["torn"]
+    assert [each.transaction for each in JournalStore(tmp_path).unreadable()] == ["torn"]
 
 
 def test_both_know_the_same_events() -> None:

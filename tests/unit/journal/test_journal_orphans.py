@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.journal.undo import refuse_while_engaged
+from fastinstall.journal.undo import refuse_during_external_change
 
 PREFIX = Path("/srv/env é")
 
@@ -28,7 +28,7 @@ def test_an_engine_at_work_there_is_named(tmp_path: Path, words: tuple[str, ...]
     _process(tmp_path, 1, "/sbin/init")
     _process(tmp_path, 4711, *words)
     with pytest.raises(RefusedError, match="process 4711 still changes packages") as caught:
-        refuse_while_engaged(PREFIX, tmp_path)
+        refuse_during_external_change(PREFIX, tmp_path)
     assert "ps -p 4711" in str(caught.value.hint)
 
 
@@ -46,4 +46,4 @@ def test_an_engine_at_work_there_is_named(tmp_path: Path, words: tuple[str, ...]
 def test_others_are_left_alone(tmp_path: Path, words: tuple[str, ...]) -> None:
     _process(tmp_path, 4711, *words)
     (tmp_path / "4712").mkdir()
-    refuse_while_engaged(PREFIX, tmp_path)
+    refuse_during_external_change(PREFIX, tmp_path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.external_changes import claims, is_readable, is_record, names, package, strangers
+from fastinstall.journal.external_changes import claims, find_foreign_records, is_readable, is_record, names, package
 
 
 def _write(prefix: Path, name: str, content: object) -> None:
@@ -43,7 +43,7 @@ def test_strangers_are_records_of_returning_packages_that_nobody_knows(tmp_path:
     for name in ("turbo-2-0.json", "turbo-4-0.json", "libjpeg-turbo-4-0.json", "numpy-2-0.json"):
         _write(tmp_path, name, {"files": [f"lib/{name}"]})
     standing = {name: tmp_path / "conda-meta" / name for name in names(tmp_path)}
-    found = strangers(standing, known={"turbo-2-0.json"}, returning=("conda-meta/turbo-1-0.json",))
+    found = find_foreign_records(standing, known={"turbo-2-0.json"}, returning=("conda-meta/turbo-1-0.json",))
     assert tuple(found) == ("conda-meta/turbo-4-0.json", "lib/turbo-4-0.json")
 
 

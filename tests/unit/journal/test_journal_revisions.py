@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.fingerprints import carry, later
+from fastinstall.journal.fingerprints import carry, list_later_revisions
 
 FIRST = b"==> one <==\n+python\n"
 SECOND = b"==> two <==\n+turbo\n"
@@ -36,13 +36,13 @@ def test_what_stands_behind_a_known_content(
     tmp_path: Path, content: bytes, known: tuple[bytes, ...], expected: bytes | None
 ) -> None:
     (tmp_path / "history").write_bytes(content)
-    assert later(tmp_path / "history", [_digest(each) for each in known]) == expected
+    assert list_later_revisions(tmp_path / "history", [_digest(each) for each in known]) == expected
 
 
 def test_a_history_that_is_not_there_or_elsewhere_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("history")
-    assert later(tmp_path / "history", (_digest(FIRST),)) is None
-    assert later(tmp_path / "link", (_digest(FIRST),)) is None
+    assert list_later_revisions(tmp_path / "history", (_digest(FIRST),)) is None
+    assert list_later_revisions(tmp_path / "link", (_digest(FIRST),)) is None
 
 
 def test_revisions_are_carried_once_with_mode_and_time(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from fastinstall.journal.store import fresh_stamp, stamp
+from fastinstall.journal.store import make_stamp, stamp
 
 
 def test_a_stamp_is_in_utc_to_the_second() -> None:
@@ -19,4 +19,4 @@ def test_stamps_sort_by_time() -> None:
 
 
 def test_a_fresh_stamp_has_the_form_that_a_sweep_recognises() -> None:
-    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{6}", fresh_stamp().id)
+    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{6}", make_stamp().id)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from fastinstall.journal.layout import freed_by
+from fastinstall.journal.layout import measure_freed_bytes
 
 
 def _blocks(*paths: Path) -> int:
@@ -16,7 +16,7 @@ def test_trees_count_whole_and_what_is_not_there_counts_nothing(tmp_path: Path) 
     (tree / "sub/file").write_bytes(b"x" * 10_000)
     (tree / "link").symlink_to("sub")
     expected = _blocks(tree, tree / "sub", tree / "sub/file", tree / "link")
-    assert freed_by((tree, tmp_path / "missing")) == expected > 0
+    assert measure_freed_bytes((tree, tmp_path / "missing")) == expected > 0
 
 
 def test_a_file_that_a_package_cache_holds_too_frees_nothing(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_file_that_a_package_cache_holds_too_frees_nothing(tmp_path: Path) -> 
     tree.mkdir()
     (tree / "one").write_bytes(b"x" * 10_000)
     os.link(tree / "one", tree / "two")
-    both = freed_by((tree,))
+    both = measure_freed_bytes((tree,))
     assert both == _blocks(tree, tree / "one")
     os.link(tree / "one", tmp_path / "cached")
-    assert freed_by((tree,)) == _blocks(tree)
+    assert measure_freed_bytes((tree,)) == _blocks(tree)

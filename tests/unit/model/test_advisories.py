@@ -9,13 +9,13 @@ from fastinstall.model.recipe import (
     Severity,
     applicable,
     applicable_to_libraries,
-    coming_back,
     comparable,
     count_by_severity,
-    critical,
+    find_returning_advisories,
+    select_critical_advisories,
 )
 from fastinstall.model.request import Risk
-from fastinstall.plan.risks import vulnerable_hazard
+from fastinstall.plan.risks import find_vulnerability_risk
 
 
 def _advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:
@@ -65,16 +65,16 @@ def test_severities_are_counted_from_the_gravest() -> None:
 
 
 def test_a_downgrade_brings_back_what_was_fixed_and_the_kernels_own() -> None:
-    assert coming_back(ALL, "13.0.0", "12.1.1.post0") == (CRITICAL, LOW, KERNELS)
+    assert find_returning_advisories(ALL, "13.0.0", "12.1.1.post0") == (CRITICAL, LOW, KERNELS)
 
 
 def test_what_is_there_already_does_not_come_back() -> None:
-    assert coming_back(ALL, "12.1.1", "12.1.1.post0") == (KERNELS,)
-    assert coming_back(ALL, "12.1.1", "12.1.1.post0", installed_kernels=True) == ()
+    assert find_returning_advisories(ALL, "12.1.1", "12.1.1.post0") == (KERNELS,)
+    assert find_returning_advisories(ALL, "12.1.1", "12.1.1.post0", installed_kernels=True) == ()
 
 
 def test_an_unreadable_installed_version_counts_as_free_of_all() -> None:
-    assert coming_back(ALL, "banana", "12.0.0") == (CRITICAL, LOW, OLD)
+    assert find_returning_advisories(ALL, "banana", "12.0.0") == (CRITICAL, LOW, OLD)
 
 
 TIFF = replace(_advisory("tiff", "<4.7.2"), component="libtiff")
@@ -96,13 +96,13 @@ def test_what_is_no_version_is_not_compared() -> None:
 
 
 def test_only_the_gravest_severity_is_critical() -> None:
-    assert critical(ALL, "12.1.1.post0") == (CRITICAL,)
-    assert critical((*ALL, WEBP), "13.0.0") == ()
+    assert select_critical_advisories(ALL, "12.1.1.post0") == (CRITICAL,)
+    assert select_critical_advisories((*ALL, WEBP), "13.0.0") == ()
 
 
 def test_a_vulnerable_version_is_a_named_risk_that_nobody_has_allowed_yet() -> None:
     more = _advisory("stale", "<12.2", Severity.CRITICAL)
-    hazard = vulnerable_hazard(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
+    hazard = find_vulnerability_risk(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
 
     assert hazard is not None
     assert hazard.risk is Risk.VULNERABLE
@@ -112,13 +112,13 @@ def test_a_vulnerable_version_is_a_named_risk_that_nobody_has_allowed_yet() -> N
 
 
 def test_a_version_without_critical_advisories_is_no_risk() -> None:
-    assert vulnerable_hazard(replace(recipe(), advisories=ALL), "13.0.0", kernels=True) is None
-    assert vulnerable_hazard(replace(recipe(), advisories=(LOW, OLD)), "12.1.0", kernels=True) is None
+    assert find_vulnerability_risk(replace(recipe(), advisories=ALL), "13.0.0", kernels=True) is None
+    assert find_vulnerability_risk(replace(recipe(), advisories=(LOW, OLD)), "12.1.0", kernels=True) is None
 
 
 def test_a_critical_defect_of_the_kernels_is_a_risk_only_with_kernels() -> None:
     defect = _advisory("defect", "<=12.1.1", Severity.CRITICAL, kernels_only=True)
     known = replace(recipe(), advisories=(defect,))
 
-    assert vulnerable_hazard(known, "12.1.1", kernels=True) is not None
-    assert vulnerable_hazard(known, "12.1.1", kernels=False) is None
+    assert find_vulnerability_risk(known, "12.1.1", kernels=True) is not None
+    assert find_vulnerability_risk(known, "12.1.1", kernels=False) is None

@@ -6,7 +6,7 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
 from fastinstall.model.recipe import Advisory, Recipe, Severity, applicable, applicable_to_libraries
 from fastinstall.observe.observation import load_recipe, load_recipes
-from fastinstall.plan.risks import vulnerable_hazard
+from fastinstall.plan.risks import find_vulnerability_risk
 
 SHIPPED = recipes_directory()
 DEFECTS = {
@@ -50,10 +50,10 @@ def test_each_defect_is_demonstrated_by_one_line_of_python() -> None:
 
 
 def test_the_fork_is_a_risk_and_the_newest_pillow_is_none() -> None:
-    hazard = vulnerable_hazard(fork(), "12.1.1.post0", kernels=True)
+    hazard = find_vulnerability_risk(fork(), "12.1.1.post0", kernels=True)
     assert hazard is not None
     assert len(hazard.items) == 2
-    assert vulnerable_hazard(load_recipe("pillow-merged", (SHIPPED,)), "13.0.0", kernels=True) is None
+    assert find_vulnerability_risk(load_recipe("pillow-merged", (SHIPPED,)), "13.0.0", kernels=True) is None
 
 
 def test_libraries_are_named_as_they_can_be_observed() -> None:

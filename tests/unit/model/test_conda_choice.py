@@ -5,37 +5,37 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import Means, engine_for
-from fastinstall.conda.engines.command import conda_variables, specified
+from fastinstall.conda.engines.choose import CondaTools, engine_for
+from fastinstall.conda.engines.command import conda_variables, format_explicit_file
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import ignore
-from fastinstall.model.conda import CondaTool, Engine
+from fastinstall.model.conda import CondaInstaller, CondaTool
 
-MEANS = Means(variables={}, cache=Path("/cache"), emit=ignore)
+MEANS = CondaTools(variables={}, cache=Path("/cache"), emit=ignore)
 TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/opt/conda"), solver="classic", found_by="PATH")
 
 
 def test_engines_say_what_they_are() -> None:
-    assert engine_for(Engine.CONDA, TOOL, MEANS).description == "conda 24.7.1, classic solver"
-    rattler = engine_for(Engine.RATTLER, None, MEANS)
-    assert (rattler.name, rattler.description.partition(" ")[0]) == (Engine.RATTLER, "py-rattler")
+    assert engine_for(CondaInstaller.CONDA, TOOL, MEANS).description == "conda 24.7.1, classic solver"
+    rattler = engine_for(CondaInstaller.RATTLER, None, MEANS)
+    assert (rattler.name, rattler.description.partition(" ")[0]) == (CondaInstaller.RATTLER, "py-rattler")
 
 
 def test_without_a_conda_the_other_engine_is_named() -> None:
     with pytest.raises(RefusedError) as caught:
-        engine_for(Engine.CONDA, None, MEANS)
+        engine_for(CondaInstaller.CONDA, None, MEANS)
     assert "--engine rattler" in (caught.value.hint or "")
 
 
 def test_without_the_extra_the_command_that_brings_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rattler", None)  # as if it could not be found
     with pytest.raises(RefusedError) as caught:
-        engine_for(Engine.RATTLER, None, MEANS)
+        engine_for(CondaInstaller.RATTLER, None, MEANS)
     assert (caught.value.hint or "").endswith("-m pip install 'fastinstall[conda]'")
 
 
-@pytest.mark.parametrize("engine", [Engine.AUTO, Engine.PIP])
-def test_what_installs_no_conda_packages_is_no_engine(engine: Engine) -> None:
+@pytest.mark.parametrize("engine", [CondaInstaller.AUTO, CondaInstaller.PIP])
+def test_what_installs_no_conda_packages_is_no_engine(engine: CondaInstaller) -> None:
     with pytest.raises(ValueError, match="installs no conda packages"):
         engine_for(engine, TOOL, MEANS)
 
@@ -66,4 +66,4 @@ def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
 
 
 def test_exact_packages_are_listed_as_conda_wants_them() -> None:
-    assert specified(["file:///a.conda#1"]) == "@EXPLICIT\nfile:///a.conda#1\n"
+    assert format_explicit_file(["file:///a.conda#1"]) == "@EXPLICIT\nfile:///a.conda#1\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from builders import environment, wish
 
 from fastinstall.conda.reinstall import with_reinstalls
-from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaPackage, Engine
+from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
 from fastinstall.model.plan import Plan, Skipped
 from fastinstall.model.steps import ChangeCondaPackages, InstallGuard, MakeCondaPackages, Step
 
@@ -23,7 +23,11 @@ CLOBBERED = Conda(
 )
 STACK = CondaPackage(name="pillow", version="13.0.0", build="simd_v2v3_py311_0")
 MAKING = MakeCondaPackages(
-    engine=Engine.RATTLER, package=STACK, guard=None, channel=environment().prefix / "channel", reason="of the test"
+    engine=CondaInstaller.RATTLER,
+    package=STACK,
+    guard=None,
+    channel=environment().prefix / "channel",
+    reason="of the test",
 )
 GUARD = InstallGuard(reason="of the test")
 
@@ -37,7 +41,7 @@ def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
     made = with_reinstalls(_plan(GUARD, MAKING), CLOBBERED)
     assert [type(step) for step in made.steps] == [InstallGuard, ChangeCondaPackages, MakeCondaPackages]
     (step,) = [step for step in made.steps if isinstance(step, ChangeCondaPackages)]
-    assert step.engine is Engine.RATTLER
+    assert step.engine is CondaInstaller.RATTLER
     assert step.change == CondaChange(linked=(TURBO,), unlinked=(TURBO,))
     assert "headers win" in step.reason
     assert [each.step for each in made.skipped] == ["pin"]
@@ -45,7 +49,9 @@ def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
 
 def test_libjpeg_turbo_comes_after_what_a_solver_wants_changed_and_after_all_others() -> None:
     other, tiff = (CondaPackage(name=name, version="4.7.0", build="h0_0") for name in ("zlib", "libtiff"))
-    planned = ChangeCondaPackages(engine=Engine.RATTLER, change=CondaChange(linked=(other,)), reason="the solver's")
+    planned = ChangeCondaPackages(
+        engine=CondaInstaller.RATTLER, change=CondaChange(linked=(other,)), reason="the solver's"
+    )
     library = "lib/libtiff.so.6"
     lost = CondaClaim(dist=tiff.dist, files=(library,), missing=(library,))
     conda = replace(CLOBBERED, packages=(*CLOBBERED.packages, tiff), claims=(*CLOBBERED.claims, lost))
@@ -61,7 +67,7 @@ def test_libjpeg_turbo_comes_after_what_a_solver_wants_changed_and_after_all_oth
 def test_what_the_solver_replaces_is_not_reinstalled_beside_it() -> None:
     newer = CondaPackage(name="libjpeg-turbo", version="3.0.0", build="h0_0")
     change = CondaChange(linked=(newer,), unlinked=(TURBO,))
-    planned = ChangeCondaPackages(engine=Engine.RATTLER, change=change, reason="the solver's")
+    planned = ChangeCondaPackages(engine=CondaInstaller.RATTLER, change=change, reason="the solver's")
     made = with_reinstalls(_plan(planned, MAKING), CLOBBERED)
     assert [step.change for step in made.steps if isinstance(step, ChangeCondaPackages)] == [change]
 

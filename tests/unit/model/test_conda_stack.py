@@ -8,17 +8,17 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.conda_packages import (
     CHANNEL,
-    bounded,
+    find_required_glibc,
     is_ours,
-    planned_guard,
-    planned_stack,
+    make_bounded_spec,
+    plan_guard_package,
+    plan_stack_package,
     preference,
-    required_glibc,
 )
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, Target
+from fastinstall.model.steps import Build, LevelTarget
 
 CPUS = {"x86-64-v2": ("x86_64_v2", "x86_64_v3", "nehalem"), "x86-64-v3": ("x86_64_v3",), "native": ("zen3", "zen4")}
 LIBRARIES = {
@@ -46,7 +46,9 @@ def build(*levels: str, version: str = "13.0.0+simd.v2.v3", platforms: str = "",
         chassis=chassis if platforms else None,
         distribution="pillow",
         version=version,
-        targets=tuple(Target(level=level, cflags=(), ldflags=()) for level in levels or ("x86-64-v2", "x86-64-v3")),
+        targets=tuple(
+            LevelTarget(level=level, cflags=(), ldflags=()) for level in levels or ("x86-64-v2", "x86-64-v3")
+        ),
         link=LinkMode(link),
         libraries=("jpeg", "zlib", "tiff"),
         jobs=1,
@@ -55,7 +57,7 @@ def build(*levels: str, version: str = "13.0.0+simd.v2.v3", platforms: str = "",
 
 
 def planned(step: Build, target: Facts | None = None, number: int = 0) -> CondaPackage:
-    return planned_stack(step, target or facts(), CPUS, number=number, libraries=LIBRARIES)
+    return plan_stack_package(step, target or facts(), CPUS, number=number, libraries=LIBRARIES)
 
 
 def test_it_is_named_by_version_levels_and_python() -> None:
@@ -137,7 +139,7 @@ def test_no_other_package_with_the_same_modules_may_be_beside_it() -> None:
 
 
 def test_the_guard_lets_nothing_but_its_own_kind_of_builds_in() -> None:
-    guard = planned_guard(planned(build()), PurePosixPath("/srv/env"))
+    guard = plan_guard_package(planned(build()), PurePosixPath("/srv/env"))
     assert (guard.name, guard.subdir, guard.depends) == ("fastinstall-guard", "noarch", ())
     assert guard.constrains == ("pillow * simd_*",)
     assert guard.channel == f"file:///srv/env/{CHANNEL}"
@@ -175,14 +177,14 @@ def test_what_we_made_is_told_by_its_build_string(name: str, build_string: str, 
     ],
 )
 def test_bounds_reach_to_the_next_major_release(version: str, expected: str) -> None:
-    assert bounded(package("x", version), Conda(packages=(), unreadable={})) == expected
+    assert make_bounded_spec(package("x", version), Conda(packages=(), unreadable={})) == expected
 
 
 def test_bounds_are_those_that_most_packages_of_the_environment_set() -> None:
     specs = ("libtiff >=4.7.0,<4.8.0a0", "libtiff >=4.7.0,<4.8.0a0", "libtiff", "libtiff >=4.5,<5", "libtiffx <9")
     users = tuple(replace(package(f"user{number}", "1"), depends=(spec,)) for number, spec in enumerate(specs))
     conda = Conda(packages=users, unreadable={})
-    assert bounded(package("libtiff", "4.7.1"), conda) == "libtiff >=4.7.1,<4.8.0a0"
+    assert make_bounded_spec(package("libtiff", "4.7.1"), conda) == "libtiff >=4.7.1,<4.8.0a0"
 
 
 @pytest.mark.parametrize(
@@ -194,4 +196,4 @@ def test_bounds_are_those_that_most_packages_of_the_environment_set() -> None:
     ],
 )
 def test_the_oldest_promise_of_platform_tags_counts(tags: str, expected: tuple[int, int] | None) -> None:
-    assert required_glibc(tags) == expected
+    assert find_required_glibc(tags) == expected

@@ -1,7 +1,7 @@
 import pytest
 from builders import PREFIX
 
-from fastinstall.model.history import MANY, MUCH, in_words, much_held
+from fastinstall.model.history import MANY, MUCH, format_bytes, warn_about_held_bytes
 
 
 @pytest.mark.parametrize(
@@ -18,18 +18,18 @@ from fastinstall.model.history import MANY, MUCH, in_words, much_held
     ],
 )
 def test_bytes_are_told_in_the_unit_that_people_use(count: int, words: str) -> None:
-    assert in_words(count) == words
+    assert format_bytes(count) == words
 
 
 def test_many_small_setups_and_few_large_ones_are_worth_a_word() -> None:
     names = tuple("abcdefgh")
-    assert much_held(names[:MANY], MUCH - 1, PREFIX) is None
+    assert warn_about_held_bytes(names[:MANY], MUCH - 1, PREFIX) is None
     for setups, held in ((names[: MANY + 1], 0), (names[:2], MUCH)):
-        sentence = much_held(setups, held, PREFIX)
+        sentence = warn_about_held_bytes(setups, held, PREFIX)
         assert sentence is not None
         assert f"{len(setups)} changes" in sentence
         assert f"fastinstall rollback --forget --prefix {PREFIX}" in sentence
 
 
 def test_the_last_setup_is_never_too_much() -> None:
-    assert much_held(("a",), 10 * MUCH, PREFIX) is None
+    assert warn_about_held_bytes(("a",), 10 * MUCH, PREFIX) is None

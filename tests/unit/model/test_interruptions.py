@@ -4,11 +4,18 @@ from pathlib import PurePosixPath
 import pytest
 from builders import PREFIX
 
-from fastinstall.model.history import Cut, Interruption, Unreadable, ended, told, way_out
+from fastinstall.model.history import (
+    Interruption,
+    UnfinishedRun,
+    Unreadable,
+    describe_finished_interruption,
+    describe_interruption,
+    way_out,
+)
 
 AT = "2026-11-22T01:02:03Z"
 PIN = PurePosixPath("/srv/gallery/.fastinstall/pin.json")
-WRITTEN = Interruption(cut=Cut.SETUP, verb="setup", at=AT, file=PIN, id="20261122T010203Z-3fa2c1")
+WRITTEN = Interruption(cut=UnfinishedRun.SETUP, verb="setup", at=AT, file=PIN, id="20261122T010203Z-3fa2c1")
 MAKE = f"fastinstall setup --yes --new-env {PREFIX}"
 ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall doctor --fix --prefix {PREFIX} --yes"
 
@@ -17,52 +24,57 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
     ("cut", "verb", "told_now", "told_then"),
     [
         (
-            Cut.SETUP,
+            UnfinishedRun.SETUP,
             "guard install --pin",
             f"the guard install --pin of {AT} was interrupted; to have the environment as it was before it: {ROLLBACK}",
             f"the guard install --pin of {AT} had been interrupted; the environment is as it was before it",
         ),
         (
-            Cut.ROLLBACK,
+            UnfinishedRun.ROLLBACK,
             "setup",
             f"undoing the setup of {AT} was interrupted; to finish it: {ROLLBACK}",
             f"undoing the setup of {AT} had been interrupted; it is finished: the environment is as it was before that",
         ),
         (
-            Cut.BEGINNING,
+            UnfinishedRun.BEGINNING,
             "",
             f"the run of {AT} was interrupted; to finish it: {FIX}",
             f"the run of {AT} had been interrupted; it had changed nothing, and what it had begun is cleared away",
         ),
         (
-            Cut.END,
+            UnfinishedRun.END,
             "",
             f"clearing up after the run of {AT} was interrupted; to finish it: {FIX}",
             f"clearing up after the run of {AT} had been interrupted; it is finished",
         ),
         (
-            Cut.PIN,
+            UnfinishedRun.PIN,
             "",
             f"a change of the pin in /srv/gallery was interrupted; to finish it: {FIX}",
             "a change of the pin in /srv/gallery had been interrupted; it is brought to its end",
         ),
         (
-            Cut.CREATION,
+            UnfinishedRun.CREATION,
             "setup",
             f"making the environment at {AT} was interrupted; to begin again: {MAKE}",
             f"making the environment at {AT} had been interrupted; it is taken as it is",
         ),
     ],
 )
-def test_each_is_told_in_one_sentence_before_and_after(cut: Cut, verb: str, told_now: str, told_then: str) -> None:
+def test_each_is_told_in_one_sentence_before_and_after(
+    cut: UnfinishedRun, verb: str, told_now: str, told_then: str
+) -> None:
     interruption = replace(WRITTEN, cut=cut, verb=verb)
-    assert told(interruption, PREFIX) == told_now
-    assert ended(interruption) == told_then
+    assert describe_interruption(interruption, PREFIX) == told_now
+    assert describe_finished_interruption(interruption) == told_then
 
 
 def test_where_nobody_knows_when_it_began_no_time_is_told() -> None:
     unknown = replace(WRITTEN, at="", verb="")
-    assert ended(unknown) == "the run had been interrupted; the environment is as it was before it"
+    assert (
+        describe_finished_interruption(unknown)
+        == "the run had been interrupted; the environment is as it was before it"
+    )
 
 
 def test_only_a_damaged_transaction_is_put_away() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.elf.cpu_levels import required_by
+from fastinstall.elf.cpu_levels import list_level_features
 from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, applicable, count_by_severity
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
@@ -52,9 +52,9 @@ def test_every_guarded_file_belongs_to_a_part() -> None:
 
 def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
     levels = {level.name: set(level.requires) for level in load_recipe("pillow-simd", (SHIPPED,)).levels}
-    baseline = set(required_by("x86-64-v1"))
+    baseline = set(list_level_features("x86-64-v1"))
     for name in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
-        assert levels[name] == set(required_by(name)) - baseline
+        assert levels[name] == set(list_level_features(name)) - baseline
 
 
 def test_a_fork_of_12_1_1_has_every_advisory_since_and_13_0_0_none() -> None:

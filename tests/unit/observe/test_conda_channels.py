@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.observe.conda.channels import channel_settings, channels_of_environment, configured_channels
+from fastinstall.observe.conda.channels import channel_settings, channels_of_environment, read_configured_channels
 
 HOME, PREFIX, ROOT = "home", "opt/conda/envs/env", "opt/conda"
 
@@ -20,7 +20,7 @@ def _written(root: Path, files: Mapping[str, str]) -> dict[str, str]:
 
 def _channels(root: Path, files: Mapping[str, str], **variables: str) -> tuple[str, ...]:
     known = {**_written(root, files), **variables}
-    return configured_channels(known, root / PREFIX, root / ROOT)
+    return read_configured_channels(known, root / PREFIX, root / ROOT)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_an_environments_own_channels_are_those_of_its_own_files(tmp_path: Path)
     variables = _written(tmp_path, files)
     own = ("file:///srv/env/share/fastinstall/channel", "own")
     assert channels_of_environment(tmp_path / PREFIX, variables) == own
-    assert configured_channels(variables, tmp_path / PREFIX, None) == (*own, "home")
+    assert read_configured_channels(variables, tmp_path / PREFIX, None) == (*own, "home")
 
 
 def test_without_any_configuration_there_are_none(tmp_path: Path) -> None:
-    assert configured_channels({}, tmp_path, None) == ()
+    assert read_configured_channels({}, tmp_path, None) == ()
 
 
 def test_settings_of_several_files_are_put_together(tmp_path: Path) -> None:

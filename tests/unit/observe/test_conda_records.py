@@ -10,7 +10,7 @@ import pytest
 from conda_meta import CHANNEL, WRITERS, add_record, file_path, record
 
 from fastinstall.model.conda import CondaPackage
-from fastinstall.observe.conda.records import Records, matters, read_records
+from fastinstall.observe.conda.records import CondaRecords, matters, read_records
 
 MATTERING = (
     "lib/python3.11/site-packages/PIL/Image.py",
@@ -31,7 +31,7 @@ OTHERS = (
 MANY = [file_path(f"lib/python3.11/site-packages/big/module_{number}.py", b"") for number in range(3000)]
 
 
-def _read(prefix: Path) -> Records:
+def _read(prefix: Path) -> CondaRecords:
     return read_records(prefix / "conda-meta")
 
 
@@ -162,7 +162,7 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    assert _read(tmp_path) == Records(packages=(), unreadable={}, claiming=frozenset())
+    assert _read(tmp_path) == CondaRecords(packages=(), unreadable={}, claiming=frozenset())
 
 
 def test_what_macos_leaves_beside_records_is_none(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.observe.toolchain import (
     audit_compile_lines,
     compile_flags,
-    compiled_file,
+    list_probed_flags,
+    parse_compiled_file,
     parse_setup_summary,
-    probed_flags,
 )
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
@@ -58,7 +58,7 @@ def test_a_compiler_that_is_too_old_is_named_with_the_flag() -> None:
 
 
 def test_every_flag_of_every_level_is_to_be_probed_once() -> None:
-    probed = probed_flags(RECIPE)
+    probed = list_probed_flags(RECIPE)
     assert len(probed) == len(set(probed))
     assert {*V4.cflags, *V3.cflags, *V3.fallback, *V3.ldflags, *V2.cflags} <= set(probed)
 
@@ -105,10 +105,10 @@ def test_a_log_without_compile_lines_is_a_problem() -> None:
 
 
 def test_compile_lines_are_told_from_others() -> None:
-    assert compiled_file(_line(GIVEN)) == "src/libImaging/Resample.c"
-    assert compiled_file("gcc -shared a.o -o b.so") is None
-    assert compiled_file("python -c 'print(1)'") is None
-    assert compiled_file("it's here: gcc -c a.c -o a.o") == "a.c"
+    assert parse_compiled_file(_line(GIVEN)) == "src/libImaging/Resample.c"
+    assert parse_compiled_file("gcc -shared a.o -o b.so") is None
+    assert parse_compiled_file("python -c 'print(1)'") is None
+    assert parse_compiled_file("it's here: gcc -c a.c -o a.o") == "a.c"
 
 
 def test_the_setup_summary_is_read() -> None:

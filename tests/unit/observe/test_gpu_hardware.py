@@ -14,7 +14,7 @@ import pytest
 
 from fastinstall.core.values import encode
 from fastinstall.model.machine import Gpu
-from fastinstall.observe.gpu_driver import joined, observe_hardware
+from fastinstall.observe.gpu_driver import join_gpu_facts, observe_hardware
 
 MACHINES = sorted((Path(__file__).parents[2] / "cases" / "gpus").glob("*.json"))
 
@@ -42,7 +42,7 @@ def test_a_captured_machine_is_seen_as_it_is(path: Path, tmp_path: Path) -> None
     expected = machine["gpu"]
     if expected is None:
         assert not gpu.present
-        assert joined(gpu, ()) is None
+        assert join_gpu_facts(gpu, ()) is None
         return
     told = encode(gpu)
     assert gpu.present

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.surroundings import hooks_directory
-from fastinstall.elf.description import Core
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import GuardState
 from fastinstall.observe.guard_files import (
     GUARD_ENTRIES,
@@ -20,7 +20,7 @@ from fastinstall.observe.guard_files import (
     render_state,
 )
 
-CORE = Core(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab" * 32, readable=True)
+CORE = ImagingCore(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab" * 32, readable=True)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_bytecode_that_python_would_not_take_is_named(site: Path, module: str, d
 
 
 def test_a_state_of_another_core_is_named(site: Path) -> None:
-    other = Core(path=CORE.path, size=3, mtime_ns=5, sha256="cd" * 32, readable=True)
+    other = ImagingCore(path=CORE.path, size=3, mtime_ns=5, sha256="cd" * 32, readable=True)
     (problem,) = observe_guard(site, other).problems
     assert "another PIL/_imaging.so" in problem
 
@@ -117,7 +117,7 @@ def test_a_state_that_cannot_be_read_is_named(site: Path) -> None:
 
 
 def test_other_times_on_the_same_core_are_no_problem(site: Path) -> None:
-    touched = Core(path=CORE.path, size=3, mtime_ns=6, sha256=CORE.sha256, readable=True)
+    touched = ImagingCore(path=CORE.path, size=3, mtime_ns=6, sha256=CORE.sha256, readable=True)
     assert observe_guard(site, touched).problems == ()
 
 

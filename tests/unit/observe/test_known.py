@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from builders import healthy_facts
 
 from fastinstall.model.request import Environment
-from fastinstall.observe.known_environments import known_environments, remember
+from fastinstall.observe.known_environments import list_known_environments, remember
 from fastinstall.observe.session import Session, open_session
 
 
@@ -26,7 +26,7 @@ def test_what_is_remembered_is_known_and_stands_there_once(tmp_path: Path) -> No
         remember(session, environment)
     file = tmp_path / ".local/state/fastinstall/environments.txt"
     assert file.read_text() == f"{one.prefix}\n{other.prefix}\n"
-    assert set(known_environments(session.variables, session.directories.state)) == {one.prefix, other.prefix}
+    assert set(list_known_environments(session.variables, session.directories.state)) == {one.prefix, other.prefix}
 
 
 def test_a_list_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Facts
 from fastinstall.observe.installed_pins import (
     PIN,
+    add_pin_line,
     environment_lines,
     has_stack_pin,
     pin_in,
-    pinned_text,
     pixi_lines,
     refuse_unpinnable,
-    unpinned_text,
+    remove_pin_line,
 )
 
 STACK = {"name": "pillow", "version": "13.0.0", "build": "simd_v2v3_py311_0"}
@@ -32,20 +32,20 @@ def _facts(packages: list[dict[str, Any]], pins: tuple[str, ...] = (), prefix: s
     "existing", ["", "numpy <2\n", "# of ours\n\nnumpy <2\n", "numpy <2\r\n", "numpy =1.26 # why\n"]
 )
 def test_a_pin_comes_and_goes_to_the_byte(existing: str) -> None:
-    pinned = pinned_text(existing)
+    pinned = add_pin_line(existing)
     assert pinned == f"{existing}{PIN}\n"
     assert has_stack_pin(pinned)
     assert not has_stack_pin(existing)
-    assert unpinned_text(pinned) == existing
-    assert pinned_text(pinned) == pinned
+    assert remove_pin_line(pinned) == existing
+    assert add_pin_line(pinned) == pinned
 
 
 def test_a_line_without_its_end_is_not_joined_with_ours() -> None:
-    assert pinned_text("numpy <2") == f"numpy <2\n{PIN}\n"
+    assert add_pin_line("numpy <2") == f"numpy <2\n{PIN}\n"
 
 
 def test_what_others_add_behind_it_stays() -> None:
-    assert unpinned_text(f"numpy <2\n{PIN}\nscipy <2\n") == "numpy <2\nscipy <2\n"
+    assert remove_pin_line(f"numpy <2\n{PIN}\nscipy <2\n") == "numpy <2\nscipy <2\n"
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_what_others_add_behind_it_stays() -> None:
 )
 def test_another_pin_is_not_taken_for_ours(line: str) -> None:
     assert pin_in(f"{line}\n") == ""
-    assert unpinned_text(f"{line}\n") == f"{line}\n"
+    assert remove_pin_line(f"{line}\n") == f"{line}\n"
 
 
 def test_the_line_is_one_that_mamba_reads_too() -> None:
     assert PIN.split() == ["pillow", "*", "simd_*"]
-    assert pinned_text("") == f"{PIN}\n"
+    assert add_pin_line("") == f"{PIN}\n"
 
 
 def test_where_the_stack_is_a_conda_package_it_can_be_pinned() -> None:

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.pip_settings import PipSetting, links_beside, unheeded
+from fastinstall.observe.pip_settings import PipSetting, find_unheeded_pins, links_beside
 
 PREFIX = PurePosixPath("/srv/images/env")
 OWN, USERS = "/srv/images/env/pip.conf", "/home/me/.config/pip/pip.conf"
@@ -53,7 +53,7 @@ def test_where_pip_installs_nothing_its_settings_are_told_and_forbid_nothing() -
         _setting("PIP_FIND_LINKS", ":env:", "find-links", "/opt"),
     )
     assert links_beside(PREFIX, found, lambda _: (), used_by_pip=False) == ()
-    first, second = unheeded(PREFIX, found)
+    first, second = find_unheeded_pins(PREFIX, found)
     assert first.startswith(f"{USERS}: [global] no-index = true does not concern the pin")
     assert second.startswith("PIP_FIND_LINKS=/opt does not concern the pin")
     own = _setting(OWN, "install", "find-links", "/opt")

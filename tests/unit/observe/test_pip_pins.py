@@ -13,10 +13,10 @@ from fastinstall.observe.pip_pins import (
     environment_text,
     insertion,
     location,
-    parsed,
-    pinned_settings,
+    parse_pip_config,
+    read_pinned_settings,
+    remove_pin_block,
     settings,
-    without_block,
 )
 
 PREFIX = PurePosixPath("/srv/images/env")
@@ -39,16 +39,16 @@ def _inserted(content: bytes) -> bytes:
 @pytest.mark.parametrize("content", OTHERS)
 def test_lines_come_and_go_to_the_byte(content: bytes) -> None:
     pinned = _inserted(content)
-    assert without_block(pinned) == content
-    assert without_block(content) == content
+    assert remove_pin_block(pinned) == content
+    assert remove_pin_block(content) == content
     assert block_in(content) == ()
 
 
 @pytest.mark.parametrize("content", OTHERS)
 def test_pip_reads_them_beside_what_was_there(content: bytes) -> None:
-    before, after = parsed(content, PREFIX), parsed(_inserted(content), PREFIX)
+    before, after = parse_pip_config(content, PREFIX), parse_pip_config(_inserted(content), PREFIX)
     ours = {key: after["install"].pop(key) for key in ("find-links", "constraint")}
-    assert ours == settings(PREFIX, ("/opt/wheels",)) == pinned_settings(_inserted(content))
+    assert ours == settings(PREFIX, ("/opt/wheels",)) == read_pinned_settings(_inserted(content))
     assert after == {"install": {}, **before}
 
 
@@ -70,17 +70,17 @@ def test_a_setting_of_the_same_name_is_never_doubled() -> None:
 
 def test_what_was_written_below_our_header_keeps_one() -> None:
     pinned = _inserted(b"") + b"\n# of mine\ntimeout = 30\n"
-    assert without_block(pinned) == b"[install]\n\n# of mine\ntimeout = 30\n"
+    assert remove_pin_block(pinned) == b"[install]\n\n# of mine\ntimeout = 30\n"
     assert (
-        without_block(_inserted(b"\n" * 1000 + b"[global]\ntimeout = 30\n"))
+        remove_pin_block(_inserted(b"\n" * 1000 + b"[global]\ntimeout = 30\n"))
         == b"\n" * 1000 + b"[global]\ntimeout = 30\n"
     )
 
 
 def test_half_a_block_is_let_be() -> None:
     half = _inserted(b"").partition(b"# <<<")[0]
-    assert without_block(half) == half
-    assert pinned_settings(half) == {}
+    assert remove_pin_block(half) == half
+    assert read_pinned_settings(half) == {}
 
 
 def test_a_place_with_a_blank_is_a_url_because_lists_end_at_blanks() -> None:

@@ -8,7 +8,7 @@ from builders import changed, healthy_facts
 from fastinstall.elf.cpu_levels import LEVELS
 from fastinstall.elf.description import Cpu
 from fastinstall.observe.cpu import hiding, level_from_help, observe_cpu
-from fastinstall.observe.observation import searched_levels
+from fastinstall.observe.observation import list_searched_levels
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"
 
@@ -135,4 +135,4 @@ def test_the_loader_searches_the_levels_that_it_and_the_cpu_know(
     level: str | None, version: str, searched: tuple[str, ...]
 ) -> None:
     facts = changed(healthy_facts(), {"cpu": {"level": level}, "interpreter": {"libc_version": version}})
-    assert searched_levels(facts.cpu, facts.interpreter) == searched
+    assert list_searched_levels(facts.cpu, facts.interpreter) == searched

@@ -8,7 +8,7 @@ from builders import healthy_facts
 from elf_writer import PLAIN, Elf
 
 from fastinstall.elf.description import Linkage
-from fastinstall.model.facts import Stack
+from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_linkage
 from fastinstall.observe.stack import Loader
 
@@ -30,7 +30,7 @@ def prefix(tmp_path: Path) -> Path:
 
 def observe(prefix: Path, *, loader: Loader | None = None, python: str = "bin/python") -> Linkage:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / python, extension_suffix=SUFFIX)
-    return observe_linkage(interpreter, Stack(directory=prefix / "PIL"), loader or Loader())
+    return observe_linkage(interpreter, InstalledStack(directory=prefix / "PIL"), loader or Loader())
 
 
 def test_the_core_is_opened_first(prefix: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_python_that_is_a_script_is_a_problem(prefix: Path) -> None:
 
 def test_without_a_pil_nothing_is_opened(prefix: Path) -> None:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
-    linkage = observe_linkage(interpreter, Stack(directory=None), Loader())
+    linkage = observe_linkage(interpreter, InstalledStack(directory=None), Loader())
     assert (linkage.modules, linkage.codecs, linkage.problem) == ((), (), "")
 
 
 def test_a_directory_that_is_gone_has_no_modules(prefix: Path) -> None:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
-    assert observe_linkage(interpreter, Stack(directory=prefix / "gone"), Loader()).modules == ()
+    assert observe_linkage(interpreter, InstalledStack(directory=prefix / "gone"), Loader()).modules == ()

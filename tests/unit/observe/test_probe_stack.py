@@ -9,13 +9,13 @@ import pytest
 from builders import healthy_facts
 from installed import CORE, PIL_FILES, install, record_line
 
-from fastinstall.model.facts import Stack
+from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.stack import observe_distributions, observe_stack
 
 REPLACES = ("pillow", "pillow-simd", "pil")
 
 
-def _observe(site_packages: Path) -> Stack:
+def _observe(site_packages: Path) -> InstalledStack:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages)
     return observe_stack(interpreter, REPLACES, (), observe_distributions(site_packages))
 
@@ -49,7 +49,7 @@ def test_the_time_of_installation_is_when_record_was_written(site_packages: Path
 
 
 def test_no_pillow_is_an_empty_stack(tmp_path: Path) -> None:
-    assert _observe(tmp_path) == Stack(directory=None)
+    assert _observe(tmp_path) == InstalledStack(directory=None)
 
 
 def test_a_core_that_is_no_elf_file_is_there_but_not_readable(site_packages: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_version_file_that_says_nothing_gives_no_version(site_packages: Path, 
     assert _observe(site_packages).version is None
 
 
-def _observe_in_passing(site_packages: Path) -> Stack:
+def _observe_in_passing(site_packages: Path) -> InstalledStack:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages)
     distributions = observe_distributions(site_packages)
     return observe_stack(interpreter, REPLACES, (), distributions, thorough=False)

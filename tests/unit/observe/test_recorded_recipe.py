@@ -7,11 +7,11 @@ from builders import changed, environment, receipt
 from sessions import a_session
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.observe.observation import recorded_recipe
+from fastinstall.observe.observation import read_recorded_recipe
 
 
 def test_an_unknown_recipe_of_a_receipt_is_told_with_file_and_key(tmp_path: Path) -> None:
     session, target = a_session(tmp_path), environment()
-    assert recorded_recipe(session, target, receipt()).name == "pillow-simd"
+    assert read_recorded_recipe(session, target, receipt()).name == "pillow-simd"
     with pytest.raises(DocumentError, match=r"share/fastinstall/receipt\.json: recipe: no recipe is named 'nonesuch'"):
-        recorded_recipe(session, target, changed(receipt(), {"recipe": "nonesuch"}))
+        read_recorded_recipe(session, target, changed(receipt(), {"recipe": "nonesuch"}))

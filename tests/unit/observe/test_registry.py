@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.observe.known_environments import has_pillow, known_environments, read_list
+from fastinstall.observe.known_environments import has_pillow, list_known_environments, read_list
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def _environment(prefix: Path) -> Path:
 
 
 def _known(home: Path, **variables: str) -> tuple[Path, ...]:
-    return known_environments({"HOME": str(home), **variables}, home / ".local/state/fastinstall")
+    return list_known_environments({"HOME": str(home), **variables}, home / ".local/state/fastinstall")
 
 
 @pytest.mark.parametrize(

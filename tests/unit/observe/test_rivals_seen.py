@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fastinstall.core.package_managers import Rival
-from fastinstall.observe.concurrent_changes import observe_rivals
+from fastinstall.core.package_managers import ConcurrentInstaller
+from fastinstall.observe.concurrent_changes import observe_concurrent_installers
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
 POETRY = urlsafe_b64encode(sha256(b"/srv/project").digest()).decode()[:8]
@@ -90,7 +90,7 @@ def machine(tmp_path: Path) -> Machine:
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_who_is_a_rival(machine: Machine, case: dict[str, Any]) -> None:
     environment = machine.fill(case)
-    found = observe_rivals(environment, machine.processes)
+    found = observe_concurrent_installers(environment, machine.processes)
     assert [rival.process for rival in found] == ([PID] if case["is_rival"] else [])
 
 
@@ -99,13 +99,16 @@ def test_an_environment_is_known_by_every_name_that_leads_to_it(machine: Machine
     machine.start([f"{tmp_path}/link/bin/python", "-m", "pip", "install", "x"], "/", {})
     machine.start(["uv", "pip", "install", "x"], "/", {"VIRTUAL_ENV": str(tmp_path / "link")}, PID + 1)
     for name in ("venv", "link"):
-        assert [rival.tool for rival in observe_rivals(tmp_path / name, machine.processes)] == ["pip", "uv"]
+        assert [rival.tool for rival in observe_concurrent_installers(tmp_path / name, machine.processes)] == [
+            "pip",
+            "uv",
+        ]
 
 
 def test_a_rival_is_named_as_people_called_it_without_their_passwords(machine: Machine) -> None:
     words = ["uv", "pip", "install", "--index-url", "https://me:hunter2@example.org/simple", "a b"]
     machine.start(words, "/", {"VIRTUAL_ENV": str(machine.places["venv"])})
-    (rival,) = observe_rivals(machine.places["venv"], machine.processes)
+    (rival,) = observe_concurrent_installers(machine.places["venv"], machine.processes)
     assert (rival.process, rival.tool) == (PID, "uv")
     assert rival.action.startswith("uv pip install --index-url https://")
     assert rival.action.endswith("'a b'")
@@ -125,17 +128,17 @@ def test_our_own_family_is_no_rival(machine: Machine, family: str) -> None:
         ours.write_text(f"{os.getpid()} (python) S {PID} 1 1 0")
     elif family == "what we have started":
         theirs.write_text(f"{PID} (uv) S {os.getpid()} 1 1 0")
-    assert observe_rivals(environment, machine.processes) == ()
+    assert observe_concurrent_installers(environment, machine.processes) == ()
 
 
 def test_a_runner_that_has_started_its_program_has_done_its_work(machine: Machine) -> None:
     machine.start(["uv", "run", "serve"], str(machine.names["project"]), {})
     children = machine.processes / str(PID) / "task" / str(PID) / "children"
-    assert observe_rivals(machine.places["project"], machine.processes) == (
-        Rival(process=PID, tool="uv", action="uv run serve"),
+    assert observe_concurrent_installers(machine.places["project"], machine.processes) == (
+        ConcurrentInstaller(process=PID, tool="uv", action="uv run serve"),
     )
     children.write_text("4711 ")
-    assert observe_rivals(machine.places["project"], machine.processes) == ()
+    assert observe_concurrent_installers(machine.places["project"], machine.processes) == ()
 
 
 def test_processes_that_vanish_or_belong_to_others_are_passed_over(machine: Machine) -> None:
@@ -144,19 +147,21 @@ def test_processes_that_vanish_or_belong_to_others_are_passed_over(machine: Mach
     (machine.processes / str(PID) / "environ").unlink()
     for name in ("1", "self", "sys"):
         (machine.processes / name).mkdir()
-    assert observe_rivals(machine.places["venv"], machine.processes) == ()
-    assert observe_rivals(machine.places["venv"], machine.processes / "nowhere") == ()
+    assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
+    assert observe_concurrent_installers(machine.places["venv"], machine.processes / "nowhere") == ()
 
 
 def test_another_user_is_told_by_the_command_line_alone(machine: Machine) -> None:
     machine.start([f"{machine.places['venv']}/bin/python", "-m", "pip", "install", "x"], "/", {})
     for name in ("exe", "environ", "cwd"):
         (machine.processes / str(PID) / name).unlink()
-    assert [rival.process for rival in observe_rivals(machine.places["venv"], machine.processes)] == [PID]
+    assert [rival.process for rival in observe_concurrent_installers(machine.places["venv"], machine.processes)] == [
+        PID
+    ]
 
 
 def test_names_that_are_no_text_do_no_harm(machine: Machine) -> None:
     strange = os.fsdecode(b"/srv/\xff")
     machine.start(["poetry", "install", "-C", "x"], "/srv", {})
     (machine.processes / str(PID) / "cmdline").write_bytes(b"poetry\0install\0-C\0" + os.fsencode(strange) + b"\0")
-    assert observe_rivals(machine.places["venv"], machine.processes) == ()
+    assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()

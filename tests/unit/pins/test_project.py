@@ -7,7 +7,7 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.pins.recognition import noted_project, project_of
+from fastinstall.pins.recognition import project_of, read_noted_project
 
 
 def _project(directory: Path, **files: str) -> Path:
@@ -94,7 +94,7 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
 def test_what_is_noted_and_no_path_is_no_project(tmp_path: Path, noted: str) -> None:
     (tmp_path / PROJECT).parent.mkdir(parents=True)
     (tmp_path / PROJECT).write_text(noted)
-    assert noted_project(tmp_path) is None
+    assert read_noted_project(tmp_path) is None
     assert project_of(tmp_path) is None
 
 

@@ -5,13 +5,22 @@ import tomllib
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.pins.manifests import MARK, Addition, Element, Items, Setting, add, lines, withdraw
+from fastinstall.pins.manifests import (
+    MARK,
+    Addition,
+    ArrayAddition,
+    KeyAddition,
+    TableAddition,
+    add,
+    format_additions,
+    withdraw,
+)
 
-LIST = Items(table=("tool", "uv"), key="find-links", items=("wheels",))
-OTHER = Items(table=("tool", "uv"), key="constraint-dependencies", items=("a==1", "b==2"))
-KEY = Setting(table=("tool", "pdm", "resolution", "overrides"), key="pillow", literal='"==1"')
-SOURCE = Element(table=("tool", "pdm", "source"), literals={"name": '"ours"', "type": '"find_links"'})
-LONG = Setting(table=("tool", "poetry", "group", "ours", "dependencies"), key="pillow", literal='[\n    "a",\n]')
+LIST = ArrayAddition(table=("tool", "uv"), key="find-links", items=("wheels",))
+OTHER = ArrayAddition(table=("tool", "uv"), key="constraint-dependencies", items=("a==1", "b==2"))
+KEY = KeyAddition(table=("tool", "pdm", "resolution", "overrides"), key="pillow", literal='"==1"')
+SOURCE = TableAddition(table=("tool", "pdm", "source"), literals={"name": '"ours"', "type": '"find_links"'})
+LONG = KeyAddition(table=("tool", "poetry", "group", "ours", "dependencies"), key="pillow", literal='[\n    "a",\n]')
 
 TEXTS = {
     "empty": "",
@@ -113,7 +122,7 @@ def test_what_cannot_be_edited_safely_is_refused_with_the_lines_to_add(text: str
 
 
 def test_lines_to_paste_name_each_table_once() -> None:
-    assert lines([LIST, Setting(table=("tool", "uv"), key="package", literal="false")]) == (
+    assert format_additions([LIST, KeyAddition(table=("tool", "uv"), key="package", literal="false")]) == (
         "[tool.uv]",
         "find-links = [",
         '    "wheels",',
@@ -123,11 +132,11 @@ def test_lines_to_paste_name_each_table_once() -> None:
 
 
 def _is_in(value: object, addition: Addition) -> bool:
-    if isinstance(addition, Element):
+    if isinstance(addition, TableAddition):
         assert isinstance(value, list)
         return {"name": "ours", "type": "find_links"} in value
     assert isinstance(value, dict)
-    return "wheels" in value[addition.key] if isinstance(addition, Items) else addition.key in value
+    return "wheels" in value[addition.key] if isinstance(addition, ArrayAddition) else addition.key in value
 
 
 def _comments_of(text: str) -> set[str]:

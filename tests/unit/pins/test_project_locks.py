@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.pins.resolver import Locked, locked_versions, steps_back, without_package
+from fastinstall.pins.resolver import Locked, find_downgrades, parse_locked_versions, remove_locked_package
 
 LOCK = """\
 version = 1
@@ -37,7 +37,7 @@ def _locked(**versions: str) -> Locked:
 
 
 def test_a_lock_is_read_by_names_and_versions() -> None:
-    assert locked_versions(LOCK) == _locked(numpy="2.4.6 2.5.5", pillow="13.0.0")
+    assert parse_locked_versions(LOCK) == _locked(numpy="2.4.6 2.5.5", pillow="13.0.0")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_lock_is_read_by_names_and_versions() -> None:
     ],
 )
 def test_what_stays_or_goes_ahead_is_no_step_back(before: str, after: str) -> None:
-    assert steps_back(_locked(a=before), _locked(a=after), but="pillow") == ()
+    assert find_downgrades(_locked(a=before), _locked(a=after), but="pillow") == ()
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_what_stays_or_goes_ahead_is_no_step_back(before: str, after: str) -> No
     ],
 )
 def test_an_older_version_anywhere_is_a_step_back(before: str, after: str) -> None:
-    (found,) = steps_back(_locked(a=before, b="1"), _locked(a=after, b="1"), but="pillow")
+    (found,) = find_downgrades(_locked(a=before, b="1"), _locked(a=after, b="1"), but="pillow")
 
     assert str(found) == f"a {', '.join(before.split())} -> {', '.join(after.split())}"
 
 
 def test_the_pinned_one_may_go_back_and_others_may_come_and_go() -> None:
-    assert steps_back(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == ()
+    assert find_downgrades(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == ()
 
 
 @pytest.mark.parametrize("name", ["Pillow", "numpy"])
 def test_a_lock_without_one_distribution_has_all_others(name: str) -> None:
-    left = locked_versions(without_package(LOCK, name))
+    left = parse_locked_versions(remove_locked_package(LOCK, name))
 
-    assert left == {key: value for key, value in locked_versions(LOCK).items() if key != name.lower()}
+    assert left == {key: value for key, value in parse_locked_versions(LOCK).items() if key != name.lower()}

@@ -10,23 +10,23 @@ from sandbox import tree_hash
 
 from fastinstall.core import files
 from fastinstall.core.errors import DocumentError, RefusedError
-from fastinstall.model.history import Cut
-from fastinstall.pins.manifests import Items, add
+from fastinstall.model.history import UnfinishedRun
+from fastinstall.pins.manifests import ArrayAddition, add
 from fastinstall.pins.project_files import (
-    Begun,
     PinRecord,
     PinStage,
+    UnfinishedPins,
+    compute_unpinned_files,
     interruption_of,
     is_pinned_for,
-    put,
     read_record,
     recover,
     take_back,
-    unpinned,
+    write_project_pin,
 )
 
 MANIFEST, LOCK = b'[project]\r\nname = "x"\r\n', b"version = 1\n"
-ADDITION = Items(table=("tool", "uv"), key="find-links", items=(".fastinstall/wheels",))
+ADDITION = ArrayAddition(table=("tool", "uv"), key="find-links", items=(".fastinstall/wheels",))
 EDITED = add(MANIFEST.decode(), [ADDITION])
 WHEEL = ".fastinstall/wheels/a.whl"
 CONTENTS = {"pyproject.toml": EDITED.text.encode(), "uv.lock": b"version = 2\n"}
@@ -61,11 +61,11 @@ def _put(directory: Path) -> PinRecord:
         additions=(ADDITION,),
         pieces=EDITED.pieces,
     )
-    return put(directory, record, {WHEEL: wheel}, CONTENTS, _begun(directory))
+    return write_project_pin(directory, record, {WHEEL: wheel}, CONTENTS, _begun(directory))
 
 
-def _begun(directory: Path) -> Begun:
-    return Begun(directory=directory.parent / "state")
+def _begun(directory: Path) -> UnfinishedPins:
+    return UnfinishedPins(directory=directory.parent / "state")
 
 
 def _take_back(directory: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_pin_comes_and_goes_to_the_byte(project: Path) -> None:
     assert record.stage is PinStage.PINNED
     assert read_record(project) == record
     assert (project / WHEEL).read_bytes() == b"wheel"
-    assert unpinned(project, tuple(PINNED)) == PLAIN
+    assert compute_unpinned_files(project, tuple(PINNED)) == PLAIN
 
     assert take_back(project, _begun(project))
     assert _now(project) == PLAIN
@@ -131,7 +131,7 @@ def test_a_manifest_or_lock_that_is_a_link_is_not_pinned(project: Path, name: st
     (project / name).rename(real)
     (project / name).symlink_to(real)
     before = real.read_bytes()
-    for act in (_put, lambda directory: unpinned(directory, ["pyproject.toml", "uv.lock"])):
+    for act in (_put, lambda directory: compute_unpinned_files(directory, ["pyproject.toml", "uv.lock"])):
         with pytest.raises(RefusedError, match="is a link, and a pin follows none"):
             act(project)
     assert real.read_bytes() == before
@@ -226,7 +226,7 @@ def test_a_record_that_names_files_of_others_is_refused(project: Path, name: str
     record.write_text(record.read_text().replace('"uv.lock"', json.dumps(name)))
     _begun(project).note(project, record.read_bytes())
     before = _now(project)
-    for act in (_take_back, _recover, lambda directory: unpinned(directory, ["uv.lock"])):
+    for act in (_take_back, _recover, lambda directory: compute_unpinned_files(directory, ["uv.lock"])):
         with pytest.raises(DocumentError, match=r"pin\.json: files\[1\]\.name"):
             act(project)
     assert _now(project) == before
@@ -276,7 +276,7 @@ def test_a_change_that_this_user_did_not_begin_is_told_and_not_finished(project:
     as_it_came = tree_hash(project)
     told = interruption_of(project, _begun(project))
     assert told is not None
-    assert told.cut is Cut.FOREIGN_PIN
+    assert told.cut is UnfinishedRun.FOREIGN_PIN
     _recover(project)
     assert tree_hash(project) == as_it_came
 
@@ -300,7 +300,7 @@ def test_a_note_of_another_user_is_none(project: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     told = interruption_of(project, _begun(project))
     assert told is not None
-    assert told.cut is Cut.FOREIGN_PIN
+    assert told.cut is UnfinishedRun.FOREIGN_PIN
 
 
 def test_what_was_finished_leaves_no_note(project: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
     _put(project)
     os.truncate(project / "uv.lock", 1 << 40)
     with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
-        unpinned(project, ["uv.lock"])
+        compute_unpinned_files(project, ["uv.lock"])
 
 
 def test_what_a_manifest_without_end_may_name_is_no_leftover(project: Path) -> None:

@@ -8,10 +8,10 @@ from builders import conda_stack
 from packaging.markers import Marker
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.pins.manifests import add, table_at
-from fastinstall.pins.markers import PinnedBuild, pinned_build
+from fastinstall.pins.manifests import add, find_table
+from fastinstall.pins.markers import PinnedBuild, parse_pinned_build
 from fastinstall.pins.tool import Manifest, Payload, Pinned, PinTool
-from fastinstall.pins.tools import tool_named, tools
+from fastinstall.pins.tools import find_tool, tools
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 PACKAGE = conda_stack().package
@@ -22,7 +22,7 @@ WHEEL_TOOLS = tuple(tool.name for tool in tools() if tool.payload is Payload.WHE
 
 
 def known(name: str) -> PinTool:
-    tool = tool_named(name)
+    tool = find_tool(name)
     assert tool is not None
     return tool
 
@@ -33,7 +33,7 @@ def manifest(text: str, **beside: str) -> Manifest:
 
 @pytest.fixture
 def build() -> PinnedBuild:
-    return pinned_build(WHEEL)
+    return parse_pinned_build(WHEEL)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def build() -> PinnedBuild:
     ],
 )
 def test_a_wheel_says_by_its_name_where_it_runs(wheel: str, name: str, version: str, python: str, machine: str) -> None:
-    found = pinned_build(wheel)
+    found = parse_pinned_build(wheel)
 
     assert (found.name, found.version, found.python, found.machine) == (name, version, python, machine)
     assert found.requirement == f"{name}=={version}"
@@ -56,7 +56,7 @@ def test_a_wheel_says_by_its_name_where_it_runs(wheel: str, name: str, version: 
 )
 def test_what_is_no_wheel_of_ours_has_no_place(wheel: str) -> None:
     with pytest.raises(ValueError, match="not a wheel of CPython for Linux"):
-        pinned_build(wheel)
+        parse_pinned_build(wheel)
 
 
 @pytest.mark.parametrize("python", ["3.10.4", "3.11.0", "3.11.9", "3.12.1"])
@@ -194,8 +194,8 @@ def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
 def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str, ...]) -> None:
     said = tomllib.loads(add(text, known("pixi").additions(text, Pinned(package=PACKAGE))).text)
 
-    assert table_at(said, path)["channels"][0] == "./.fastinstall/channel"
-    assert table_at(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None
+    assert find_table(said, path)["channels"][0] == "./.fastinstall/channel"
+    assert find_table(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None
 
 
 @pytest.mark.parametrize("table", ["target.linux-64.dependencies", "pypi-dependencies"])

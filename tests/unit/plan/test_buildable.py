@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fastinstall.elf.description import Cpu
-from fastinstall.model.artefact import Artefact, Releases, labelled_levels, labelled_version
+from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.recipe_documents import parse_recipe
-from fastinstall.model.request import Wish
+from fastinstall.model.request import Request
 from fastinstall.plan.decision import buildable
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
@@ -27,8 +27,8 @@ def prebuilt(*versions: str) -> Releases:
     return Releases(sources=(), wheels=(), prebuilt=wheels, origin="a test")
 
 
-def left(offered: Releases, cpu: Cpu = HASWELL, wish: Wish | None = None) -> list[str]:
-    return [wheel.version for wheel in buildable(offered, RECIPE, cpu, wish or Wish()).prebuilt]
+def left(offered: Releases, cpu: Cpu = HASWELL, wish: Request | None = None) -> list[str]:
+    return [wheel.version for wheel in buildable(offered, RECIPE, cpu, wish or Request()).prebuilt]
 
 
 def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() -> None:
@@ -41,7 +41,7 @@ def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() ->
         statics={"zlib": (wheel,)},
         origin="a test",
     )
-    assert buildable(offered, RECIPE, HASWELL, Wish()) == replace(offered, sources=(fitting,))
+    assert buildable(offered, RECIPE, HASWELL, Request()) == replace(offered, sources=(fitting,))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_of_several_the_one_with_the_usual_levels_is_left_for_each_version_and_n
     assert left(named) == ["12.1.1+simd.v2.v3", "12.0.0+simd.v3", "12.1.1.post0+simd.v3"]
 
 
-@pytest.mark.parametrize("wish", [Wish(levels=(V4, V2)), Wish(levels=(V2, V4, V2))])
-def test_where_levels_are_named_a_wheel_has_exactly_these(wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [Request(levels=(V4, V2)), Request(levels=(V2, V4, V2))])
+def test_where_levels_are_named_a_wheel_has_exactly_these(wish: Request) -> None:
     assert left(prebuilt("12.1.1+simd.v2.v3.v4", "12.1.1+simd.v2.v4", "12.1.1+simd.v2"), wish=wish) == [
         "12.1.1+simd.v2.v4"
     ]
@@ -93,5 +93,5 @@ def test_where_levels_are_named_a_wheel_has_exactly_these(wish: Wish) -> None:
 def test_a_label_tells_its_levels_and_is_read_again(
     version: str, levels: tuple[str, ...], name: str, labelled: str
 ) -> None:
-    assert labelled_version(RECIPE, version, levels, name) == labelled
-    assert labelled_levels(RECIPE, labelled) == levels
+    assert make_labelled_version(RECIPE, version, levels, name) == labelled
+    assert parse_labelled_levels(RECIPE, labelled) == levels

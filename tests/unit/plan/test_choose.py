@@ -5,8 +5,8 @@ from builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.description import Cpu
-from fastinstall.model.request import LinkMode, Risk, Wish
-from fastinstall.plan.level_choice import LevelChoice, choose_levels, hindrance_to_several, serves
+from fastinstall.model.request import LinkMode, Request, Risk
+from fastinstall.plan.level_choice import LevelChoice, choose_levels, explain_single_level, serves
 
 V2, V3, V4 = "x86-64-v2", "x86-64-v3", "x86-64-v4"
 RECIPE = changed(
@@ -31,7 +31,7 @@ CORE_2 = Cpu(architecture="x86_64", name="Core 2", flags=("sse2",), level="x86-6
 
 
 def choose(cpu: Cpu, level: str = "auto", levels: tuple[str, ...] = (), hindrance: str = "") -> LevelChoice:
-    return choose_levels(RECIPE, cpu, Wish(level=level, levels=levels), hindrance=hindrance)
+    return choose_levels(RECIPE, cpu, Request(level=level, levels=levels), hindrance=hindrance)
 
 
 def test_left_to_us_all_automatic_levels_that_the_cpu_has_go_together_the_baseline_first() -> None:
@@ -158,9 +158,9 @@ def test_one_level_and_several_exclude_each_other() -> None:
 
 def test_what_no_loader_can_choose_is_not_combined() -> None:
     with pytest.raises(UsageError, match="native cannot be combined") as caught:
-        choose_levels(NATIVE, HASWELL, Wish(levels=("native", V3)))
+        choose_levels(NATIVE, HASWELL, Request(levels=("native", V3)))
     assert "--level native alone" in (caught.value.hint or "")
-    assert choose_levels(NATIVE, HASWELL, Wish(levels=("native",))).names == ("native",)
+    assert choose_levels(NATIVE, HASWELL, Request(levels=("native",))).names == ("native",)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_no_loader_can_choose_is_not_combined() -> None:
 )
 def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *, chassis: bool, why: str) -> None:
     interpreter = changed(healthy_facts().interpreter, changes)
-    assert hindrance_to_several(interpreter, link, chassis=chassis) == why
+    assert explain_single_level(interpreter, link, chassis=chassis) == why
 
 
 @pytest.mark.parametrize(

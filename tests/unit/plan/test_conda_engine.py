@@ -5,10 +5,10 @@ from builders import changed, conda_facts, conda_receipt, healthy_conda_facts, r
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases
-from fastinstall.model.conda import Engine
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.plan import Situation
-from fastinstall.plan.conda_steps import chosen_engine, conda_request, planned_engine
+from fastinstall.plan.conda_steps import choose_conda_engine, choose_engine_for_plan, conda_request
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
 
@@ -19,23 +19,23 @@ def facts(*, conda: bool = True, rattler: bool = False) -> Facts:
 
 
 def test_conda_is_taken_where_it_is_found_and_py_rattler_elsewhere() -> None:
-    assert chosen_engine(wish(), facts(rattler=True)) is Engine.CONDA
-    assert chosen_engine(wish(), facts(conda=False, rattler=True)) is Engine.RATTLER
+    assert choose_conda_engine(wish(), facts(rattler=True)) is CondaInstaller.CONDA
+    assert choose_conda_engine(wish(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
 
 
 def test_what_is_named_is_taken() -> None:
-    for engine in (Engine.CONDA, Engine.RATTLER, Engine.PIP):
-        assert chosen_engine(replace(wish(), engine=engine), facts(rattler=True)) is engine
+    for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
+        assert choose_conda_engine(replace(wish(), engine=engine), facts(rattler=True)) is engine
 
 
 def test_no_engine_is_needed_for_a_wheel_nor_outside_of_conda() -> None:
-    assert chosen_engine(replace(wish(), engine=Engine.PIP), facts(conda=False)) is Engine.PIP
-    assert chosen_engine(wish(), stock_facts()) is Engine.PIP
+    assert choose_conda_engine(replace(wish(), engine=CondaInstaller.PIP), facts(conda=False)) is CondaInstaller.PIP
+    assert choose_conda_engine(wish(), stock_facts()) is CondaInstaller.PIP
 
 
 def test_without_an_engine_there_are_three_ways_out() -> None:
     with pytest.raises(RefusedError) as caught:
-        chosen_engine(wish(), facts(conda=False))
+        choose_conda_engine(wish(), facts(conda=False))
     for way in ("-m pip install 'fastinstall[conda]'", "CONDA_EXE=", "--engine pip"):
         assert way in (caught.value.hint or "")
 
@@ -45,12 +45,12 @@ def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
     restoring = Situation(
         facts=seen, recipe=recipe(), wish=wish(), releases=NOTHING, receipt=conda_receipt(), restoring=True
     )
-    for engine in (Engine.CONDA, Engine.RATTLER, Engine.PIP):
+    for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
         made_by = replace(conda_receipt(), engine=engine)
-        assert planned_engine(replace(restoring, receipt=made_by)) is engine
+        assert choose_engine_for_plan(replace(restoring, receipt=made_by)) is engine
 
 
 def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:
-    by_pip = replace(wish(), engine=Engine.PIP)
+    by_pip = replace(wish(), engine=CondaInstaller.PIP)
     for seen, asked in ((stock_facts(), wish()), (conda_facts(), by_pip)):
         assert conda_request(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING)) is None

@@ -6,8 +6,8 @@ from builders import changed, conda_facts, empty_facts, healthy_conda_facts, hea
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.doctor.remedies import may_be_changed
-from fastinstall.model.conda import Engine
-from fastinstall.model.request import Wish
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import refuse_unsuited_engine
 from fastinstall.plan.risks import refuse_if_protected
 
@@ -26,10 +26,10 @@ def test_what_is_marked_as_condas_alone_takes_condas_packages_and_no_wheel() -> 
     facts = changed(conda_facts(), marker)
     refuse_if_protected(facts)
     assert may_be_changed(facts)
-    for engine in (Engine.AUTO, Engine.CONDA, Engine.RATTLER):
-        refuse_unsuited_engine(facts, replace(Wish(), engine=engine))
+    for engine in (CondaInstaller.AUTO, CondaInstaller.CONDA, CondaInstaller.RATTLER):
+        refuse_unsuited_engine(facts, replace(Request(), engine=engine))
     with pytest.raises(RefusedError, match="managed by conda alone") as caught:
-        refuse_unsuited_engine(facts, replace(Wish(), engine=Engine.PIP))
+        refuse_unsuited_engine(facts, replace(Request(), engine=CondaInstaller.PIP))
     assert "--engine auto" in (caught.value.hint or "")
 
 

@@ -3,15 +3,15 @@ from typing import Any
 import pytest
 from builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, wish
 
-from fastinstall.plan.satisfied import unsatisfied
+from fastinstall.plan.satisfied import explain_needed_setup
 
 
 def test_an_untouched_environment_satisfies_the_wish_it_was_made_for() -> None:
-    assert unsatisfied(healthy_facts(), recipe(), wish(), receipt()) is None
+    assert explain_needed_setup(healthy_facts(), recipe(), wish(), receipt()) is None
 
 
 def test_without_a_receipt_everything_is_to_be_done() -> None:
-    assert unsatisfied(healthy_facts(), recipe(), wish(), None) == "fastinstall has set up nothing here"
+    assert explain_needed_setup(healthy_facts(), recipe(), wish(), None) == "fastinstall has set up nothing here"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_without_a_receipt_everything_is_to_be_done() -> None:
     ],
 )
 def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) -> None:
-    found = unsatisfied(changed(healthy_facts(), changes), recipe(), wish(), receipt())
+    found = explain_needed_setup(changed(healthy_facts(), changes), recipe(), wish(), receipt())
     assert found is not None
     assert reason in found
 
@@ -50,7 +50,7 @@ def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) 
     ],
 )
 def test_another_wish_is_a_reason(asked: dict[str, Any], reason: str) -> None:
-    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), receipt())
+    found = explain_needed_setup(healthy_facts(), recipe(), changed(wish(), asked), receipt())
     assert found is not None
     assert reason in found
 
@@ -60,7 +60,7 @@ def test_another_wish_is_a_reason(asked: dict[str, Any], reason: str) -> None:
     [{"jobs": 7}, {"offline": True}, {"allow": ["downgrade"]}, {"version": "12.1.1.post0"}, {"level": "x86-64-v3"}],
 )
 def test_a_wish_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
-    assert unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), receipt()) is None
+    assert explain_needed_setup(healthy_facts(), recipe(), changed(wish(), asked), receipt()) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_wish_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
 )
 def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(asked: str, *, does: bool) -> None:
     taken = changed(receipt(), {"source_version": "12.1.1+simd.v3"})
-    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), {"version": asked}), taken)
+    found = explain_needed_setup(healthy_facts(), recipe(), changed(wish(), {"version": asked}), taken)
     assert (found is None) is does
 
 
@@ -87,18 +87,20 @@ def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(as
 def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this_cpu(
     asked: dict[str, Any], levels: list[str], reason: str | None
 ) -> None:
-    found = unsatisfied(healthy_facts(), recipe(), changed(wish(), asked), changed(receipt(), {"levels": levels}))
+    found = explain_needed_setup(
+        healthy_facts(), recipe(), changed(wish(), asked), changed(receipt(), {"levels": levels})
+    )
     assert found is None if reason is None else reason in (found or "")
 
 
 def test_a_guard_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_facts(), {"guard": {"installed": False, "problems": ["missing"]}})
-    assert unsatisfied(facts, recipe(), changed(wish(), {"guard": False}), receipt()) is None
+    assert explain_needed_setup(facts, recipe(), changed(wish(), {"guard": False}), receipt()) is None
 
 
 def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
     for asked in ({}, {"engine": "conda"}, {"engine": "rattler"}):
-        assert unsatisfied(healthy_conda_facts(), recipe(), changed(wish(), asked), conda_receipt()) is None
+        assert explain_needed_setup(healthy_conda_facts(), recipe(), changed(wish(), asked), conda_receipt()) is None
 
 
 @pytest.mark.parametrize(
@@ -119,40 +121,43 @@ def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
 )
 def test_what_conda_has_made_of_it_is_a_reason(changes: dict[str, Any], reason: str) -> None:
     facts = changed(healthy_conda_facts(), {"conda": changes})
-    found = unsatisfied(facts, recipe(), wish(), conda_receipt())
+    found = explain_needed_setup(facts, recipe(), wish(), conda_receipt())
     assert found is not None
     assert reason in found
 
 
 def test_a_core_that_was_changed_behind_condas_back_is_a_reason() -> None:
     facts = changed(healthy_conda_facts(), {"stack": {"core": {"sha256": "0" * 64}}})
-    assert unsatisfied(facts, recipe(), wish(), conda_receipt()) == "the imaging core is not the one that was installed"
+    assert (
+        explain_needed_setup(facts, recipe(), wish(), conda_receipt())
+        == "the imaging core is not the one that was installed"
+    )
 
 
 def test_a_pin_that_is_wished_and_missing_is_a_reason() -> None:
     pinned = changed(wish(), {"pin": True})
-    assert unsatisfied(healthy_conda_facts(), recipe(), pinned, conda_receipt()) == "the pin is missing"
+    assert explain_needed_setup(healthy_conda_facts(), recipe(), pinned, conda_receipt()) == "the pin is missing"
     facts = changed(healthy_conda_facts(), {"conda": {"pins": ["pillow * simd_*"]}})
-    assert unsatisfied(facts, recipe(), pinned, conda_receipt()) is None
+    assert explain_needed_setup(facts, recipe(), pinned, conda_receipt()) is None
 
 
 def test_a_guard_package_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_conda_facts(), {"conda": {"packages": {"1": {"name": "other"}}}})
-    assert unsatisfied(facts, recipe(), changed(wish(), {"guard": False}), conda_receipt()) is None
+    assert explain_needed_setup(facts, recipe(), changed(wish(), {"guard": False}), conda_receipt()) is None
 
 
 def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
     by_pip = changed(wish(), {"engine": "pip"})
-    found = unsatisfied(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
+    found = explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
     assert found == "asked for a wheel (--engine pip), not conda packages"
     wheel = changed(conda_receipt(), {"engine": "pip", "conda": None})
-    found = unsatisfied(healthy_conda_facts(), recipe(), wish(), wheel)
+    found = explain_needed_setup(healthy_conda_facts(), recipe(), wish(), wheel)
     assert found == "asked for conda packages (--engine auto), not a wheel"
-    assert unsatisfied(healthy_conda_facts(), recipe(), by_pip, wheel) is None
+    assert explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, wheel) is None
 
 
 def test_a_virtual_environment_asks_for_no_conda_package() -> None:
-    assert unsatisfied(healthy_facts(), recipe(), changed(wish(), {"engine": "pip"}), receipt()) is None
+    assert explain_needed_setup(healthy_facts(), recipe(), changed(wish(), {"engine": "pip"}), receipt()) is None
 
 
 _PIN = {"kind": "pip", "file": "/srv/images/env/pip.conf", "requirement": "pillow==12.1.1+simd.v3"}
@@ -172,4 +177,4 @@ def test_a_pin_for_pip_is_there_where_it_is_wished_and_whole_where_it_is(
     pins: list[dict[str, Any]], *, wished: bool, reason: str | None
 ) -> None:
     facts = changed(healthy_facts(), {"pins": pins})
-    assert unsatisfied(facts, recipe(), changed(wish(), {"pin": wished}), receipt()) == reason
+    assert explain_needed_setup(facts, recipe(), changed(wish(), {"pin": wished}), receipt()) == reason

@@ -13,7 +13,13 @@ from fastinstall.core.values import decode, encode
 from fastinstall.model.plan import Plan, Situation
 from fastinstall.model.request import Risk
 from fastinstall.plan.planner import make_plan
-from fastinstall.plan.saved_plan import differences, fetched, plan_problems, releases_named_by, with_allowed
+from fastinstall.plan.saved_plan import (
+    differences,
+    list_fetched_artefacts,
+    plan_problems,
+    releases_named_by,
+    with_allowed,
+)
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
 _situation = importlib.import_module("test_planner")._situation  # what a case describes, made in one place
@@ -97,7 +103,7 @@ def test_packages_of_the_system_are_names() -> None:
 
 def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
     plan, _ = _planned("stock-of-the-same-version")
-    told = fetched(plan)
+    told = list_fetched_artefacts(plan)
     assert any("pillow-" in line and " from " in line and "sha256" in line for line in told)
 
 

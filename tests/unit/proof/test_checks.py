@@ -6,8 +6,8 @@ from fastinstall.proof.cases import (
     ProofStatus,
     ProofSubject,
     check_of,
-    failed_operations,
-    skipped,
+    list_failed_operations,
+    skip_proof_check,
 )
 
 FAR = CaseDifference(case="box-blur/RGB/17x13/3:0", operation="box-blur", largest=254, allowed=0)
@@ -49,18 +49,18 @@ def test_a_check_without_differences_says_what_was_found() -> None:
 def test_the_operations_that_failed_are_those_of_failed_checks_once_each() -> None:
     failed = check_of("matrix", "", (FAR, DEAD), 0)
     again = check_of("heap", "", (DEAD,), 0)
-    found = proof(failed, again, skipped("decoders", "there is no official wheel"))
-    assert failed_operations(found) == ("box-blur", "filter-3x3")
+    found = proof(failed, again, skip_proof_check("decoders", "there is no official wheel"))
+    assert list_failed_operations(found) == ("box-blur", "filter-3x3")
     assert not found.holds
 
 
 def test_a_proof_holds_where_nothing_failed_even_if_something_was_skipped() -> None:
-    found = proof(check_of("matrix", "ok", (), 0), skipped("decoders", "there is no official wheel"))
+    found = proof(check_of("matrix", "ok", (), 0), skip_proof_check("decoders", "there is no official wheel"))
     assert found.holds
-    assert failed_operations(found) == ()
+    assert list_failed_operations(found) == ()
 
 
 def test_a_proof_survives_being_written_and_read() -> None:
-    found = proof(check_of("matrix", "", (FAR, DEAD), 0.25), skipped("levels", "one level only"))
+    found = proof(check_of("matrix", "", (FAR, DEAD), 0.25), skip_proof_check("levels", "one level only"))
     assert open_document(Proof, "proof", document("proof", found), file="proof.json") == found
     assert json_schema(Proof, name="proof")["$defs"]["Proof"]["required"][0] == "schema"

@@ -3,11 +3,11 @@ import struct
 import pytest
 
 from fastinstall.proof.judge import distance
-from fastinstall.proof.runs import Sample
+from fastinstall.proof.runs import ProofPicture
 
 
-def one(mode: str, *values: int) -> tuple[Sample]:
-    return (Sample(mode, (1, 1), bytes(values)),)
+def one(mode: str, *values: int) -> tuple[ProofPicture]:
+    return (ProofPicture(mode, (1, 1), bytes(values)),)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_the_largest_difference_is_in_steps_of_the_mode(
     assert distance(one(mode, *theirs), one(mode, *ours)).largest == largest
 
 
-def numbers(form: str, *values: float) -> tuple[Sample]:
-    return (Sample({"i": "I", "f": "F"}[form], (len(values), 1), struct.pack(f"={len(values)}{form}", *values)),)
+def numbers(form: str, *values: float) -> tuple[ProofPicture]:
+    return (ProofPicture({"i": "I", "f": "F"}[form], (len(values), 1), struct.pack(f"={len(values)}{form}", *values)),)
 
 
 def test_numbers_of_32_bits_are_compared_as_numbers() -> None:
@@ -57,22 +57,26 @@ def test_no_number_is_near_to_one_that_is_none() -> None:
     [
         (one("L", 1), one("P", 1), "mode L, 1x1, 1 bytes, expected mode P, 1x1, 1 bytes"),
         (one("L", 1) + one("L", 1), one("L", 1), "2 pictures, expected 1"),
-        ((Sample("L", (2, 1), b"ab"),), (Sample("L", (1, 2), b"ab"),), "mode L, 2x1, 2 bytes, expected mode L, 1x2"),
+        (
+            (ProofPicture("L", (2, 1), b"ab"),),
+            (ProofPicture("L", (1, 2), b"ab"),),
+            "mode L, 2x1, 2 bytes, expected mode L, 1x2",
+        ),
     ],
 )
 def test_what_has_another_shape_is_not_compared(
-    ours: tuple[Sample, ...], theirs: tuple[Sample, ...], problem: str
+    ours: tuple[ProofPicture, ...], theirs: tuple[ProofPicture, ...], problem: str
 ) -> None:
     assert distance(ours, theirs).problem.startswith(problem)
 
 
 def test_the_bias_is_that_of_the_band_where_it_is_largest() -> None:
-    theirs = Sample("RGB", (4, 1), bytes(12))
-    ours = Sample("RGB", (4, 1), bytes((0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1)))
+    theirs = ProofPicture("RGB", (4, 1), bytes(12))
+    ours = ProofPicture("RGB", (4, 1), bytes((0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1)))
     found = distance((ours,), (theirs,))
     assert (found.largest, found.bias, found.samples) == (1, 0.75, 12)
     assert distance((theirs,), (ours,)).bias == -0.75
 
 
 def test_errors_to_both_sides_are_no_bias() -> None:
-    assert distance((Sample("L", (2, 1), b"\x05\x07"),), (Sample("L", (2, 1), b"\x06\x06"),)).bias == 0
+    assert distance((ProofPicture("L", (2, 1), b"\x05\x07"),), (ProofPicture("L", (2, 1), b"\x06\x06"),)).bias == 0

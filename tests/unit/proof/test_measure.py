@@ -9,15 +9,20 @@ from builders import healthy_facts, recipe
 
 from fastinstall.apply import staging
 from fastinstall.core.events import ignore
-from fastinstall.index.execution import Workshop
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.model.receipt import SpeedRow, SpeedTable
-from fastinstall.proof.stack_operations import Circumstances, Contender, TimingEffort
+from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort
 
-STOCK, OURS = Contender(label="stock", python=Path("/srv/python")), Contender(label="ours", python=Path("/srv/python"))
+STOCK, OURS = (
+    MeasuredPil(label="stock", python=Path("/srv/python")),
+    MeasuredPil(label="ours", python=Path("/srv/python")),
+)
 
 
-def _timed(before: Contender, after: Contender, _effort: TimingEffort, circumstances: Circumstances) -> SpeedTable:
+def _timed(
+    before: MeasuredPil, after: MeasuredPil, _effort: TimingEffort, circumstances: MeasurementConditions
+) -> SpeedTable:
     """Stands for processes that time for seconds."""
     return SpeedTable(
         baseline=before.label,
@@ -33,7 +38,7 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staging, "measure", _timed)
-    workshop = Workshop(
+    workshop = ExecutionContext(
         recipe=recipe(),
         index=PackageIndex(settings=pytest.fail, wheelhouse=None, offline=True, cache=tmp_path),
         cache=tmp_path,
@@ -43,12 +48,12 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
         cpu=healthy_facts().cpu,
     )
     facts = healthy_facts()
-    first = staging.measured(STOCK, OURS, "two builds", facts, workshop)
+    first = staging.measure_speed(STOCK, OURS, "two builds", facts, workshop)
     assert first is not None
     expected = (facts.interpreter.version, str(facts.environment.prefix), facts.cpu.name, "2026-11-21T10:03:00+00:00")
     assert (first.python, first.prefix, first.cpu, first.measured_at) == expected
     assert not first.reused
     elsewhere = replace(facts, environment=replace(facts.environment, prefix=Path("/srv/second")))
     later = replace(workshop, now=datetime(2026, 11, 22, tzinfo=UTC))
-    again = staging.measured(STOCK, OURS, "two builds", elsewhere, later)
+    again = staging.measure_speed(STOCK, OURS, "two builds", elsewhere, later)
     assert again == replace(first, reused=True)

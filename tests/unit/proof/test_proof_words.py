@@ -7,8 +7,13 @@ import pytest
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.short_documents import proof_text
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject
-from fastinstall.proof.sanitizers import Report, Warned, parse_warnings, read_reports
-from fastinstall.proof.upstream_tests import Ended, compare_results, read_results, told_difference
+from fastinstall.proof.sanitizers import ComparableWarning, SanitizerFault, parse_warnings, read_reports
+from fastinstall.proof.upstream_tests import (
+    UpstreamTestEnding,
+    compare_results,
+    parse_reported_difference,
+    read_results,
+)
 
 GCC = """\
 In file included from src/a.c:9:
@@ -33,8 +38,8 @@ TABLES = "E   AssertionError: \n  Have: \n  e1 0a\n  10 20\n  \n  Expected: \n  
 
 def test_a_warning_is_told_by_function_kind_and_text_and_not_by_its_line() -> None:
     assert parse_warnings(GCC) == {
-        Warned(file="src/b.c", function="blur", kind="-Wunused-variable", text="unused variable 'row12'"),
-        Warned(file="src/b.c", function="", kind="-Wunused-function", text="'help' defined but not used"),
+        ComparableWarning(file="src/b.c", function="blur", kind="-Wunused-variable", text="unused variable 'row12'"),
+        ComparableWarning(file="src/b.c", function="", kind="-Wunused-function", text="'help' defined but not used"),
     }
     moved = GCC.replace("src/b.c:12:", "src/b.c:99:").replace("__simd", "").replace("__scalar", "")
     assert parse_warnings(moved) == parse_warnings(GCC)
@@ -42,8 +47,8 @@ def test_a_warning_is_told_by_function_kind_and_text_and_not_by_its_line() -> No
 
 def test_a_report_is_told_by_kind_and_innermost_function_of_the_source() -> None:
     assert read_reports(SANITIZERS) == {
-        Report(kind="heap-buffer-overflow", function="blur"),
-        Report(kind="shift exponent N is too large for N-bit type 'int'", function="ImagingFilter"),
+        SanitizerFault(kind="heap-buffer-overflow", function="blur"),
+        SanitizerFault(kind="shift exponent N is too large for N-bit type 'int'", function="ImagingFilter"),
     }
     assert read_reports("all is well\n") == frozenset()
 
@@ -53,14 +58,14 @@ def test_a_report_is_told_by_kind_and_innermost_function_of_the_source() -> None
     [(TABLES, 3), ("assert 3 == 4", None), (TABLES.replace("  10 23\n", ""), None)],
 )
 def test_the_difference_between_two_tables_is_the_largest_of_one_sample(message: str, difference: int | None) -> None:
-    assert told_difference(message) == difference
+    assert parse_reported_difference(message) == difference
 
 
 def test_only_tests_that_end_worse_than_on_the_official_wheel_are_told() -> None:
     failed, passed, skipped = (
-        Ended(outcome="failed", message="no"),
-        Ended(outcome="passed"),
-        Ended(outcome="skipped"),
+        UpstreamTestEnding(outcome="failed", message="no"),
+        UpstreamTestEnding(outcome="passed"),
+        UpstreamTestEnding(outcome="skipped"),
     )
     ours = {"same": failed, "worse": failed, "better": passed, "left-out": skipped, "gained": passed}
     theirs = {"same": failed, "worse": passed, "better": failed, "left-out": passed, "lost": passed}
@@ -71,9 +76,9 @@ def test_only_tests_that_end_worse_than_on_the_official_wheel_are_told() -> None
 
 def test_a_known_difference_is_allowed_up_to_its_bound() -> None:
     test = "Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[RGB]"
-    theirs = {test: Ended(outcome="passed")}
-    near = {test: Ended(outcome="failed", message=TABLES.replace("10 23", "10 21"))}
-    far = {test: Ended(outcome="failed", message=TABLES)}
+    theirs = {test: UpstreamTestEnding(outcome="passed")}
+    near = {test: UpstreamTestEnding(outcome="failed", message=TABLES.replace("10 23", "10 21"))}
+    far = {test: UpstreamTestEnding(outcome="failed", message=TABLES)}
     assert dict(compare_results(near, theirs)) == {}
     assert set(dict(compare_results(far, theirs))) == {test}
 
@@ -86,9 +91,9 @@ def test_what_pytest_wrote_is_read_by_outcome(tmp_path: Path) -> None:
         '<testcase classname="a" name="d"><skipped message="no codec"/></testcase></testsuite></testsuites>'
     )
     assert read_results(report) == {
-        "a::b": Ended(outcome="passed"),
-        "a::c": Ended(outcome="failed", message="long"),
-        "a::d": Ended(outcome="skipped", message="no codec"),
+        "a::b": UpstreamTestEnding(outcome="passed"),
+        "a::c": UpstreamTestEnding(outcome="failed", message="long"),
+        "a::d": UpstreamTestEnding(outcome="skipped", message="no codec"),
     }
 
 

@@ -9,13 +9,13 @@ import jsonschema
 import pytest
 from sessions import a_session
 
-from fastinstall.model.request import Risk, Wish
+from fastinstall.model.request import Request, Risk
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 from fastinstall.verbs.schemas import SCHEMAS
 
-BEFORE = Wish(jobs=2)
-AFTER = Wish(jobs=2, level="x86-64-v2", allow=(Risk.VULNERABLE,))
+BEFORE = Request(jobs=2)
+AFTER = Request(jobs=2, level="x86-64-v2", allow=(Risk.VULNERABLE,))
 
 
 def _answers(target: Path) -> Answers:
@@ -27,11 +27,11 @@ def test_they_come_back_for_their_target_alone_and_accepted_risks_do_not(tmp_pat
     answers.keep(session, _answers(target))
     [file] = (session.directories.state / answers.DIRECTORY).iterdir()
     jsonschema.validate(json.loads(file.read_text()), SCHEMAS["answers"]())
-    assert answers.kept(session, target) == replace(_answers(target), after=replace(AFTER, allow=()))
-    assert answers.kept(session, tmp_path / "other") is None
+    assert answers.read_kept_answers(session, target) == replace(_answers(target), after=replace(AFTER, allow=()))
+    assert answers.read_kept_answers(session, tmp_path / "other") is None
     answers.forget(session, target)
     answers.forget(session, target)
-    assert answers.kept(session, target) is None
+    assert answers.read_kept_answers(session, target) is None
 
 
 def test_they_are_for_this_user_alone_and_of_many_targets_the_oldest_go(tmp_path: Path) -> None:
@@ -47,13 +47,15 @@ def test_they_are_for_this_user_alone_and_of_many_targets_the_oldest_go(tmp_path
 
 def test_what_bears_a_secret_is_not_kept(tmp_path: Path) -> None:
     session = a_session(tmp_path, PIP_INDEX_URL="https://me:abcdefgh12345678@host/simple")
-    answers.keep(session, replace(_answers(tmp_path), after=Wish(wheelhouse=PurePath("/srv/abcdefgh12345678"))))
-    assert answers.kept(session, tmp_path) is None
+    answers.keep(session, replace(_answers(tmp_path), after=Request(wheelhouse=PurePath("/srv/abcdefgh12345678"))))
+    assert answers.read_kept_answers(session, tmp_path) is None
 
 
 def test_going_on_changes_what_was_answered_and_leaves_what_is_asked_for_today() -> None:
-    today = Wish(jobs=8, offline=True)
-    assert answers.resumed(_answers(Path("/env")), today) == replace(today, level="x86-64-v2", allow=(Risk.VULNERABLE,))
+    today = Request(jobs=8, offline=True)
+    assert answers.apply_kept_answers(_answers(Path("/env")), today) == replace(
+        today, level="x86-64-v2", allow=(Risk.VULNERABLE,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,4 +66,4 @@ def test_a_file_of_another_version_is_passed_over(tmp_path: Path, content: str) 
     answers.keep(session, _answers(tmp_path))
     [file] = (session.directories.state / answers.DIRECTORY).iterdir()
     file.write_text(content)
-    assert answers.kept(session, tmp_path) is None
+    assert answers.read_kept_answers(session, tmp_path) is None

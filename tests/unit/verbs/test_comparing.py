@@ -11,10 +11,10 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import document, dump
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.request import Wish
-from fastinstall.observe.active_environment import Target
+from fastinstall.model.request import Request
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.verbs.recipe_comparison import Offer, compare_recipes
+from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
 
 SDISTS = ("pillow-13.0.0", "pillow-12.1.1", "pillow_simd-12.1.1.post0")
 WHEEL = "pillow-{}-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
@@ -49,15 +49,15 @@ def _write_wheel(path: Path) -> None:
     path.write_bytes(b"PK\x05\x06" + bytes(18))  # an archive without a member
 
 
-def compared(house: Path, facts: Facts) -> dict[str, Offer]:
+def compared(house: Path, facts: Facts) -> dict[str, RecipePreview]:
     session = Session(
         variables={"FASTINSTALL_CACHE_DIR": str(house.parent / "cache")},
         recipe_directories=(recipes_directory(),),
         tool_prefix=Path("/opt/fastinstall"),
         tool_python=Path("/opt/fastinstall/bin/python"),
     )
-    wish = Wish(offline=True, wheelhouse=house, version="12.1.1.post0", levels=("x86-64-v4",))
-    offers = compare_recipes(session, Target(new=house / "env"), facts, wish)
+    wish = Request(offline=True, wheelhouse=house, version="12.1.1.post0", levels=("x86-64-v4",))
+    offers = compare_recipes(session, NamedTarget(new=house / "env"), facts, wish)
     return {offer.recipe.name: offer for offer in offers}
 
 

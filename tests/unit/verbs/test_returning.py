@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from builders import advisory, environment, receipt, recipe, wish
 
-from fastinstall.doctor.intent import Asked, Intent, Order
-from fastinstall.model.plan import Hazard, Plan
+from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
+from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.recipe import Severity
 from fastinstall.model.request import Risk
 from fastinstall.verbs.repair import refusal, returning, with_word_of
 
-LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=Asked.BY_NAME, order=Order.LATER)
-EARLIER = replace(LATER, version="11.3.0", order=Order.EARLIER)
-KNOWN = Hazard(
+LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=InstallRequest.BY_NAME, order=VersionOrder.LATER)
+EARLIER = replace(LATER, version="11.3.0", order=VersionOrder.EARLIER)
+KNOWN = PlanRisk(
     risk=Risk.DOWNGRADE, summary="12.1.1 is older, and 1 known advisory comes back", items=("A",), allowed=True
 )
 ACCEPT = "to accept the stock one: fastinstall guard accept --prefix /srv/images/env"
@@ -42,7 +42,7 @@ def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
 
 
 def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:
-    required = replace(LATER, asked=Asked.ALONG, unmet=("imageio requires pillow>=14",))
+    required = replace(LATER, asked=InstallRequest.ALONG, unmet=("imageio requires pillow>=14",))
     error = refusal(required, ("the index has none",), environment().prefix)
     assert "imageio requires pillow>=14, which ours does not meet" in error.message
     assert error.hint == "accept the stock one: fastinstall guard accept --prefix /srv/images/env"
@@ -61,7 +61,8 @@ def test_the_way_to_a_vulnerable_version_names_that_risk_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "intent", [None, replace(EARLIER, asked=Asked.ALONG), replace(LATER, order=Order.SAME, version="12.1.1")]
+    "intent",
+    [None, replace(EARLIER, asked=InstallRequest.ALONG), replace(LATER, order=VersionOrder.SAME, version="12.1.1")],
 )
 def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
     assert with_word_of(_plan(), intent, receipt(), recipe()) == _plan()

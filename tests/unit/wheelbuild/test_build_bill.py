@@ -10,7 +10,7 @@ import pytest
 from build_values import build_request, build_step, wheel_tree
 
 from fastinstall.model.artefact import Artefact
-from fastinstall.wheelbuild.bill_of_materials import Contents, StaticPart, bill_of_materials, contents_of
+from fastinstall.wheelbuild.bill_of_materials import StaticPart, WheelComponents, bill_of_materials, contents_of
 from fastinstall.wheelbuild.linking import Headers
 from fastinstall.wheelbuild.provenance import Ingredient, provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
@@ -37,8 +37,8 @@ def sdist(name: str, version: str) -> Ingredient:
     )
 
 
-def contents(**changes: Any) -> Contents:
-    value = Contents(
+def contents(**changes: Any) -> WheelComponents:
+    value = WheelComponents(
         distribution="pillow",
         version="13.0.0+simd.v2.v3",
         source=sdist("pillow", "13.0.0"),
@@ -68,7 +68,7 @@ def tree(tmp_path: Path) -> Path:
     return tree
 
 
-def bill(value: Contents, tree: Path) -> dict[str, Any]:
+def bill(value: WheelComponents, tree: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(bill_of_materials(value, tree))
     return document
 

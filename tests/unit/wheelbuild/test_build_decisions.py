@@ -12,7 +12,7 @@ from fastinstall.core.process import Completed
 from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.assemble import platforms
 from fastinstall.wheelbuild.build_failures import explain
-from fastinstall.wheelbuild.compile import Flags, build_variables, without_stray
+from fastinstall.wheelbuild.compile import Flags, build_variables, remove_stray_variables
 from fastinstall.wheelbuild.linking import Headers, abi_of_library, options
 from fastinstall.wheelbuild.pipeline import inputs_of
 from fastinstall.wheelbuild.wheel_cache import key_of
@@ -36,7 +36,9 @@ def test_without_a_chassis_the_planned_libraries_are_required_and_others_left_to
 
 
 def test_the_user_s_own_flags_are_dropped_and_named() -> None:
-    kept, dropped = without_stray({"PATH": "/bin", "CFLAGS": "-O0", "LDFLAGS": "-s", "JPEG_ROOT": "/opt", "CPATH": ""})
+    kept, dropped = remove_stray_variables(
+        {"PATH": "/bin", "CFLAGS": "-O0", "LDFLAGS": "-s", "JPEG_ROOT": "/opt", "CPATH": ""}
+    )
     assert kept == {"PATH": "/bin"}
     assert dropped == ("CFLAGS", "LDFLAGS")
 

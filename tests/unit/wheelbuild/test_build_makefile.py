@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.static_libraries import CompileStep, compile_steps
+from fastinstall.wheelbuild.static_libraries import MakefileCompilation, compile_steps
 
 TOP = r"""
 CC=cc
@@ -55,7 +55,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def step_for(source: Path, name: str) -> CompileStep:
+def step_for(source: Path, name: str) -> MakefileCompilation:
     return next(step for step in compile_steps(source, "libtiny.a") if step.output.name == name)
 
 

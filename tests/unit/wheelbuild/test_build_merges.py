@@ -15,7 +15,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Started
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import Headers
-from fastinstall.wheelbuild.prepare import MergeOrder, Prepared, place_of, prepare_source
+from fastinstall.wheelbuild.prepare import MergeOrder, PreparedSource, place_of, prepare_source
 
 SIZE = '#include "all.h"\n/* \udce9 */\nint size(int n) {\n    a(n);\n    return n;\n}\n'
 FAST = SIZE.replace("a(n)", "simd(n)").replace('"all.h"\n', '"all.h"\n#include "simd.c"\n')
@@ -53,7 +53,7 @@ def request_of(directory: Path, events: list[Event], **changes: object) -> Build
     return replace(request, emit=events.append)
 
 
-def prepared(request: BuildRequest, space: Path) -> Prepared:
+def prepared(request: BuildRequest, space: Path) -> PreparedSource:
     return prepare_source(request, Headers(digest="", versions={}, directories=(), jpeg_abi="", gcc=False), space)
 
 

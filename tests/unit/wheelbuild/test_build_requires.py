@@ -7,7 +7,12 @@ import pytest
 from build_values import build_request
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.build_inputs import Requirements, build_requires, fetch_requirements, without_settings
+from fastinstall.wheelbuild.build_inputs import (
+    BuildRequirements,
+    build_requires,
+    fetch_requirements,
+    remove_pip_settings,
+)
 
 
 def test_the_requirements_are_those_of_the_build_system(tmp_path: Path) -> None:
@@ -32,14 +37,14 @@ def test_a_malformed_build_system_is_an_error_that_names_the_file(tmp_path: Path
 def test_a_build_that_requires_nothing_starts_no_pip(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "b"\n')
     found = fetch_requirements(build_request(tmp_path), tmp_path)
-    assert (found, found.words) == (Requirements(directory=None, files=()), ("--no-index",))
+    assert (found, found.words) == (BuildRequirements(directory=None, files=()), ("--no-index",))
 
 
 def test_the_words_name_the_directory_and_no_index(tmp_path: Path) -> None:
-    found = Requirements(directory=tmp_path, files=())
+    found = BuildRequirements(directory=tmp_path, files=())
     assert found.words == ("--no-index", "--find-links", str(tmp_path))
 
 
 def test_pip_settings_of_the_user_stay_out() -> None:
     variables = {"HOME": "/home/someone", "PIP_FIND_LINKS": "/elsewhere", "PIP_CONSTRAINT": "c.txt"}
-    assert without_settings(variables) == {"HOME": "/home/someone", "PIP_CONFIG_FILE": os.devnull}
+    assert remove_pip_settings(variables) == {"HOME": "/home/someone", "PIP_CONFIG_FILE": os.devnull}

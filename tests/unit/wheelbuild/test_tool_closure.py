@@ -1,13 +1,13 @@
 import pytest
 
-from fastinstall.wheelbuild.tool_dependencies import Closure, ShelfWheel, closure_of, platforms_of, shelf_wheel
+from fastinstall.wheelbuild.tool_dependencies import Closure, ShelfWheel, closure_of, make_shelf_wheel, platforms_of
 
 PLATFORMS = platforms_of("x86_64")
 PURE = "py3-none-any"
 
 
 def _wheel(stem: str, *requires: str, tag: str = PURE) -> ShelfWheel:
-    return shelf_wheel(f"{stem}-{tag}.whl", requires)
+    return make_shelf_wheel(f"{stem}-{tag}.whl", requires)
 
 
 def _closure(root: ShelfWheel, *shelf: ShelfWheel, minor: str = "3.12") -> Closure:

@@ -1,7 +1,7 @@
 """A rule of tuning reaches the code that it names, and no other."""
 
 from fastinstall.cmerge.documents import Tuning
-from fastinstall.wheelbuild.prepare import tuned
+from fastinstall.wheelbuild.prepare import apply_tuning_rule
 
 SOURCE = """#include <math.h>
 
@@ -23,13 +23,13 @@ def rule(**values: tuple[str, ...]) -> Tuning:
 
 
 def test_options_without_functions_stand_before_the_file() -> None:
-    assert tuned(SOURCE, rule(options=("O2", "no-tree-vectorize"))) == (
+    assert apply_tuning_rule(SOURCE, rule(options=("O2", "no-tree-vectorize"))) == (
         f'#pragma GCC optimize ("O2", "no-tree-vectorize")\n{SOURCE}'
     )
 
 
 def test_options_of_a_function_end_behind_it() -> None:
-    lines = (tuned(SOURCE, rule(options=("O2",), functions=("remainder_of",))) or "").splitlines()
+    lines = (apply_tuning_rule(SOURCE, rule(options=("O2",), functions=("remainder_of",))) or "").splitlines()
     start = lines.index("static double")
     assert lines[start - 2 : start] == ["#pragma GCC push_options", '#pragma GCC optimize ("O2")']
     assert lines[start + 4] == "#pragma GCC pop_options"
@@ -39,11 +39,11 @@ def test_options_of_a_function_end_behind_it() -> None:
 
 def test_a_macro_is_defined_for_its_function_only() -> None:
     macro = "fmod(x, y) ((y) == 1.0 ? (x) - trunc(x) : fmod(x, y))"
-    lines = (tuned(SOURCE, rule(macros=(macro,), functions=("remainder_of",))) or "").splitlines()
+    lines = (apply_tuning_rule(SOURCE, rule(macros=(macro,), functions=("remainder_of",))) or "").splitlines()
     defined, ended = lines.index(f"#define {macro}"), lines.index("#undef fmod")
     assert lines[defined + 1 : ended] == SOURCE.splitlines()[2:6]
     assert not any(line.startswith("#pragma") for line in lines)
 
 
 def test_a_function_that_is_not_there_is_told() -> None:
-    assert tuned(SOURCE, rule(options=("O2",), functions=("remainder_of", "gone"))) is None
+    assert apply_tuning_rule(SOURCE, rule(options=("O2",), functions=("remainder_of", "gone"))) is None

@@ -6,8 +6,8 @@ import pytest
 from environments_by_hand import conda_by_hand, venv_by_hand
 from sessions import a_session
 
-from fastinstall.observe.known_environments import glimpse, nearby_environments
-from fastinstall.verbs.everywhere import environments_at_hand
+from fastinstall.observe.known_environments import nearby_environments, scan_environment
+from fastinstall.verbs.everywhere import discover_environments
 
 OURS = "13.0.0+simd.v2.v3"
 
@@ -22,7 +22,7 @@ def test_the_active_one_comes_first_then_those_of_the_directory_then_others_with
     tool = venv_by_hand(tmp_path / "tool", "3.12.0", "pillow-12.0.0")
     (tmp_path / ".conda").mkdir()
     (tmp_path / ".conda" / "environments.txt").write_text(f"{listed}\n{empty}\n{tool}\n{active}\n")
-    found = environments_at_hand(a_session(tmp_path, VIRTUAL_ENV=str(active)), work)
+    found = discover_environments(a_session(tmp_path, VIRTUAL_ENV=str(active)), work)
     assert [(each.seen.prefix.name, each.found) for each in found] == [
         ("active", "active (VIRTUAL_ENV)"),
         (".venv", "in this directory"),
@@ -56,7 +56,7 @@ def test_an_environment_of_the_project_around_is_found_and_of_uv_and_pixi_too(tm
 def test_its_pillow_is_told_by_the_names_of_metadata_and_what_we_set_up_by_the_receipt(
     tmp_path: Path, distributions: tuple[str, ...], ours: str, pillow: tuple[str, ...], *, replaced: bool
 ) -> None:
-    seen = glimpse(venv_by_hand(tmp_path / "env", "3.12.4", *distributions, ours=ours))
+    seen = scan_environment(venv_by_hand(tmp_path / "env", "3.12.4", *distributions, ours=ours))
     assert (seen.python, seen.pillow, seen.is_replaced) == ("3.12.4", pillow, replaced)
 
 
@@ -64,5 +64,5 @@ def test_what_cannot_be_read_is_left_empty(tmp_path: Path) -> None:
     prefix = conda_by_hand(tmp_path / "env", "3.11.4")
     (prefix / "share" / "fastinstall").mkdir(parents=True)
     (prefix / "share" / "fastinstall" / "receipt.json").write_text("{")
-    seen = glimpse(prefix)
+    seen = scan_environment(prefix)
     assert (seen.python, seen.pillow, seen.ours) == ("3.11.4", (), "")

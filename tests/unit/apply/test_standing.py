@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.exclusive import changed, culprits, shown
-from fastinstall.core.package_managers import Rival
-from fastinstall.observe.concurrent_changes import installers, observe_standing
+from fastinstall.apply.exclusive import abbreviate_paths, describe_responsible_programs, find_changed_paths
+from fastinstall.core.package_managers import ConcurrentInstaller
+from fastinstall.observe.concurrent_changes import installers, observe_pil_snapshot
 
 SITE = "lib/python3.11/site-packages"
 THERE = (
@@ -55,32 +55,35 @@ def rewrite(path: Path) -> None:
 )
 def test_a_change_is_noticed_by_its_path(prefix: Path, act: Act, path: str) -> None:
     site = prefix / SITE
-    before = observe_standing(prefix, site, ("_fastinstall_guard",))
+    before = observe_pil_snapshot(prefix, site, ("_fastinstall_guard",))
     act(site)
-    now = observe_standing(prefix, site, ("_fastinstall_guard",))
-    assert changed(before, now) == (os.path.normpath(f"{SITE}/{path}"),)
+    now = observe_pil_snapshot(prefix, site, ("_fastinstall_guard",))
+    assert find_changed_paths(before, now) == (os.path.normpath(f"{SITE}/{path}"),)
 
 
 @pytest.mark.parametrize("path", ["PIL/__pycache__/Image.cpython-311.pyc", "numpy/core.py", "pillow_heif/x.py"])
 def test_what_others_own_is_nobodys_business(prefix: Path, path: str) -> None:
-    before = observe_standing(prefix, prefix / SITE)
+    before = observe_pil_snapshot(prefix, prefix / SITE)
     write(prefix / SITE / path)
-    assert changed(before, observe_standing(prefix, prefix / SITE)) == ()
+    assert find_changed_paths(before, observe_pil_snapshot(prefix, prefix / SITE)) == ()
 
 
 def test_an_environment_without_anything_has_nothing_standing(tmp_path: Path) -> None:
-    assert observe_standing(tmp_path, tmp_path / SITE) == {}
+    assert observe_pil_snapshot(tmp_path, tmp_path / SITE) == {}
 
 
 def test_who_it_was_is_told_by_the_process_else_by_the_installers_own_word(prefix: Path) -> None:
     metadata = f"{SITE}/pillow-13.0.0.dist-info"
     (prefix / metadata / "INSTALLER").write_text("uv\n")
     assert installers(prefix, (f"{metadata}/RECORD", f"{SITE}/PIL/Image.py")) == ("uv",)
-    assert culprits((), ("fastinstall", "uv")) == "uv"
-    assert culprits((), ("fastinstall",)) == "another program"
-    assert culprits((Rival(process=7, tool="pip", action="pip install x"),), ("uv",)) == "process 7 (pip install x)"
+    assert describe_responsible_programs((), ("fastinstall", "uv")) == "uv"
+    assert describe_responsible_programs((), ("fastinstall",)) == "another program"
+    assert (
+        describe_responsible_programs((ConcurrentInstaller(process=7, tool="pip", action="pip install x"),), ("uv",))
+        == "process 7 (pip install x)"
+    )
 
 
 def test_many_paths_are_counted() -> None:
-    assert shown(("a", "b")) == "a, b"
-    assert shown(tuple("abcde")) == "a, b, c and 2 more"
+    assert abbreviate_paths(("a", "b")) == "a, b"
+    assert abbreviate_paths(tuple("abcde")) == "a, b, c and 2 more"

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.conda.reinstall import clobbered_to_reinstall, has_channel, rightful
+from fastinstall.conda.reinstall import find_rightful_owner, has_channel, list_packages_to_reinstall
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 
 TURBO = CondaPackage(name="libjpeg-turbo", version="3.1.0", build="hb9d3cd8_0")
@@ -32,40 +32,40 @@ def claim(
 
 
 def test_nothing_is_reinstalled_where_every_file_is_as_it_was_installed() -> None:
-    assert clobbered_to_reinstall(conda(TURBO, TIFF, claims=(claim(TURBO, *SHARED), claim(TIFF)))) == ()
+    assert list_packages_to_reinstall(conda(TURBO, TIFF, claims=(claim(TURBO, *SHARED), claim(TIFF)))) == ()
 
 
 def test_headers_that_jpeg_took_come_back_to_libjpeg_turbo_alone() -> None:
     claims = (claim(IJG, *SHARED), claim(TURBO, altered=SHARED))
     state = conda(IJG, TURBO, claims=claims, clashes=clashes(IJG, IJG, TURBO))
-    assert clobbered_to_reinstall(state) == (TURBO,)
+    assert list_packages_to_reinstall(state) == (TURBO,)
 
 
 def test_they_stay_where_they_are_once_they_are_back() -> None:
     claims = (claim(IJG, altered=SHARED), claim(TURBO, *SHARED))
     state = conda(IJG, TURBO, claims=claims, clashes=clashes(TURBO, IJG, TURBO))
-    assert clobbered_to_reinstall(state) == ()
+    assert list_packages_to_reinstall(state) == ()
 
 
 def test_an_engine_that_puts_the_losers_files_aside_leaves_no_altered_ones() -> None:
     claims = (claim(IJG, *SHARED), claim(TURBO, *(f"__clobbers__/libjpeg-turbo/{path}" for path in SHARED)))
     state = conda(IJG, TURBO, claims=claims, clashes=clashes(IJG, IJG, TURBO))
-    assert clobbered_to_reinstall(state) == (TURBO,)
+    assert list_packages_to_reinstall(state) == (TURBO,)
 
 
 def test_libjpeg_turbo_comes_last() -> None:
     claims = (claim(TURBO, missing=("lib/libjpeg.so",)), claim(TIFF, altered=("lib/libtiff.so.6",)))
-    assert clobbered_to_reinstall(conda(TURBO, TIFF, claims=claims)) == (TIFF, TURBO)
+    assert list_packages_to_reinstall(conda(TURBO, TIFF, claims=claims)) == (TIFF, TURBO)
 
 
 def test_it_follows_jpeg_even_where_it_lost_nothing_itself() -> None:
     claims = (claim(IJG, missing=("lib/libjpeg.so.9",)), claim(TURBO, *SHARED))
     state = conda(IJG, TURBO, claims=claims, clashes=clashes(TURBO, IJG, TURBO))
-    assert clobbered_to_reinstall(state) == (IJG, TURBO)
+    assert list_packages_to_reinstall(state) == (IJG, TURBO)
 
 
 def test_files_that_removing_another_package_took_along_come_back() -> None:
-    assert clobbered_to_reinstall(conda(TURBO, claims=(claim(TURBO, missing=SHARED),))) == (TURBO,)
+    assert list_packages_to_reinstall(conda(TURBO, claims=(claim(TURBO, missing=SHARED),))) == (TURBO,)
 
 
 def test_a_libtiff_gets_its_place_back_from_one_that_no_solver_knows() -> None:
@@ -76,7 +76,7 @@ def test_a_libtiff_gets_its_place_back_from_one_that_no_solver_knows() -> None:
         claims=(claim(TIFF, altered=paths), claim(ZEGAMI, *paths, missing=("lib/libtiffxx.so",))),
         clashes=clashes(ZEGAMI, TIFF, ZEGAMI, paths=paths),
     )
-    assert clobbered_to_reinstall(state) == (TIFF,)
+    assert list_packages_to_reinstall(state) == (TIFF,)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_libtiff_gets_its_place_back_from_one_that_no_solver_knows() -> None:
     [(PILLOW, "lib/python3.11/site-packages/PIL/_imaging.so"), (GUARD, "etc/conda/activate.d/fastinstall-guard.sh")],
 )
 def test_pillow_and_our_guard_are_left_to_the_setup(package: CondaPackage, path: str) -> None:
-    assert clobbered_to_reinstall(conda(package, claims=(claim(package, missing=(path,)),))) == ()
+    assert list_packages_to_reinstall(conda(package, claims=(claim(package, missing=(path,)),))) == ()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_pillow_and_our_guard_are_left_to_the_setup(package: CondaPackage, path:
 def test_a_file_belongs_to_libjpeg_turbo_or_to_whoever_has_it(
     holder: str, claimants: tuple[str, ...], owner: str
 ) -> None:
-    assert rightful(CondaClash(path="lib/libx.so", claimants=claimants, holder=holder)) == owner
+    assert find_rightful_owner(CondaClash(path="lib/libx.so", claimants=claimants, holder=holder)) == owner
 
 
 @pytest.mark.parametrize(

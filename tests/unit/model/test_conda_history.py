@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fastinstall.conda.history_file import history_revision, requested_spec, without_requests
+from fastinstall.conda.history_file import history_revision, make_requested_spec, remove_history_requests
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 STACK = CondaPackage(
@@ -51,9 +51,9 @@ def test_a_package_that_went_before_is_not_taken_for_the_installed_one() -> None
 
 
 def test_only_packages_of_ours_are_requests() -> None:
-    assert requested_spec(STACK) == "pillow[build=simd_*]"
-    assert requested_spec(GUARD) == "fastinstall-guard"
-    assert requested_spec(OLD) == ""
+    assert make_requested_spec(STACK) == "pillow[build=simd_*]"
+    assert make_requested_spec(GUARD) == "fastinstall-guard"
+    assert make_requested_spec(OLD) == ""
 
 
 def test_explicit_work_adds_no_requests_and_forgets_none() -> None:
@@ -66,13 +66,13 @@ def test_explicit_work_adds_no_requests_and_forgets_none() -> None:
 +conda-forge/linux-64::jpeg-9e-h0_0
 # update specs: ['conda-forge/linux-64::jpeg==9e=h0_0[md5=0123]']
 """
-    left = without_requests(FIRST, FIRST + added, ["jpeg"])
+    left = remove_history_requests(FIRST, FIRST + added, ["jpeg"])
     assert left.startswith(FIRST)
     assert [line for line in left[len(FIRST) :].splitlines() if "specs" in line] == [
         "# remove specs: ['conda-forge::pillow=12']"
     ]
-    assert "specs" not in without_requests(FIRST, FIRST + added, ["jpeg", "pillow"])[len(FIRST) :]
+    assert "specs" not in remove_history_requests(FIRST, FIRST + added, ["jpeg", "pillow"])[len(FIRST) :]
 
 
 def test_a_history_that_was_rewritten_meanwhile_is_left_alone() -> None:
-    assert without_requests(FIRST, "another one\n", ["jpeg"]) == "another one\n"
+    assert remove_history_requests(FIRST, "another one\n", ["jpeg"]) == "another one\n"
