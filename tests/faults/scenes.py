@@ -26,7 +26,7 @@ PUBLISHED = "pillow==12.1.1"
 
 _BRIEFLY = (
     "import sys; from functools import partial; from fastinstall.apply import staging as measure; "
-    "measure.Effort = partial(measure.Effort, operations=('chops add',), rounds=1, seconds=0.001); "
+    "measure.TimingEffort = partial(measure.TimingEffort, operations=('chops add',), rounds=1, seconds=0.001); "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
 """fastinstall with a very short measurement, whose result it then keeps like any other."""
