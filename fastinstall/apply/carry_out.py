@@ -1,11 +1,11 @@
-"""Set up an environment by a plan that was consented to; where its version does not prove, by the next one that does.
+"""Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
 
-A merge onto a version that nobody has tried is tried and proven on this machine. Where it fails, nothing was touched
-yet: the failure is told, and whoever agreed to the first plan is asked for the newest version before it.
+A merge onto a version that nobody has tried is built and proven on this machine first. If it fails, nothing has been
+touched yet: the failure is shown, and the user is asked about the newest version before it.
 
-Whoever calls has mended the environment (`recover_first`) before it was observed for the plan; it is not done again.
-
-Carry out a plan that renews the start-up guard alone: three renames, verified by doctor's check of it.
+- `recover_first` finishes what an interrupted run left. The caller runs it before observing the environment for the
+  plan; `set_up` does not repeat it.
+- `renew_guard` carries out a plan that renews only the start-up guard: three renames, verified by doctor's check.
 """
 
 import os

@@ -1,8 +1,7 @@
-"""Tell how long a setup will still take, and remember how long it took, for the next one on this machine.
+"""Estimate how long the rest of a setup will take, and remember how long its phases took on this machine.
 
-How long what is left of a setup will take: by what its phases took here before, else by the usual figures.
-
-How long the phases of earlier setups took on this machine; kept in the cache, beside what they made.
+Past durations are kept in the cache beside what those phases made. A phase that has never run here is estimated by
+typical figures.
 """
 
 import contextlib

@@ -1,13 +1,10 @@
-"""Work on an environment while no other program does: one of ours at a time, and none of pip's, uv's or conda's.
+"""Work on an environment while no other program does: neither another fastinstall nor pip, uv or conda.
 
-A lock keeps ours apart. The others know no lock, so they are looked for: in the list of processes, and by what they
-leave in the files that a setup is about to replace.
-
-What another program has changed while a setup was at work, in words.
-
-Make a virtual environment, and take it away again if the setup fails.
-
-While it is being made, a note in its directory says so (`journal.creation`): a run that dies is taken up by the next.
+- A lock keeps runs of fastinstall apart.
+- Other installers do not know that lock, so they are looked for in the list of processes, and by changes to the files
+  that a setup is about to replace. What they changed is described in words.
+- A virtual environment can be made, and is removed again if the setup fails. While it is being made, a note in its
+  directory says so (see `journal.snapshot`), so that the next run finishes what a killed run began.
 """
 
 import contextlib

@@ -1,11 +1,9 @@
-"""Carry out a plan: build, observe, stage, swap, verify, commit; undo where anything fails.
+"""Carry out a plan: build, observe, stage, swap, verify, commit; undo if anything fails.
 
-The order is the promise: the environment is never without a working PIL, and whatever fails before
-or after the swap leaves it as it was.
+The order is the guarantee: the environment is never without a working PIL, and a failure before or after the swap
+leaves it as it was.
 
-What a setup leaves on record.
-
-Judge an environment after the swap by doctor's own checks.
+The result of the swap is judged by doctor's own checks, and the receipt puts the setup on record.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,10 +1,9 @@
-"""Bring what a build needs, and make the wheel, or take it from the cache or the wheelhouse.
+"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove a merge before it is installed.
 
-Build, and prove what was merged before it may be installed; leave out what does not prove, and say so.
+Nothing here touches the target: the wheel is unpacked into the cache and run from there.
 
-Nothing here touches the target: the wheel is unpacked into our cache, and run from there.
-
-Which parts of a fork to leave out of a merge, given what does not compile or does not prove.
+If parts of a fork do not compile or fail the proof, this module decides which to leave out, builds again, and reports
+what was left out.
 """
 
 import time

@@ -1,9 +1,9 @@
-"""What a dead run left in an environment: those who change it bring that to its end first, those who look tell it.
+"""Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
 
-The one place where verbs meet it. Finishing and undoing is the journal's; here it is bound to the project's pin, which
-lies outside of the environment, and put into words.
+This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is combined
+with the project's pin, which lies outside the environment, and put into words.
 
-Tells an interruption that comes when the work is done from one that comes in time: by what is on the disk.
+What is on disk also tells whether an interruption came in time or after the work was done.
 """
 
 import contextlib

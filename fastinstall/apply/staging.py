@@ -1,13 +1,10 @@
-"""Stage what was built beside the target, use it there, and time it: everything short of the swap.
+"""Stage what was built beside the target, use it there and time it: everything up to the swap.
 
-Time the staged build against what it replaces; measured once for the same two builds on the same CPU.
-
-Libraries that are let in beside those which are there, so that for the moment between two renames both PILs work.
-
-PIL and the directory of its libraries are two entries, which no kernel exchanges in one step. What comes is therefore
-put beside what is there first, file by file; then PIL changes place; then the directory does, with its guests.
-
-Which renames put a staged tree in place, and move aside what it replaces.
+- The staged build is timed against what it replaces, once for the same two builds on the same CPU.
+- `swap_moves` lists the renames that put a staged tree in place and move aside what it replaces.
+- PIL and its directory of libraries are two entries, which no kernel exchanges in one step. So the arriving libraries
+  are first put beside the present ones, file by file; then PIL is exchanged, then the directory. Between the two
+  renames both the old and the staged PIL find their libraries.
 """
 
 import hashlib

@@ -1,10 +1,9 @@
-"""What a transaction did, act by act: what stands in the way of undoing one, and undoing it.
+"""Undo what a transaction did, act by act, and find what stands in the way of that.
 
-Text of ours in a file of somebody else's: added whole or not at all, and taken out again alone.
-
-At the end of files that other programs append to as well (`conda-meta/history`, `conda-meta/pinned`), or at a place in
-files that people write (`pip.conf`). What they write later stays where it is when ours goes; where nobody has written
-since, the file is what it was, to the byte and to its time.
+One kind of act adds text to a file that belongs to another program: it is added whole or not at all, and removed
+without touching the rest. It goes to the end of files that other programs append to (`conda-meta/history`,
+`conda-meta/pinned`), or to a place in files that people write (`pip.conf`). What others write later stays when our text
+goes; if nobody wrote since, the file is restored to the byte and to its modification time.
 """
 
 import errno

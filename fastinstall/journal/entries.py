@@ -1,11 +1,10 @@
-"""The lines of a journal as values. What they amount to when read together is told by `log`.
+"""The lines of a journal as values; `journal.log` interprets them together.
 
-All paths are relative to the environment's prefix, so that an environment that was moved or copied
-whole can still be undone.
+All paths are relative to the environment's prefix, so that an environment that was moved or copied whole can still be
+undone.
 
-A stretch in which another program changes the environment: what is announced before it, and what is noted after it.
-
-Values alone; `engage` makes them, `disengage` undoes from them. Paths are relative to the environment's prefix.
+While another program changes the environment, one entry announces that before it begins, and another records what it
+did.
 """
 
 import json

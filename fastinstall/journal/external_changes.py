@@ -1,8 +1,8 @@
-"""Before another program changes the environment: copies of all that it may change. After it: what it did.
+"""Record a change that another program makes: copy what it may change before it runs, then note what it did.
 
-Copies, not links: such a program may write into a file in its place, as conda does with its history.
+Copies, not links: such a program may write into a file in place, as conda does with its history.
 
-What stands in `conda-meta`, as far as undoing has to know it: which packages, and which files they claim.
+Of `conda-meta` only what undoing needs is read: which packages are installed, and which files they claim.
 """
 
 import os

@@ -1,15 +1,13 @@
-"""What is ours: the content of what we brought in, file by file.
+"""Tell what fastinstall brought in from what is foreign, by the content of each file.
 
-Inodes and times prove nothing after a copy, a restored backup or a reused number; content does.
-Bytecode is nobody's: Python derives it again, so it neither makes a tree foreign nor ours.
+Inodes and times prove nothing after a copy, a restored backup or a reused number; content does. Contents known to be
+ours, or put there by a program that we ran, are listed; everything else is foreign. Bytecode counts as neither, because
+Python generates it again.
 
-Contents that we, or a program that we had called, have put somewhere: what stands there otherwise is foreign.
+conda's history of an environment only grows; revisions that others appended since are theirs, and stay. Source:
+conda/history.py; a revision begins with a line "==> date <==".
 
-conda's history of an environment: a file that only grows; what others have added to it since is theirs, and stays.
-
-Source: conda/history.py; a revision begins with a line "==> date <==".
-
-Directories as they were: their entries' names, modes and modification times, to be given back.
+Directories are remembered with their entries, modes and modification times, to be restored as they were.
 """
 
 import errno

@@ -1,29 +1,25 @@
-"""Where everything of ours lies inside an environment, relative to its prefix.
+"""The layout of fastinstall's directory inside an environment, relative to its prefix.
 
     <prefix>/share/fastinstall/
-        receipt.json                    of the setup that holds
+        receipt.json                    the current setup
         tx/<id>/plan.json               what a transaction set out to do
         tx/<id>/journal.jsonl           what it did
         tx/<id>/{stage,aside}/          what it brings in, what it moved aside
         tx/<id>/previous-receipt.json   the receipt that it replaced
-        guard-events.jsonl{,.1}         what the start-up guard has told, and what it told before that
+        guard-events.jsonl{,.1}         what the start-up guard reported, and the file before that one
         kept/<id>/                      foreign content that a rollback moved out of the way
-        kept/<id>/transaction/          a transaction that cannot be read, put away by `rollback --forget <id>`
+        kept/<id>/transaction/          an unreadable transaction, put away by `rollback --forget <id>`
         project                         the directory of the project that is pinned to what is in place
 
-All of it is ours; nothing of the environment's own lies there. While an environment is being made, a note of that
-lies in its directory itself.
+Everything there is fastinstall's; nothing of the environment's own lies there. While an environment is being made, a
+note of that lies in the environment's directory itself.
 
-What a transaction was, by the plan that lies beside its journal. For people: what cannot be read is left out.
+The module also reads single files of that layout: the receipt, which a transaction writes when it commits; the title of
+a transaction from its plan, for display, leaving out what cannot be read; and the disk space that would be freed.
 
-Disk space that files and directories hold, and that would be free without them.
-
-Which lines of a journal were written whole: each is durable before the next, so only the last one may not be.
-
-A death leaves a last line without its newline. A power failure may leave one whose later blocks reached the disk and
-whose earlier ones did not; these read as zeros, which no line of ours holds.
-
-The receipt of the setup that holds in an environment, read. It is written by a transaction when it commits.
+Each line of a journal is durable before the next, so only the last one may be incomplete. A killed process leaves it
+without its newline. A power failure may leave one whose later blocks reached the disk and whose earlier ones did not;
+these read as zeros, which no valid line contains.
 """
 
 import os

@@ -1,14 +1,13 @@
-"""What the lines of a journal amount to when read together. Pure: no disk.
+"""Read a journal: the state that its lines amount to, and the file on disk that they are appended to.
 
-A journal is undone inside its environment alone, whoever wrote it.
+Lines are only ever appended, and each is durable before its act.
 
-What undoing moves and removes, it takes from the journal, and a journal lies in an environment that somebody else may
-have made. So no path of it is absolute or goes up (`refuse_escapes`, from the text alone), and none goes through a
-symbolic link that leads out (`refuse_ways_out`, from the disk).
+A journal is undone only inside its environment, whoever wrote it. Undoing moves and removes what the journal names, and
+a journal may lie in an environment that somebody else made. So no path in it may be absolute or contain ".."
+(`refuse_escapes`, from the text alone), and none may pass through a symbolic link that leads outside
+(`refuse_ways_out`, from the disk).
 
-A journal on the disk: lines are only ever appended, each of them durable before its act.
-
-Records of conda packages that have come since, and would contradict those that come back.
+`find_intruding_records` finds records of conda packages that arrived since and would contradict those that come back.
 """
 
 import contextlib

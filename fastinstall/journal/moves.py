@@ -1,14 +1,13 @@
-"""One move done, and one move undone from whatever state it is found in.
+"""Perform one move, and undo one from whatever state it is found in.
 
-An exchange in one step leaves `live` never absent. Where kernel or filesystem cannot, it takes three
-renames by way of `<kept>.swap`, which always holds what stood at `live` before. Undoing looks at
-what is where, so it can be cut off and begun again any number of times.
+An exchange in one step never leaves `live` absent. Where kernel or filesystem cannot do it, it takes three renames by
+way of `<kept>.swap`, which always holds what stood at `live` before. Undoing looks at what lies where, so it can be
+interrupted and repeated any number of times.
 
-Move one entry from here to there, never over anything; file by file where it cannot go as a whole.
-
-An overlay filesystem (a container's layers) renames files of a lower layer but not its directories (EXDEV, unless
-mounted with redirect_dir). There a tree is spread: announced in the journal, its directories made anew, its files
-renamed one by one. A spread that was cut off is always completed before anything else is looked at.
+A move never overwrites anything. An overlay filesystem (a container's layers) renames files of a lower layer but not
+its directories (EXDEV, unless mounted with redirect_dir). There a tree is spread: announced in the journal, its
+directories created, its files renamed one by one. An interrupted spread is always completed before anything else is
+looked at.
 """
 
 import errno

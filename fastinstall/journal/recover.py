@@ -1,10 +1,8 @@
-"""What the next command does about an interrupted one, and the way back from a finished setup.
+"""Recover an interrupted transaction, roll back a finished setup, and forget old setups to free their disk space.
 
-Giving up the way back behind old setups, to have their disk space: the oldest first, and nothing that is live.
-
-What remains can still be undone: the way back leads from the newest to the oldest, so each setup needs only itself and
-those after it. A transaction goes as after its undoing (`footing.lift`), so that a kill leaves it there whole, or
-leaves what the next command removes.
+Setups are forgotten oldest first, and never one that is live. The others can still be undone: rollback leads from the
+newest to the oldest, so each setup needs only itself and those after it. A forgotten transaction is removed as after
+its undoing (`remove_transaction_directories`), so that a kill leaves it whole or leaves what the next command removes.
 """
 
 import os

@@ -1,11 +1,10 @@
-"""What doctor asks of our directory inside an environment: what is unfinished there, or cannot be read.
+"""What doctor needs from fastinstall's directory inside an environment: what is unfinished or unreadable there.
 
-Journals are read by the names of their events alone, and none of the values of `entries` is made:
-doctor only asks whether there is something to undo. Whoever undoes it reads them whole.
+Journals are read only by the names of their events, without making the values of `entries`: doctor only asks whether
+there is something to undo. Undoing reads them whole.
 
-The note that an environment is being made: while it lies there, what stands beside it came by that making.
-
-It is the first thing in the directory and the last thing to go, so that a run which died is taken up by the next one.
+An environment that is being made carries a note of that, so everything beside the note came by that making. It is the
+first thing written to the directory and the last one removed, so that the next run can finish what a killed run began.
 """
 
 import json

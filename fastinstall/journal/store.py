@@ -1,14 +1,11 @@
-"""Our directory inside an environment: where everything lies, and what can be read from it.
+"""The directory of fastinstall inside an environment: find its transactions, and make and remove their directories.
 
-Its layout stands in `layout`. Reading takes no lock and changes nothing.
+Its layout is described in `layout`. Reading takes no lock and changes nothing. A transaction is named by its time and a
+few random digits.
 
-The directories that a transaction stands on: made, and taken away without a trace.
-
-One file carries both through a kill at any moment: the journal itself. Before the first directory is made, and before
-the first one goes, it lies as `.fastinstall-<id>.jsonl` in a directory that outlives them. While it lies there, the
-transaction does not exist, and `clean_up_transaction_directories` removes what its first line names.
-
-What names a transaction: its moment and a few random digits.
+Making and removing survive a kill at any moment thanks to the journal itself. Before the first directory is made, and
+before the first one is removed, the journal lies as `.fastinstall-<id>.jsonl` in a directory that outlives them. While
+it lies there, the transaction does not exist, and `clean_up_transaction_directories` removes what its first line names.
 """
 
 import errno

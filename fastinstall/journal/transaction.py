@@ -1,14 +1,12 @@
-"""A transaction: stage beside the target, write down what will move, move it, and hold or undo.
+"""A transaction: stage beside the target, record what will move, move it, and commit or undo.
 
-The caller holds the environment's lock (`system.lock.locked`) and has called `recover` before.
+The caller holds the environment's lock (`apply.exclusive.hold_environment_lock`) and has called `recover` before. Each
+batch of moves is checked before its first one: possible, and nothing foreign in the way.
 
-What a batch of moves will do, looked at before the first of them: possible, and nothing foreign in the way.
-
-What becomes of an open transaction whose work another program has overrun: theirs stays, or ours goes as it came.
-
-Where the metadata that we had brought in is gone or another's, an installer has taken the place: it has replaced or
-removed ours by its own rules, and goes on from there. Then nothing of before comes back under its hands; it is kept for
-people. Anything else that was altered is no installer's: all is undone, and what is foreign is kept.
+If another program overran an open transaction, either its work stays or ours is undone. If the metadata that we brought
+in is gone or replaced, an installer has taken over: it replaced or removed our files by its own rules and continues
+from there. Then nothing is restored under its hands, and the former content is kept for the user. Any other alteration
+is not an installer's: everything is undone, and foreign content is kept.
 """
 
 import contextlib

@@ -1,10 +1,10 @@
-"""Undo a transaction from its journal alone: newest move first, as often as it takes, nothing foreign destroyed.
+"""Undo a transaction from its journal alone: newest move first, repeatable, and without destroying anything foreign.
 
-Leave a place to another program that has taken it: what was there before goes to people instead of coming back.
+If another program has taken a place, it keeps it, and what was there before is kept for the user instead of being
+restored. Which places those are is decided once and recorded in the journal, so that an interrupted undo continues with
+the same decision.
 
-What is left to it is decided once and stands in the journal, so that an undoing which was cut off goes on with it.
-
-Engines that go on although the process that had called them is dead: nothing may be undone under their hands.
+Nothing is undone while an engine still runs whose calling process has died.
 """
 
 import os

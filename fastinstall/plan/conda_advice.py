@@ -1,11 +1,10 @@
-"""What a person should know of a conda environment before consenting: what guides leave behind, and whether to undo it.
+"""What the user of a conda environment should know before agreeing: leftovers of guides, and whether to undo them.
 
-Nothing of it stands in the way of a setup: what provides PIL makes room, and everything else stays as it is.
+None of it prevents a setup: only the package that provides PIL is replaced, and everything else stays as it is.
 
-Libraries of a conda environment that a build is to link: which are there, which have to come.
-
-With link mode "env" nothing of the operating system is linked: one libtiff of the system's brings a second libjpeg into
-every process, and its own versions of everything else.
+It also tells which libraries of the environment a build is to link, and which of them are missing. Link mode "env"
+links nothing of the operating system: a single libtiff of the system's would bring a second libjpeg, and its own
+versions of everything else, into every process.
 """
 
 from collections.abc import Iterator

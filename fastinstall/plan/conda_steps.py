@@ -1,10 +1,9 @@
-"""The part of a plan that is about a conda environment: its packages, what else changes, and what is needless. Pure.
+"""The part of a plan that concerns a conda environment. Pure.
 
-What a solver is asked before there can be a plan.
-
-A situation as conda has it: what its packages ask of the version, and which libraries are its own.
-
-Who installs into an environment: an engine for conda packages, or our own way with a wheel ("pip").
+- What the solver is asked before there can be a plan.
+- Which packages are installed, what else changes with them, and what is not needed.
+- What the installed packages require of Pillow's version, and which libraries are conda's own.
+- Who installs: an engine for conda packages, or fastinstall's own installation of a wheel ("pip").
 """
 
 from dataclasses import replace

@@ -1,8 +1,7 @@
-"""What is built, and of what: version, levels and libraries, in this order. Pure.
+"""Decide what is built and from what: version, CPU levels and libraries, in this order. Pure.
 
-What of the releases a recipe can build from, or take as it is, for this machine and this wish.
-
-What was decided, as the step of a plan that makes the wheel.
+Candidates are the releases that the recipe can build from, or take as they are, for this machine and request. The
+outcome is the step of a plan that makes the wheel.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -1,8 +1,8 @@
-"""Which CPU levels to build for, and whether one wheel can carry several. Pure.
+"""Choose the CPU levels to build for, and decide whether one wheel can carry several. Pure.
+
+Requests that the recipe cannot meet are refused here, before anything is observed or looked up.
 
 Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
-
-Whether a recipe knows what is wished for; asked before anything is observed or looked up.
 """
 
 from collections.abc import Collection, Iterable

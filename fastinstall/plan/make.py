@@ -1,8 +1,7 @@
-"""From a wish to a plan; nothing is changed.
+"""Turn a request into a plan; nothing is changed.
 
-An environment that does not exist yet: the step that makes it, and what will be true of it.
-
-What a conda engine's solver says before a plan is made; nothing is changed.
+For an environment that does not exist yet, the plan begins with making it, and the facts are those that will hold then.
+For conda, the engine's solver is asked before the plan is made.
 """
 
 import os

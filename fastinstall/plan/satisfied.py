@@ -1,8 +1,7 @@
-"""Is there anything to do? Compares a receipt with the facts and the wish. Pure.
+"""Decide whether a setup has anything to do, by comparing a receipt with the facts and the request. Pure.
 
-The plan for a stack that is whole but for its start-up guard: that alone is renewed, nothing is built or swapped.
-
-Pure. Nothing else may be wrong: whatever a setup would have to do beside it is done by a whole setup, guard included.
+If only the start-up guard is damaged, `guard_plan` renews it alone, and nothing is built or swapped. If anything else
+is wrong too, a whole setup mends both.
 """
 
 from dataclasses import replace
