@@ -2,7 +2,7 @@
 
 A parser fails in many ways (ValueError, RecursionError, MemoryError, OverflowError), and what it passes may fail
 later: a number that no clock and no file has, a NUL in a path, a nesting that `repr` cannot follow. Here all of that
-is a ValueError, or with the file's name a `DocumentError`. Reads no files; that is `system.foreign`.
+is a ValueError, or with the file's name a `DocumentError`. Reads no files; that is `core.foreign`.
 """
 
 import json

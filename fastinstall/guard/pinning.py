@@ -1,9 +1,8 @@
-"""The pins of an environment: conda's line, or a virtual environment's files, put in and taken out by a transaction.
+"""Pin an environment or its project by a transaction, and take the pin back.
 
-The pin of the project that an environment belongs to: found, made, told, and taken back.
-
-The environment notes which project that is, in a file that goes with the transaction: where that is undone, the
-project's pin is taken back too.
+An environment is pinned by a line for conda, or by the pip configuration of a virtual environment. The project that an
+environment belongs to is noted in a file that belongs to the transaction: when that is undone, the project's pin is
+taken back too.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,12 +1,10 @@
-"""Try a pin before it is written: ask pip what it would do with it, and without.
+"""Hold pip and uv to the stack in a virtual environment, after asking pip what the pin would downgrade.
 
-The trap of resolvers: held to one Pillow, they go back on whatever requires another, in silence.
+Resolvers have a trap: held to one Pillow, they silently take older versions of whatever requires another. Measured on
+2026-11-21: with a constraint, and without the wheel that meets it, imageio went back to 2.0.0. So pip is asked for its
+plan with and without the pin before the pin is written.
 
-Measured on 2026-11-21: with a constraint, and without the wheel that meets it, imageio went back to 2.0.0.
-
-The part of a plan that holds pip and uv to the stack in a virtual environment.
-
-The pin of a virtual environment: put into it, and taken out of it, by a transaction.
+The module also makes the pin's part of a plan, and writes and removes the pin by a transaction.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,13 +1,10 @@
-"""What guards a stack, as `guard status` tells it.
+"""The start-up guard of a stack: its state as `guard status` tells it, its events, its files and its cost.
 
-What the start-up guard has told, as it wrote it down: one JSON line for each time. Reads, and changes nothing.
-
-The start-up guard's files, moved into site-packages and out of it by a transaction.
-
-What the start-up guard costs, measured where it runs: in the target's own interpreter, each time in a fresh process.
-
-Each process does what `site` does for our `.pth`, and times that alone: a difference of two whole starts would drown in
-the noise of a machine that has other things to do. Not measured: the few microseconds at the end of a process.
+- Events are what the guard reported, one JSON line each; reading changes nothing.
+- The guard's files are moved into site-packages and out of it by a transaction.
+- Its cost is measured in the target's own interpreter, each time in a fresh process that does what `site` does for our
+  `.pth` and times that alone: the difference of two whole starts would drown in noise. The few microseconds at the end
+  of a process are not measured.
 """
 
 import time

@@ -1,10 +1,9 @@
 """The client of package indexes: pages of links, and files, with retries and a bounded wait.
 
-Not a resolver, and not a cache. What it raises names the URL without credentials.
+All places that pip's settings name are asked at once. A page is read for its links, and for where the attestations of
+each file are (PEP 740). What the client raises names the URL without credentials.
 
-Pages of a simple package index to what they offer: links, and where the attestations of each file are (PEP 740).
-
-Asking every place that pip's settings name for its files, all at once.
+It is neither a resolver nor a cache.
 """
 
 import logging

@@ -1,12 +1,11 @@
-"""Our store of downloaded files: each in a directory named by its hash, there whole or not at all.
+"""The store of downloaded files, each in a directory named by its hash, and the verification of their publishers.
 
-What is known of a fetched file's publisher, kept beside the file in our store of downloads (PEP 740).
+A file is stored whole or not at all. What is known of its publisher lies beside it (PEP 740).
 
-Verifies who published a file by Sigstore's signatures (PEP 740), without a network.
-
-The index says which publisher it trusts for a distribution; what is verified is that this publisher has signed the very
-file, by its hash and its name, and that the signature stands in Sigstore's transparency log. The trust root is the one
-that comes with the distribution `sigstore`. Needs the extra `fastinstall[attestations]`.
+Publishers are verified by Sigstore's signatures, without a network. The index says which publisher it trusts for a
+distribution; what is verified is that this publisher signed this file, by its hash and name, and that the signature is
+in Sigstore's transparency log. The trust root is the one that comes with the distribution `sigstore`. Needs the extra
+`fastinstall[attestations]`.
 """
 
 import importlib.util

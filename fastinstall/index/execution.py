@@ -1,11 +1,7 @@
-"""What the actions work with: tools, places and listeners, gathered in one value.
+"""What carrying out a plan works with: tools, places and listeners in one value, and steps looked up by kind.
 
-Steps of a plan, by their kind.
-
-The protocol of both engines.
-
-An engine solves, fetches and links. It takes nothing back: what it does to a live environment is recorded and undone by
-whoever calls it.
+It also defines the protocol of both conda engines. An engine solves, fetches and links, and undoes nothing: what it
+does to a live environment is recorded and undone by its caller.
 """
 
 from collections.abc import Mapping, Sequence

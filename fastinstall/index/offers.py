@@ -1,8 +1,7 @@
-"""What can be had for a recipe, and the files themselves: from the package index, a wheelhouse, our cache.
+"""What the package index, a wheelhouse or the cache offers for a recipe, and the files themselves.
 
-Not a resolver: which of the offered versions is built is the planner's choice.
-
-What the addresses of wheels and packages mean on this machine.
+An address of a wheel or package is resolved to its path on this machine. It is not a resolver: the planner chooses
+which offered version is built.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

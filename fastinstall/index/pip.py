@@ -1,9 +1,10 @@
-"""pip: always the tool's own, pointed at the target, so that a target without pip is served too.
+"""Run pip, always the tool's own and pointed at the target, so that a target without pip is served too.
 
-Not a library use of pip: it has no stable API, so it runs as a program. A target that is too old
-for the tool's pip is served by its own.
+pip has no stable API, so it runs as a program and is not imported. A target too old for the tool's pip is served by its
+own.
 
-What pip would install, by a dry run: it resolves against the index, fetches what that takes, and builds nothing.
+What pip would install is found by a dry run: it resolves against the index, fetches what that takes, and builds
+nothing.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""What may be advised about Pillow's version: nothing that an installed distribution forbids. Pure.
+"""Which change of Pillow's version may be advised: none that an installed distribution forbids. Pure.
 
-Every hint and remedy that has Pillow's version changed asks here how much is allowed, which version would help against
-advisories, and who keeps it out.
-
-What stands between a version and a target: its Python, an installed distribution, or a failed proof.
+Every hint and remedy that changes Pillow's version asks here how much is allowed, which version would help against
+advisories, and what stands against it: the target's Python, an installed distribution, or a failed proof.
 """
 
 import re

@@ -1,11 +1,9 @@
-"""A directory of sdists and wheels as a source: each file that would be used is found sound first.
+"""A directory of sdists and wheels as a source: each file is checked before it is used.
 
-Where a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a wheel without one
-is checked against the sums inside it.
-
-Whether a wheel may be used: its structure and members; and to be installed, its RECORD, and that it is PIL alone.
-
-Whether a wheel brings what its RECORD lists, and of a Pillow nothing else than PIL.
+- If a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a wheel without one is checked against the
+  sums inside it.
+- A wheel's structure and members have to be sound. To be installed, it must also bring what its RECORD lists, and of
+  Pillow nothing but PIL.
 
 Source: the binary distribution format of packaging.python.org (PEP 427), "The .dist-info directory".
 """

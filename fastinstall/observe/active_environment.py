@@ -1,8 +1,6 @@
 """Find the environment to work on, from what the user named or what the shell says is active.
 
-Not a judge of it: whether it may be changed (PEP 668, frozen) is decided from its facts.
-
-Which environment is meant.
+It does not judge whether that may be changed (PEP 668, frozen): that is decided from its facts.
 """
 
 import os

@@ -1,12 +1,11 @@
-"""Other programs that change packages in an environment at this moment, by what /proc shows of them.
+"""Notice other programs that change an environment: by /proc, and by changes to the files that a setup replaces.
 
-Seen are the processes of this machine that the kernel shows us: none on another machine that shares the filesystem,
-none in another container, and of other users' only what stands on the command line.
+/proc shows the processes of this machine that the kernel lets us see: none on another machine that shares the
+filesystem, none in another container, and of other users' processes only the command line.
 
-What stands where a setup will put its own: every file by inode, size and time, to notice that another changed it.
-
-Cheap, since no content is read, and exact, since installers never write into a file that is there: pip and conda put
-another one in its place, uv links one. Not for judging what is there; that is what the other probes are for.
+Files are compared by inode, size and time. That is cheap, since no content is read, and exact, since installers never
+write into an existing file: pip and conda put another in its place, and uv links one. It does not judge the content;
+the other observations do.
 """
 
 import os

@@ -1,15 +1,11 @@
-"""What the processor can do, as programs on this machine see it.
+"""The machine as programs see it: the processor's CPU level, and what limits loading images.
 
-The level comes from the dynamic loader where there is one, because that is who will choose between
-libraries of several levels (and it is right under an emulator too); else from /proc/cpuinfo.
+The level comes from the dynamic loader if there is one, because the loader chooses between libraries of several levels
+(and is right under an emulator too); otherwise from /proc/cpuinfo. A build can also be judged for other machines, each
+described by a file about its processor.
 
-Other machines that a build is judged for, each from a file that describes its processor.
-
-What bounds a loader of images on this machine: processors, memory, huge pages, the settings of malloc.
-
-What bounds the loading of images, beside the processor: looked at only where something is installed that trains.
-
-Which installed packages train on images, and which decode them beside Pillow: by their names.
+What limits loading: processors, memory, huge pages, and malloc's settings. These are observed only if a package is
+installed that trains on images. Such packages, and those that decode images beside Pillow, are known by name.
 """
 
 import os

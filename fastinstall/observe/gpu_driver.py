@@ -1,20 +1,16 @@
-"""NVIDIA GPUs and their driver: from files of the kernel, and where a GPU is, from NVML; no framework is imported.
+"""NVIDIA GPUs and their driver, from the kernel's files, and from NVML if there is a GPU; no framework is imported.
 
-NVML is asked by nvidia-ml-py (the extra "cuda") in a process with a time limit, because a driver that hangs takes
-whoever asks with it. Without it, /proc/driver/nvidia tells the driver's version and the names of the GPUs, and nobody
-tells their compute capability and memory.
+NVML is asked through nvidia-ml-py (the extra "cuda") in a process with a time limit, because a driver that hangs takes
+its caller with it. Without it, /proc/driver/nvidia gives the driver's version and the names of the GPUs, but not their
+compute capability and memory.
 
-Sources: the driver's README, "The /proc Interface"; NVIDIA's CUDA on WSL User Guide; NVML API Reference. No GPU was at
-hand where this was written: what the driver's files look like is from machines that others have shown in public.
+A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after its version. A package for
+forward compatibility brings only a later libcuda, in a directory `compat`; then only libnvidia-ml tells the driver's
+version.
 
-The driver's libraries that a program would load: where they lie, and their versions by the names of their files.
-
-A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files that bear its version. A package for forward
-compatibility brings a later libcuda alone, in a directory `compat`; then only libnvidia-ml tells the driver's version.
-
-Source: NVIDIA's CUDA Compatibility, "Forward Compatibility".
-
-What NVML tells of the GPUs, asked in a process of its own with a time limit.
+Sources: the driver's README, "The /proc Interface"; NVIDIA's CUDA on WSL User Guide; NVML API Reference; NVIDIA's CUDA
+Compatibility, "Forward Compatibility". The format of the driver's files is known from machines that others have shown
+in public; none was at hand.
 """
 
 import os

@@ -1,13 +1,11 @@
 """What frameworks in site-packages were built for, from their own files; nothing of them is imported or executed.
 
-- torch writes `torch/version.py` when it is built: versions of CUDA, ROCm and XPU, None for those that it was built
-  without. It is parsed, not run. Where it is missing, the local label of the version, the `nvidia-cuda-runtime` that it
-  requires and the build string of a conda package tell.
+- torch writes `torch/version.py` when it is built, with the versions of CUDA, ROCm and XPU, or None. It is parsed,
+  never run. If it is missing, the local label of the version, the required `nvidia-cuda-runtime` and the build string
+  of a conda package serve instead.
 - tensorflow writes `tensorflow/python/platform/build_info.py`, with the compute capabilities that it has code for.
 - jax has its CUDA part in a distribution of its own, `jax-cuda12-plugin`.
 - torchvision's metadata names the one torch that it was built against.
-
-Constants that a Python file assigns to names, read by parsing it: it is never run.
 """
 
 import ast

@@ -1,12 +1,10 @@
-"""Look at the guard in a site-packages directory: what of it is there, and whether it is as it should be.
+"""The start-up guard's files in site-packages: what is there, whether it is intact, and how they are staged.
 
-The guard's `state` file: what PIL looked like when we put it in place, in lines that a start-up hook can split.
+The guard's `state` file says what PIL looked like when the guard was installed, in lines that a start-up hook can
+split. Paths in it are relative to site-packages, so that an environment can be moved or copied with its guard.
 
-Paths are relative to site-packages, so that an environment may be moved or copied with its guard.
-
-Write the start-up guard into a staging directory, compiled; a transaction renames it into site-packages.
-
-The files come from `hooks/` byte for byte; only `state` is made here. Nothing of the target is touched.
+Staging writes the guard, compiled, into a staging directory; a transaction renames it into site-packages. The files
+come from `hooks/` byte for byte; only `state` is made here. Nothing of the target is touched.
 """
 
 import os

@@ -1,13 +1,11 @@
-"""Pins of ours as they lie in an environment: a few tiny files, none of them run or resolved.
+"""The pins of fastinstall in an environment, and the line that keeps conda's solvers from replacing the stack.
 
-Pins: where there can be one, and the line that keeps conda's solvers from replacing the stack.
+Observing reads a few tiny files and runs no tool. The project's pin is included: a change to it that was interrupted is
+noticed here, and finished by recovery. Deciding where a pin is possible goes from facts to a refusal. Pins for pip are
+not described here.
 
-From texts to texts, and from facts to a refusal. Nothing is read or written here. What holds pip stands in `pip_pins`.
-
-A pin is a wish of a person, never made by itself, because it holds back whatever would replace the stack: a Pillow with
-the fix of a vulnerability too. Which solver obeys it, and when, stands in docs/how-to/pin.md.
-
-Changes of the pin of an environment's project that were cut short: noticed here, brought to an end by `mending`.
+A pin is made only on request, because it holds back whatever would replace the stack, even a Pillow that fixes a
+vulnerability. Which solver obeys it, and when, stands in docs/how-to/pin.md.
 """
 
 import os

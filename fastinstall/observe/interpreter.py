@@ -1,8 +1,7 @@
-"""Ask an interpreter what it is, from inside and without running its `site`; nothing is imported there.
+"""Interpreters: find those that a wheel could be built with, and ask one what it is, without running its `site`.
 
-The interpreters of this machine that a wheel could be built with: found by name, then asked what they are.
-
-Start what takes longest before the rest of the program is even imported: doctor must feel instant.
+The slowest question can be started before the rest of the program is imported, because doctor must feel instant.
+Nothing is imported in the target.
 """
 
 import os

@@ -1,27 +1,20 @@
-"""Which environments this user has, as far as anybody wrote it down: tools that list them, or keep them in one place.
+"""The environments of this user, as listed by tools, kept in known places, or near the working directory.
 
-Not a search of the disk. What is listed and gone is passed over; who lists what:
+It is no search of the disk, and no interpreter is asked more than needed. What is listed and gone is skipped. Sources:
 
-- fastinstall: `environments.txt` in its state directory, a line for each environment that was set up.
+- fastinstall: `environments.txt` in its state directory, a line for each environment that was set up, written here so
+  that `doctor --all` finds it.
 - conda: `~/.conda/environments.txt`. Source: conda's `core/envs_manager.py`.
 - one directory each: pipx, uv's tools, poetry, pipenv, virtualenvwrapper, and pyenv's pyenv-virtualenv.
+- the working directory and the project that it lies in, by place alone.
 
-Ask one interpreter for all virtual environments that were made of it.
-
-What the environments of one base interpreter say about themselves differs in the paths below their prefix and in the
-pip that they hold, and both can be seen without running anything. Asking takes 20 ms; somebody may have a hundred
-environments. Only for `pyvenv.cfg` environments whose interpreter is a link to the base (PEP 405); every other one is
+Virtual environments of one base interpreter differ only in the paths below their prefix and in their pip, and both can
+be seen without running anything. Asking an interpreter takes 20 ms, and somebody may have a hundred environments; so
+one answer serves all `pyvenv.cfg` environments whose interpreter is a link to the base (PEP 405). Every other one is
 asked itself.
 
-Environments of the working directory and of the project that it lies in, by their places alone; nothing is run.
-
-Not those that a tool lists for the whole user: `registry` has these.
-
-What is in an environment at a glance: its Python and its Pillow, from file names and one small file; nothing is run.
-
-Not facts: nothing here is held against what the files contain.
-
-Write down which environments were set up, so that `doctor --all` finds them.
+A summary shows an environment's Python and Pillow from file names and one small file. It is not a fact: nothing is
+checked against the content of files.
 """
 
 import contextlib

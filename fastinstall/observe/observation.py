@@ -1,13 +1,10 @@
-"""Facts about a target, and the recipe that gives them meaning.
+"""Observe a target whole: run every probe, and find the recipe that gives the facts their meaning.
 
-Observe a target whole: every probe, those that wait for a subprocess at the same time as the others.
+Probes that wait for a subprocess run at the same time as the others. The probes that read files are imported only when
+the subprocesses have started: importing them takes as long as running them, and doctor runs often.
 
-The probes that read files are imported only when the subprocesses are on their way: importing them takes as long as
-running them, and doctor is used at every turn.
-
-Recipes and their shared advisories, read from directories; the first directory that has a name wins.
-
-Behind those directories come the ones that other distributions name by the entry points `fastinstall.recipes`.
+Recipes and their shared advisories are read from directories; the first directory that has a name wins. Directories
+that other distributions name by the entry points `fastinstall.recipes` come last.
 """
 
 import os

@@ -1,10 +1,9 @@
-"""What pip's configuration says about a target, key by key and with its origin, from the files alone; pip is not run.
+"""What pip's configuration says about a target, key by key and with its origin, from files alone; pip is not run.
 
-Source: pip's "Configuration". Files come in this order, and of one key in one section the last one holds: global,
-user's, the environment's, the one that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a
-variable before both.
+It also finds settings of other people that a pin for pip would hide, or that would hide the pin.
 
-Settings of other people that a pin for pip would hide, or that would hide the pin.
+Source: pip's "Configuration". For one key in one section the last file wins: global, user's, the environment's, the one
+that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both.
 """
 
 import os

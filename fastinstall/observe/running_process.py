@@ -1,10 +1,8 @@
-"""Look at a process that runs already, through /proc; it is neither stopped nor changed.
+"""Look at a running process through /proc, and at how it has bound PIL's references; it is neither stopped nor changed.
 
-How a process that runs already has bound PIL's references, read from its memory; it is neither stopped nor changed.
-
-The loader has written the addresses of functions into the tables of each file, and these are what its code calls,
-whatever was loaded first, and by whom. An extension module's are all bound when it is imported (RTLD_NOW). Nothing is
-read from files, which may be others by now. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
+The loader has written the addresses of functions into the tables of each file, and the file's code calls these,
+whatever was loaded first and by whom. An extension module's are all bound at import (RTLD_NOW). Nothing is read from
+files, which may have been replaced since. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
 relocations.
 """
 

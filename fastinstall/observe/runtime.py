@@ -1,8 +1,7 @@
-"""Use PIL for real, in a subprocess of the target's interpreter: what dies there dies alone and is named.
+"""Use PIL for real, in a subprocess of the target's interpreter: a crash there stays there and is explained.
 
-Name the instruction at which a signal killed a process, from what its handler printed (`_fault`).
-
-Reads the memory map of a process as the kernel shows it. Source: proc_pid_maps(5).
+The instruction at which a signal killed the process is named from the output of its handler (`_fault`) and the kernel's
+memory map of the process. Source: proc_pid_maps(5).
 """
 
 import re

@@ -1,18 +1,12 @@
-"""PIL as it lies in site-packages, from files alone: nothing is imported, nothing is run.
+"""PIL as it lies in site-packages, and the distributions around it, from files alone: nothing is imported or run.
 
-Which distributions claim files of PIL, and whether those files are still as their RECORD says.
+- Which distributions are installed, from the names of their `.dist-info` directories. Older formats are neither made
+  nor removed by the installers that matter here.
+- Which of them claim files of PIL, and whether those files still match their RECORD.
+- Which require a distribution that we would replace. A requirement is parsed only if its line begins with one of the
+  names, and the `packaging` library is loaded only if such a line has a marker: it would double doctor's time.
 
-Source of the RECORD format: PyPA "Recording installed projects".
-
-Which distributions lie in a site-packages directory, from the names of their metadata directories.
-
-Source: PyPA "Recording installed projects"; REQUESTED is PEP 376's. Only `.dist-info` directories count: the older
-formats are neither made nor removed by the installers that matter here.
-
-Who requires a distribution that we would replace.
-
-A requirement is parsed only where its line begins with one of the names, and the `packaging` library is loaded only
-where such a line has a marker: it would double the time that doctor takes.
+Source: PyPA "Recording installed projects"; REQUESTED is PEP 376's.
 """
 
 import base64

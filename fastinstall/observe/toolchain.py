@@ -1,10 +1,7 @@
 """What this machine could build with: compiler, native libraries with headers, package manager.
 
-The C compiler that would build, and which flags it accepts: found out by giving them to it.
-
-A native library as a build would find it: header, file for the linker, version, implementation.
-
-Compiler flags: which ones to give, and whether a build log shows that they were obeyed.
+- Which flags the C compiler accepts is found by giving them to it; a build's log shows whether they were obeyed.
+- A native library is seen as a build would find it: header, file for the linker, version, implementation.
 """
 
 import importlib.util

@@ -1,10 +1,8 @@
-"""What we add to a TOML text: values, and how each is written. Pure.
+"""Add values to a TOML text, and take them out again.
 
-Additions put into a TOML text, and taken out again.
-
-Text is inserted where that is possible, so that no other byte changes; tomlkit edits what cannot be done so (an array
-that is there already, a table that is written in dots or braces). Whichever it was, the outcome is read again and has
-to say what the original said, and ours beside it.
+Text is inserted where that is possible, so that no other byte changes; tomlkit edits the rest (an array that exists
+already, a table written with dots or braces). Either way the result is read again, and has to say what the original
+said plus the additions.
 """
 
 import re

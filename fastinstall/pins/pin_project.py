@@ -1,8 +1,7 @@
-"""The pin of a project: its manifest says so, its lock holds it, and its own installs keep the stack.
+"""Pin a project: its manifest names the stack, its lock holds it, and the project's own installs keep it.
 
-It is tried on a copy first. Where the lock with the pin goes back on any other distribution, nothing is changed.
-
-A pin tried on a copy of the project: the manifest edited, the lock made, and held against the lock without it.
+The pin is tried on a copy first: the manifest is edited, the lock made, and compared with the lock without the pin. If
+any other distribution would be downgraded, nothing is changed.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,14 +1,11 @@
-"""The files of a project's pin: put in place, taken back, and a change that was cut short brought to its end.
+"""Put the files of a project's pin in place, take them back, and finish a change that was interrupted.
 
-Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, what comes
-in their place, and the record. Each file is then replaced in one step, so that after a kill each of them is either as
-it was or as it shall be, and the record says which is which.
+Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, their
+replacements, and the record (`pin.json`). Each file is then replaced in one step, so that after a kill each is either
+as it was or as it shall be, and the record says which.
 
-A project may come from anybody, with a record in it. So a pin touches manifest and lock of the project's tool alone,
-and no link; and a change that was cut short is brought to its end only where a note outside of the project says that
-this very user began it.
-
-What is on record of a project's pin, in `.fastinstall/pin.json`. A value.
+A project may come from anybody, with a record in it. So a pin touches only the manifest and lock of the project's tool,
+and no link; and an interrupted change is finished only if a note outside the project says that this user began it.
 """
 
 import errno

@@ -1,8 +1,7 @@
-"""The project that an environment belongs to: whose manifest and lock a tool makes it of.
+"""Find the project that an environment belongs to, whose manifest and lock a tool makes it from, and check its pin.
 
-The pin of the project that an environment belongs to, looked at: whether everything it needs is still there.
-
-Where there is none it costs two stats and the attempt to read one file.
+Checking means that everything the pin needs is still there. Without a pin it costs two stats and the attempt to read
+one file.
 """
 
 import os

@@ -1,12 +1,10 @@
-"""The lock of a project, made by its own tool, in a copy of the project that nobody else sees.
+"""Lock a project by its own tool, in a private copy, and find what a lock downgrades.
 
-The copy has links to everything but manifest, lock and our own directory, so that readme, members of a workspace,
+The copy has links to everything but the manifest, the lock and our own directory, so that readme, workspace members,
 dynamic metadata and paths beside the project are found. Nothing in the project changes.
 
-What a lock holds, and whether another one goes back behind it.
-
-A resolver that cannot have what it wants takes an older version of whoever asked for it, and says nothing. That is why
-a pin is tried out first, and the lock with it held against the lock without it.
+A resolver that cannot have what it wants takes an older version of whatever asked for it, and says nothing. That is why
+a pin is tried first, and its lock compared with the lock without it.
 """
 
 import os

@@ -1,8 +1,7 @@
-"""doctor --all: examine every environment that a receipt or a registry knows. Changes nothing.
+"""Find environments: all that a receipt or registry knows (`doctor --all`), and those that the user may mean.
 
-The environments that a person may mean, with what is in each; only files are looked at, nothing is run.
-
-Which environment a process that runs already belongs to.
+Environments are listed with what is in each, and the one of a running process is identified. Finding reads files only:
+nothing is run or changed.
 """
 
 import os

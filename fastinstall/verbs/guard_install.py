@@ -1,16 +1,14 @@
-"""The guards alone: look at them, install and remove them.
+"""The guards alone: inspect, install, remove, and `guard accept`.
 
-The start-up guard everywhere, in a conda environment also the guard package; pins where they are asked for, of the
-environment and of the project that it belongs to.
+The start-up guard is installed everywhere, and in a conda environment the guard package too; pins of the environment
+and of its project only on request.
 
-The guard package of a stack that is a conda package: brought back, and moved out, with a revision of the history.
+In a conda environment the guard package is linked again or moved out, with a revision of the history. The package
+itself stays in the channel inside the environment, so that it can come back without a network.
 
-The package itself stays in the channel inside the environment, so that it can come back without a network.
-
-guard accept: what has taken the place of the stack stays, and fastinstall withdraws from it; a rollback undoes that.
-
-Guards, pins and the receipt go, in one transaction. PIL itself is not touched, neither here nor by undoing it: the
-receipt comes back and with it the warnings.
+`guard accept` leaves in place what has replaced the stack, and withdraws fastinstall: guards, pins and the receipt go
+in one transaction. PIL itself is not touched, neither here nor by a rollback of it, which brings back the receipt and
+with it the warnings.
 """
 
 import os

@@ -1,11 +1,10 @@
-"""doctor --fix: the way back to the receipt, or on to the version that somebody wanted, by the machinery of setup.
+"""`doctor --fix`: return to what the receipt says, or go on to the version that replaced it, by the machinery of setup.
 
-A repair that keeps the version which somebody has put in the place of ours, built with the kernels; or says why not.
+A repair keeps the version that somebody has installed in place of ours if it can be built with the kernels; otherwise
+it says why not. Then two ways remain: our earlier version, which is a risk that has to be allowed by name, or accepting
+the stock one.
 
-Where there is no such build, what is left is two ways: ours of the earlier version, which is a risk to be allowed by
-name, or the stock one, accepted.
-
-A repair that puts ours in the place of a Pillow which somebody may have wanted: what the plan says of it.
+If a repair replaces a Pillow that somebody may have wanted, the plan says so.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,7 @@
-"""The JSON Schemas that are published in docs/reference/schemas/, from the dataclasses themselves.
+"""The JSON Schemas published in docs/reference/schemas/, derived from the dataclasses themselves.
 
-Nothing is written here; `docs/reference/write_reference.py` does that.
-
-The script by which a shell completes fastinstall's command line, as `completion --json` tells it.
+Among them is the document of `completion --json`, which is defined here. Nothing is written here;
+`docs/reference/write_reference.py` does that.
 """
 
 from collections.abc import Callable

@@ -1,17 +1,14 @@
-"""Put the compiled cores together to a wheel: audit, chassis or repair, certify, label, pack.
+"""Put the compiled cores together to a wheel: audit, base wheel or repair, certify, label, pack.
 
-Audit the binary that was built: optimised, marked with its CPU level, and with the kernels in it.
+- Audit: the binary is optimised, marked with its CPU level, and contains the kernels.
+- Repair: without an official wheel to carry the core, auditwheel puts the libraries into ours.
+- Certify: auditwheel tells the oldest system that the wheel runs on, and so its platform tags.
+- Place: one core is the module itself; several lie behind a module that holds no code.
 
-Repair: where there is no official wheel to carry the core, auditwheel puts the libraries into ours.
-
-Certify: what auditwheel says of the oldest system that a wheel runs on, and the platform tags that follow.
-
-Where the cores of a wheel lie: one as the module itself, or several behind a module that holds no code.
-
-The dynamic loader chooses among several: it looks for the library that the empty module asks for in
-`glibc-hwcaps/LEVEL/` below the search path first, the best level that the CPU has, and then beside it (ld.so(8), since
-glibc 2.33; an older one takes the copy beside it). A process that loads two of our wheels must not take the first one's
-core for the second's, so the name is made of what decides the bytes.
+The dynamic loader chooses among several cores: it looks for the library that the empty module asks for in
+`glibc-hwcaps/LEVEL/` below the search path first, taking the best level that the CPU has, and then beside it (ld.so(8),
+since glibc 2.33; an older one takes the copy beside it). A process that loads two of our wheels must not take the first
+one's core for the second's, so the name is derived from what decides the bytes.
 """
 
 import os

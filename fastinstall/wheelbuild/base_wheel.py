@@ -1,10 +1,9 @@
-"""The official wheel as chassis: everything of it is kept but the imaging core, which is replaced.
+"""The official wheel as base: everything in it is kept except the imaging core, which is replaced.
 
-That is legitimate only where both have the same Python code; it is checked file by file. The core
-is linked against the libraries that the wheel bundles, under the very names by which the official
-core asks for them, so nothing is edited afterwards.
+That is legitimate only if both have the same Python code, which is checked file by file. The core is linked against the
+libraries that the wheel bundles, by the very names that the official core asks for, so nothing is edited afterwards.
 
-Which of a wheel's bundled libraries its modules reach through DT_NEEDED; not what they open by name.
+Which bundled libraries the modules need is found by DT_NEEDED; what they open by name is not seen.
 """
 
 import re

@@ -1,20 +1,14 @@
-"""What a build needs and what it gives: the values that enter and leave the pipeline.
+"""What a build needs and what it gives: request, result, requirements, and the flags that make it reproducible.
 
-What makes two builds of the same inputs the same bytes, whenever and wherever they run.
+The same inputs give the same bytes, whenever and wherever they are built. The flags for paths are here; the rest is
+done where it arises: a wheel is packed in order and without dates, its statements hold neither times nor paths of the
+machine, and static libraries are archived without dates. No `-frandom-seed`: C without link-time optimisation has no
+names for it to seed. Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
 
-The rest is done where it arises: a wheel is packed in order and without dates (wheel), its statements hold neither
-times nor paths of the machine (provenance, bill), and static libraries are archived without dates (statics). No
-`-frandom-seed`: C without link-time optimisation has no names for it to seed.
-
-Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
-
-Fetch what a build itself requires (setuptools, pybind11) before it, so that the build needs no network.
-
-`<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which says
-which of them was fetched last. It is used for 30 days; after that the index is asked again, and where it cannot be
-reached, what is there still serves.
-
-What was fetched last, on record beside its files in the cache; it counts only while all of them are whole.
+What a build itself requires (setuptools, pybind11) is fetched before it, so that the build needs no network.
+`<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
+the one fetched last and counts only while all its files are whole. It is used for 30 days; then the index is asked
+again, and if that cannot be reached, what is there still serves.
 """
 
 import os

@@ -1,18 +1,14 @@
-"""Compile: `pip wheel` in isolation, heard line by line, and its log audited. The target is not touched.
+"""Compile a source for each CPU level, all levels in parallel, and audit the build's log. The target is not touched.
 
-Compile the same source for each CPU level, all levels at the same time, each in a lane of its own.
+Each level is compiled by `pip wheel` in isolation, read line by line, in its own copy of the source: build backends
+leave objects in it, and would take those of another level for their own. The environment variables of a build are what
+is kept of the user's and what we set.
 
-A lane has its own copy of the source, for build backends leave objects in it and would take those of another level for
-their own.
-
-Parse Python's headers and the compiler's intrinsics once for a level, instead of once for each C file.
-
-With AVX2 on, every file of the imaging core includes <immintrin.h>, and that alone is half of the compiler's time (GCC
-12, x86-64-v3: 38 s of CPU time without this, 21 s with it, and the object files are the same to the byte); <Python.h>
-is another 0.07 s of each file. GCC reads the plain header wherever the precompiled one does not fit the flags of a
-file, so this can only make a build quicker.
-
-The environment variables of a build: what of the user's is kept, and what we set ourselves.
+Python's headers and the compiler's intrinsics are parsed once for a level instead of once for each C file. With AVX2
+on, every file of the imaging core includes <immintrin.h>, and that alone is half of the compiler's time (GCC 12,
+x86-64-v3: 38 s of CPU time without this, 21 s with it, and the object files are the same to the byte); <Python.h> is
+another 0.07 s of each file. GCC reads the plain header wherever the precompiled one does not fit the flags of a file,
+so this can only make a build quicker.
 """
 
 import os

@@ -1,22 +1,17 @@
-"""Which libraries a build links, where it finds them, and where the core will look for them.
+"""Which libraries a build links, with which headers, and where the core will look for them.
 
-The run-time path is a DT_RPATH relative to the module, written by the linker: unlike DT_RUNPATH it
-cannot be overridden by an LD_LIBRARY_PATH of somebody else's (ld.so(8)), and unlike an absolute one
-it survives a moved environment.
+The run-time path is a DT_RPATH relative to the module, written by the linker: unlike DT_RUNPATH it cannot be overridden
+by somebody else's LD_LIBRARY_PATH (ld.so(8)), and unlike an absolute one it survives a moved environment.
 
-Ask the compiler which C headers it sees: are they all there, which versions, and a digest of their content.
+One run of the preprocessor with the build's flags tells whether all C headers are there, their versions, and a digest
+of their content. The digest covers what the compiler would read, so it changes with a header, with glibc, with the
+compiler and with the CPU behind `-march=native`, but not with the place of a header.
 
-One run of the preprocessor with the flags of the build answers all three. The digest is over what the compiler would
-read, so it changes with a header, with glibc, with the compiler and with the CPU behind `-march=native`, and not with
-the place where a header lies.
-
-Make the jpeg headers speak of the ABI of the libjpeg that is linked.
-
-libjpeg-turbo emulates one of several ABIs of libjpeg. Which one stands in two places: in the soname (libjpeg.so.62 is
-version 62, libjpeg.so.8 is 80) and in JPEG_LIB_VERSION of jconfig.h, which lays out the structures. Debian's and
-Fedora's headers say 62, Ubuntu's 80, the official wheels' library 62; a core that is compiled for another refuses to
-decode ("library is 62, caller expects 80"). The headers are otherwise the same, so a private copy with the right number
-serves.
+The jpeg headers are made to fit the ABI of the libjpeg that is linked. libjpeg-turbo emulates one of several ABIs of
+libjpeg. Which one stands in two places: in the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and in
+JPEG_LIB_VERSION of jconfig.h, which lays out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the
+official wheels' library 62; a core compiled for another refuses to decode ("library is 62, caller expects 80"). The
+headers are otherwise the same, so a private copy with the right number serves.
 """
 
 import hashlib

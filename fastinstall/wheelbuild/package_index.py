@@ -1,18 +1,12 @@
-"""Putting a wheel into a directory that is a wheelhouse and a package index at once.
+"""Publish wheels in a directory that is a wheelhouse and a static package index at once.
 
-A directory of wheels as a package index that any web server or file share can offer: pages and metadata beside them.
+Any web server or file share can offer it. What lies there decides: wheels that somebody added are offered too, and
+those that were removed leave the pages. Each wheel is checked before it is listed. Its attestations count if they lie
+beside it (`WHEEL.provenance`) and are of these very bytes; they are verified by whoever installs it, not here.
 
-What lies there decides: wheels that somebody added are offered too, and those that were taken away leave the pages.
-
-The wheels of a directory, each found sound, with what an index says of it.
-
-Attestations of a wheel count where they lie beside it (`WHEEL.provenance`) and are of these very bytes; they are not
-verified here, but by whoever installs it.
-
-The pages of a static package index, as texts: HTML (PEP 503) and JSON (PEP 691), each file with what is known of it.
-
-Addresses are relative, so that the pages hold on any web server, under any path, and on a file share. Sources: the
-simple repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714, 740).
+The pages are HTML (PEP 503) and JSON (PEP 691). Their addresses are relative, so that they hold on any web server,
+under any path, and on a file share. Sources: the simple repository API of packaging.python.org (PEP 503, 629, 658, 691,
+700, 714, 740).
 """
 
 import base64

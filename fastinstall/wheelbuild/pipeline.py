@@ -1,9 +1,8 @@
-"""From an sdist to a labelled wheel in the cache: the order of the stages, and nothing else.
+"""The order of a build's stages, from an sdist to a labelled wheel in the cache.
 
-Headers, a look into the cache, static libraries, source with merge and tuning, one compilation for each
-level, audit, chassis or repair, certify, label, cache.
-
-Everything that a compilation needs, made ready before it: libraries, source, chassis, headers, requirements.
+What a compilation needs is prepared first: headers, a look into the cache, static libraries, the source with merge and
+tuning, base wheel, requirements. Then come one compilation for each level, audit, base wheel or repair, certification,
+label and cache. The stages themselves are in other modules.
 """
 
 import time

@@ -1,16 +1,11 @@
-"""The source as it is compiled: unpacked, the fork's changes merged in where the recipe says so, and tuned.
+"""The source as it is compiled: unpacked, the fork's changes merged in if the recipe says so, and tuned.
 
-Unpack an sdist: regular files and directories below one top directory, and nothing else.
-
-Tuning of a C source by text: GCC's pragma, and macros of ours, before a file or around single functions of it.
-
-Unlike flags on a command line they reach that code alone, through any build backend.
-
-Our cache of merges: found by everything that decides them, stored whole or not at all.
-
-`<cache>/merges/<key>/` holds what a merge changed below `files/`, and `merge.json` with its report and their digests.
-One merge serves every Python and every CPU level, and a build that failed behind it. Only merges that passed their
-static checks are put here.
+- Unpack: regular files and directories below one top directory, and nothing else.
+- Tune by text: GCC's pragma and our macros, before a file or around single functions. Unlike flags on a command line
+  they reach that code alone, through any build backend.
+- Cache merges by everything that decides them, stored whole or not at all. `<cache>/merges/<key>/` holds what a merge
+  changed below `files/`, and `merge.json` with its report and digests. One merge serves every Python and every CPU
+  level, and survives a failed build. Only merges that passed their static checks are cached.
 """
 
 import hashlib

@@ -1,11 +1,10 @@
-"""What a wheel says about its own making: `fastinstall.json` in its metadata.
+"""What a wheel says about its own making (`fastinstall.json` in its metadata), and finding a cached one for a plan.
 
-Wheels in the cache that are what a plan would build, found before anything is known of a compiler.
-
-What a plan names has to be the same: sources by hash, levels with their flags, libraries, the minor version of Python.
-What it does not name, compiler and headers, is as it was when the wheel was made. That is enough with an official wheel
-as chassis, as its libraries are what the core uses; and so a wheel for cp311 is one for every 3.11. A core that is
-linked to libraries of the machine, or made for its very CPU, is not looked for here.
+A cached wheel is found before anything is known of a compiler. What a plan names has to be the same: sources by hash,
+levels with their flags, libraries, the minor version of Python. What it does not name, compiler and headers, is as it
+was when the wheel was made. That is enough with an official wheel as base, whose libraries the core uses; so a wheel
+for cp311 serves every 3.11. A core linked to libraries of the machine, or made for its very CPU, is not looked for
+here.
 """
 
 import hashlib

@@ -1,15 +1,12 @@
-"""Build a C library from an sdist as a static one, to be linked into the core: once, then out of the cache.
+"""Build a C library from an sdist as a static one to be linked into the core, once, and then take it from the cache.
 
-`<cache>/statics/<key>/` holds the archive, its headers and `library.json`. Needed of the machine are a C
-compiler with its `ar`, and the shell that a `configure` runs in; not `make`.
+`<cache>/statics/<key>/` holds the archive, its headers and `library.json`. The machine needs a C compiler with its
+`ar`, and the shell that a `configure` runs in; not `make`. Libraries that the base wheel has or the system brings are
+linked as they are, and not built here.
 
-Not for libraries that the chassis has or the system brings: those are linked as they are.
-
-Read how a static library is compiled out of the makefiles that its `configure` wrote.
-
-A machine with a compiler need not have `make` (Debian's gcc brings none), and one archive is all that is wanted of it.
-So this knows of make what zlib's family of makefiles uses: variables, rules with one target, the pattern "%.o",
-makefiles of subdirectories; no functions, no conditions, no shell.
+How to compile is read from the makefiles that `configure` wrote. A machine with a compiler need not have `make`
+(Debian's gcc brings none), and only one archive is needed. So this understands what zlib's family of makefiles uses:
+variables, rules with one target, the pattern "%.o", makefiles of subdirectories; no functions, conditions or shell.
 """
 
 import re

@@ -1,13 +1,12 @@
-"""The system's package manager: which one, the command to show, and the installation where we may.
+"""The system's package manager: which one, the command to show, and installation where it is allowed.
 
 apt is driven and tested; dnf is driven by the same few words.
 
-C headers out of the system's packages into our cache: without root, and with the system as it was.
-
-apt only. The packages come through apt's own verification of signatures and hashes; where the system's package lists
-are missing or stale, a private set of lists is kept beside the headers. Only what is asked for is unpacked, and where
-that is a transitional package, what it stands for: a `lib*.so` among the files may be a dangling link, as the library's
-own package is not unpacked.
+C headers can be unpacked from the system's packages into our cache, without root and without changing the system; apt
+only. The packages come through apt's own verification of signatures and hashes; if the system's package lists are
+missing or stale, a private set is kept beside the headers. Only what is asked for is unpacked, or for a transitional
+package what it stands for: a `lib*.so` among the files may be a dangling link, as the library's own package is not
+unpacked.
 """
 
 import hashlib

@@ -1,13 +1,12 @@
-"""What fastinstall needs to run, as wheels for several Pythons, fetched by the tool's own pip and kept in our cache.
+"""What fastinstall needs to run, as wheels for several Pythons, fetched by the tool's own pip and cached.
 
-`<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which says
-which of them was fetched last. It is used for 30 days; after that the index is asked again, and where it cannot be
-reached, what is there still serves.
+`<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
+the one fetched last. It is used for 30 days; then the index is asked again, and if that cannot be reached, what is
+there still serves.
 
-Which wheels a distribution needs to run under one minor version of Python, and what is not there yet.
-
-Not a resolver: of each distribution the wheels at hand have one version, which a resolver has chosen. pip evaluates
-environment markers for the Python that runs it, whichever one it downloads for; here they are evaluated for that one.
+Which wheels a distribution needs under one minor version of Python, and which are missing, is evaluated here: pip
+evaluates environment markers for the Python that runs it, whichever one it downloads for. It is not a resolver: of each
+distribution there is one version at hand, which a resolver has chosen.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""Wheel variants: wheels of one version that differ in the CPU level they are for, told apart by a label. Experimental.
+"""Wheel variants: wheels of one version that differ in their CPU level, told apart by a label. Experimental.
+
+A finished wheel is labelled as a variant with the same files and version.
 
 The format is that of PEP 825, a draft, in its version 0.1.1, which uv 0.13 reads (`--preview-features wheel-variants`).
-Which CPU has which level is not part of it: whoever installs has to know by a provider of the namespace "x86_64".
-
-Make a labelled variant of a finished wheel: the same files, with the version that they share. Experimental.
+Which CPU has which level is not part of it: the installer has to know by a provider of the namespace "x86_64".
 """
 
 import json

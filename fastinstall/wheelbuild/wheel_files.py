@@ -1,12 +1,10 @@
-"""Unpack and pack wheels: the same tree gives the same bytes, whenever and wherever it is packed.
+"""The files of wheels: unpack, label, pack, stage, and describe.
 
-Source: PEP 427 and the binary distribution format of packaging.python.org.
-
-Label an unpacked wheel: its name, version and tags, and the statements inside about what it is.
-
-Unpack a wheel into a staging directory as an installer would, with bytecode for the target.
-
-What a wheel of ours says of its own making, read from the staged tree: so that it is known wherever it was made.
+- The same tree gives the same bytes, whenever and wherever it is packed. Source: PEP 427 and the binary distribution
+  format of packaging.python.org.
+- A label is a wheel's name, version and tags, and the statements inside about what it is.
+- Staging unpacks a wheel as an installer would, with bytecode for the target.
+- What a wheel of ours says of its making is read from the staged tree, so it is known wherever it was made.
 """
 
 import base64

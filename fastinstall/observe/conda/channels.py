@@ -1,10 +1,9 @@
-"""Which channels conda is configured to use, and where they lie, from its files and variables; conda is not run.
+"""Which channels conda is configured to use and where they lie, from its files and variables; conda is not run.
 
-Where the channels lie that conda's configuration has names for: what conda makes of them, for another engine.
-
-A bare name that a private server has must never be asked of a public one, where anybody may have taken it. What is
-configured beside names decides: `channel_alias`, `custom_channels`, `custom_multichannels`, `default_channels`, and
-mamba's `mirrored_channels`. A name that none of them speaks of is the public host's, as it is for conda. Pure.
+Another engine is given the addresses that conda would use. A bare name that exists on a private server must never be
+asked of a public one, where anybody may have taken it. What is configured beside names decides: `channel_alias`,
+`custom_channels`, `custom_multichannels`, `default_channels`, and mamba's `mirrored_channels`. Any other name belongs
+to the public host, as it does for conda.
 
 Source: `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
 """

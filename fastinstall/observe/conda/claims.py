@@ -1,10 +1,7 @@
-"""Who claims the files of a conda environment that matter to PIL, and whose content those have that several claim.
+"""Who claims the files of a conda environment that matter to PIL, and whose content a file claimed twice has.
 
-Whether files are as a conda package left them: by size, by hash, and where symbolic links lead.
-
-The files that a conda package claims, out of its record, as far as they matter to PIL.
-
-The files that a distribution of pip's claims in a conda environment, as claims of conda packages are written.
+Claims come from the records of conda packages and from the RECORD of pip's distributions, in one form. Files are
+compared with what a package left by size, by hash, and by where symbolic links lead.
 
 Source of the RECORD format: PyPA "Recording installed projects".
 """

@@ -1,11 +1,9 @@
-"""Configuration files of conda: where they lie, and the few keys that are asked for.
+"""Find conda and its configuration files, and read the few keys that are needed; conda is not run.
 
-Flags of words, "#!final" and the like, stand in comments. A key that has something else than is expected counts as not
-there; conda itself, which uses the files, is the one to complain.
+Running conda would take longer than everything else together. Flags ("#!final" and the like) stand in comments. A key
+with an unexpected value counts as missing; conda itself, which uses the files, is the one to complain.
 
 Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`.
-
-Where conda is, and what its files tell of it. It is not run: that takes longer than everything else together.
 """
 
 import os

@@ -1,12 +1,10 @@
-"""A conda environment, from its files alone: `conda-meta`, what it records, and conda's configuration.
+"""A conda environment from its files alone: `conda-meta`, its history and pins, conda's configuration, and debris.
 
-No conda is run and none is imported. This module is imported for conda environments only.
+Debris is what lies in the environment and belongs to nothing that is installed there now. In `conda-meta/history` and
+`conda-meta/pinned`, malformed lines are skipped: both are lists of hints here. Source: conda's `History` and
+`get_pinned_specs`.
 
-What was done to a conda environment, and what it holds fast: `conda-meta/history` and `conda-meta/pinned`.
-
-Source: conda's `History` and `get_pinned_specs`. Whatever is malformed is passed over: both are lists of hints here.
-
-What lies in a conda environment and belongs to nothing that is installed there now.
+conda is neither run nor imported. This module is imported for conda environments only.
 """
 
 import os

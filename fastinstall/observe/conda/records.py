@@ -1,19 +1,15 @@
-"""The packages of a conda environment, from its records in `conda-meta`.
+"""The packages of a conda environment, from their records in `conda-meta`.
 
-A record that conda itself could not use is named, with what is wrong; the others are read all the same. Which of them
-name files that matter to PIL is told by the way: it takes a search of bytes that are read anyway.
+A record that conda itself could not use is reported with what is wrong; the others are read all the same. URLs are kept
+without passwords and tokens, so that they can be shown and stored. Packages that claim files which matter to PIL (its
+own, libjpeg's and libtiff's) are found on the way, by a search of bytes that are read anyway.
 
-A record of `conda-meta`, read in part: what it says of its package, and the names of its files.
+A record is read in part: what it says of its package, and the names of its files. Nine tenths of a record of megabytes
+are hashes of files, which nobody needs. They are skipped: conda, mamba and py-rattler all indent what they write, so a
+line that begins with the indentation of the first key and a quote holds a key of the outermost object, whatever the
+strings contain. A record in another form is read whole.
 
-Of a record of megabytes nine tenths are hashes of files, which nobody asks for. They are passed over: conda, mamba and
-py-rattler all indent what they write, so a line that begins with the indentation of the first key and a quote holds a
-key of the outermost object, whatever the strings contain. What is written otherwise is read whole.
-
-Not a check of the record: the paths between its list of files and its end are not looked at.
-
-URLs of conda channels and packages as they may be shown and stored: without passwords and tokens.
-
-Which files of a conda environment matter to PIL, whosever they are: its own, and libjpeg's and libtiff's.
+The reading is no check of the record: the paths between its list of files and its end are not looked at.
 """
 
 import errno
