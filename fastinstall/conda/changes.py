@@ -1,14 +1,12 @@
-"""Have an engine change packages of a live conda environment, so that it can be undone whatever becomes of the engine.
+"""Have an engine change packages of a live conda environment so that it can be undone, whatever becomes of the engine.
 
-What goes and what is overwritten is known before: from the records in `conda-meta`, and from the engine, which tells
-what a package brings. The journal copies the one and announces the other.
+What is removed and overwritten is known before: from the records in `conda-meta`, and from the engine, which tells what
+a package brings. The journal copies the former and announces the latter. Changes beside the stack are described in
+words, with their risks.
 
-What an engine would change in an environment beside the stack: in words, and its risks.
-
-Which of two conda versions is the older one.
-
-Source: the ordering that conda's documentation gives for package match specifications: numbers before the rest of a
-component, "dev" before every other word, "post" after every number, and what is missing counts as 0.
+A downgrade is recognised by conda's ordering of versions. Source: conda's documentation of package match
+specifications: numbers before the rest of a component, "dev" before every other word, "post" after every number, and
+what is missing counts as 0.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""A private prefix in the cache with a compiler and C headers of conda packages; no environment of anybody's.
+"""A private prefix in the cache with a compiler and C headers from conda packages; it is nobody's environment.
 
-Made once for each choice of channels and packages, by py-rattler, where it then stays: conda
-packages bear their prefix inside, so it cannot be made elsewhere and moved.
-
-Compiler and headers of conda packages, in a private prefix: when, and which.
+py-rattler makes it once for each choice of channels and packages, in its final place: conda packages contain their
+prefix, so it cannot be made elsewhere and moved. The module also decides when it is used, and with which packages.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

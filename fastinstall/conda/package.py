@@ -1,14 +1,11 @@
-"""From a wheel of ours to a conda package, and the guard package that goes with it.
+"""Make a conda package from a wheel of ours, the guard package that goes with it, and a channel to hold them.
 
-Turn a wheel into the tree of files that a conda package carries: as conda would leave it, with bytecode.
+- The wheel becomes the tree of files that conda would install, with bytecode.
+- The same files give the same `.conda` archive, whenever and wherever it is written. Source: conda's package
+  specification (CEP 35, `.conda` files; `info/paths.json`, `info/index.json`).
+- A channel is a directory with `repodata.json`, which solvers read. Source: conda's specification of channels (CEP 36).
 
-Write a `.conda` package: the same files give the same bytes, whenever and wherever it is written.
-
-Source: conda's package specification (CEP 35, `.conda` files; `info/paths.json`, `info/index.json`).
-
-A channel in a directory: packages added to it, and `repodata.json`, which solvers read. Nothing is solved here.
-
-Source: conda's specification of channels (CEP 36).
+Nothing is solved or installed here.
 """
 
 import base64

@@ -1,11 +1,9 @@
-"""Which of conda's packages have to be reinstalled, so that the files that matter to PIL are theirs again. Pure.
+"""Which conda packages must be reinstalled so that the files that matter to PIL are theirs again. Pure.
 
 A repair also gives other packages back the files that were taken from them, in the right order.
 
-What conda packages require that is not installed.
-
-conda takes away libraries that nothing requires: while the stack has its own, those of the Pillow before it. Where that
-Pillow comes back, they have to as well.
+Packages that are required and not installed are included. conda removes libraries that nothing requires: while the
+stack has its own, those of the previous Pillow. When that Pillow comes back, they have to as well.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -1,9 +1,8 @@
-"""Make conda packages of a wheel, and have an engine link them beside the environment, as they will be in it.
+"""Make conda packages from a wheel, and have an engine link them beside the environment, as they will be in it.
 
-The channel comes first: it lies inside the environment, where nothing but a solver looks at it, so
-that the records of what is linked name the place that they will be found at ever after.
-
-The channel of a setup: the package of the stack, packed once and then taken from the cache, and the guard's.
+The channel comes first. It lies inside the environment, where only a solver looks at it, so that the linked records
+name the place where the packages will always be found. It holds the package of the stack, packed once and then taken
+from the cache, and the guard's.
 """
 
 import os

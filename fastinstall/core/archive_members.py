@@ -1,13 +1,10 @@
-"""What is in an archive, member by member, as its own headers tell it.
+"""The members of an archive as its headers tell them, which of them are refused, and the safe writing of the others.
 
-Which members of an archive are never unpacked: the same for sdists and wheels, which need no links.
+The rules are the same for sdists and wheels, which need no links. Objections concern names, kinds and declared sizes
+alone; whoever reads a member sees to it that its content is not longer than declared. Members are written into
+directories of ours, through no link and with modes of ours, or not at all.
 
-A verdict on names, kinds and declared sizes alone. That the content is not longer than declared is seen to by what
-reads it. Sources: PEP 706 (tar filters), CVE-2007-4559, D. Fifield, "A better zip bomb" (WOOT 2019).
-
-How an archive that is not unpacked is told.
-
-Write what comes out of an archive: into directories of ours, through no link, with modes of ours, or not at all.
+Sources: PEP 706 (tar filters), CVE-2007-4559, D. Fifield, "A better zip bomb" (WOOT 2019).
 """
 
 import itertools

@@ -1,12 +1,11 @@
-"""Several works at the same time: how they are waited for, and long ones that are ended together.
+"""Run work in threads or processes, and wait for it so that an interruption takes effect at once.
 
-`Future.result`, `wait` and `Thread.join` wait inside of code that an interruption splits (see `signals`); what is here
-waits outside of it, and is interrupted at once.
+`Future.result`, `wait` and `Thread.join` wait inside code that an interruption splits (see `signals`); the functions
+here wait outside of it.
 
-The same work on many things, in as many processes as there are cores: threads would take turns on one.
-
-The processes are forks of this one, so that the work may be any function and everything that is loaded is shared. Only
-its results are copied, so they have to be values that `pickle` takes.
+The same work on many things runs in as many processes as there are cores, since threads would take turns on one. The
+processes are forks of this one, so the work may be any function, and everything loaded is shared. Only results are
+copied, so they have to be values that `pickle` takes.
 """
 
 import contextlib

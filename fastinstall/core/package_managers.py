@@ -1,11 +1,8 @@
-"""Who changes packages, and of which environment: by the words and variables of a process. Pure.
+"""Recognise programs that change packages, and which environment they change, by command line and variables. Pure.
 
-Only commands that change something count. Where words leave open which environment is meant, all that may be meant
-are told: to wait for a stranger costs a minute, to meet it in the middle costs the environment.
-
-Other programs that change packages: as the kernel lists them, and as people are told of them.
-
-The words of a command line: which tool it runs, its verb, and the values of its options.
+A command line is read for its tool, its verb and the values of its options. Only commands that change something count.
+If the words leave open which environment is meant, all possible ones are reported: waiting for an unrelated program
+costs a minute, meeting one in the middle costs the environment.
 """
 
 import hashlib

@@ -1,11 +1,10 @@
-"""The one door to subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
+"""The one place that starts subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
 
-A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both
-streams. Children are killed with their whole process group on a timeout or an interruption.
+A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
+killed with their whole process group on a timeout or an interruption. A probe that waits for a subprocess can run
+beside others.
 
-The processes of this machine, as the kernel lists them; those that vanish or belong to others are left out.
-
-Run a probe that waits for a subprocess beside the others.
+The module also lists the machine's processes as the kernel does, without those that vanish or belong to others.
 """
 
 import os

@@ -1,15 +1,11 @@
-"""What a run takes from outside without being told: the umask, PATH, files that lie about, a cache that is there.
+"""What a run takes from outside without being told: umask, PATH, directories, files nearby, an existing cache.
 
-The rules stand in `rules.trust`; here is only looked.
+It decides which places on disk are trusted: what anybody could have put there is neither run nor obeyed. What counts is
+who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in
+images for CI that open `/opt` for all, files still belong to root or to the user, and count.
 
-Whom a place on disk can be trusted to: what anybody could have put there is neither run nor obeyed.
-
-Judged is who could have put a file where it is found, not how tidy a machine is. Where everybody may write to
-everything, as in images for CI that open `/opt` for all, files still belong to root or to the user, and count.
-
-The user's directories for our cache, state and settings. Source: XDG Base Directory Specification 0.8.
-
-Where recipes and hooks lie: in the installed package, or at the top of a checkout.
+The user's directories for cache, state and settings follow the XDG Base Directory Specification 0.8. Recipes and hooks
+lie in the installed package, or at the top of a checkout.
 """
 
 import os

@@ -1,10 +1,10 @@
 """Unpack sdists (`.tar.gz`): every member is checked, to the archive's end, before the first one is written.
 
-The headers of a tar archive, read strictly: what one reader might understand otherwise than another is an error.
+Headers are read strictly: what one reader might understand otherwise than another is an error. POSIX ustar and pax
+headers and GNU's long names are read, for regular files and directories; other kinds of members are reported, not read.
+Not for archives of systems or of version control, which need more than sdists do.
 
-Read are POSIX ustar and pax headers and GNU's long names, for regular files and directories; other kinds of members are
-told, not read. Not for archives of systems or of version control, which need more than sdists do. Sources:
-POSIX.1-2017, pax, "ustar Interchange Format" and "pax Extended Header"; GNU tar's manual, "Basic Tar Format".
+Sources: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Extended Header"; GNU tar's manual, "Basic Tar Format".
 """
 
 import gzip

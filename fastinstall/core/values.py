@@ -1,18 +1,15 @@
-"""Values to JSON-ready data and back, and their JSON Schemas, from the dataclasses themselves.
+"""Immutable values, their conversion to JSON-ready data and back, and their JSON Schemas.
 
-Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names
-the file and the dotted path of the key. A union of dataclasses is told apart by the key "kind",
-which holds the tag that `immutable.tagged` gives to each class. What another version of the tool
-may have written is read by `find_stored_file`, with keys allowed that nobody knows here.
-
-What every value of ours is made by: frozen, slotted and keyword-only.
+Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names the file and the
+dotted path of the key. A union of dataclasses is told apart by the key "kind", which holds the tag that `tagged` gives
+to each class. Documents that another version of the tool may have written are read by `find_stored_file`, which allows
+unknown keys.
 
 `@immutable` makes what `@dataclass(frozen=True, slots=True, kw_only=True)` would make, at a tenth of the price.
-`dataclasses` compiles six methods for each class anew, half a millisecond, whenever the program starts, and doctor
-needs more than a hundred classes. Here the methods are written once, for all of them, and read the fields at run time.
-
-What comes out is a dataclass: `fields`, `replace`, `field` and `is_dataclass` work on it. It has no `__post_init__`, no
-`ClassVar` and no inheritance, which no value of ours needs.
+`dataclasses` compiles six methods for each class, half a millisecond, whenever the program starts, and doctor needs
+more than a hundred classes. Here the methods are written once for all classes, and read the fields at run time. The
+result is a dataclass: `fields`, `replace`, `field` and `is_dataclass` work on it. It has no `__post_init__`, no
+`ClassVar` and no inheritance, which none of our values needs.
 """
 
 import dataclasses

@@ -1,9 +1,7 @@
-"""Version numbers, compared as PEP 440 has it. Pure.
+"""Version numbers and version specifiers, parsed and compared as PEP 440 has it. Pure.
 
-Version specifiers: whether they are any, and which versions lie in them.
-
-The usual ones, ranges of plain releases (">=10.3.0,<12.2.0"), are judged here, because doctor reads a hundred of them
-at every turn and importing the `packaging` library takes longer than all of that. Whatever is not plain is left to
+Common specifiers, ranges of plain releases (">=10.3.0,<12.2.0"), are judged here, because doctor reads a hundred of
+them each time, and importing the `packaging` library takes longer than all of that. Everything else is left to
 `packaging`. Source: the version specifiers of PEP 440.
 """
 

@@ -1,13 +1,12 @@
-"""Read and unpack wheels: an archive whose structure and members were found sound, by its own reader.
+"""Read and unpack wheels: an archive's structure and members are checked first, by our own strict reader.
 
-Content is never longer than declared, and has the checksum that is declared, or there is an error.
+What one reader might understand otherwise than another is an error. The entries that the directory at the end lists
+have to fill the archive from its first byte to that directory, side by side and without a gap; so nothing overlaps,
+nothing is hidden, and nothing was put before or behind. Content is never longer than declared and has the declared
+checksum, or there is an error. Not for archives in several parts, nor beyond 4 GiB.
 
-The structure of a zip archive, read strictly: what one reader might understand otherwise than another is an error.
-
-The entries that the directory at its end lists have to fill the archive from its first byte to that directory, side by
-side and without a gap; so nothing overlaps, nothing is hidden, and nothing was put before or behind. Not for archives
-in several parts, nor beyond 4 GiB. Sources: PKWARE's APPNOTE 6.3.10; D. Fifield, "A better zip bomb" (WOOT 2019); the
-Python Package Index on ZIP parser confusion (2025-08-07).
+Sources: PKWARE's APPNOTE 6.3.10; D. Fifield, "A better zip bomb" (WOOT 2019); the Python Package Index on ZIP parser
+confusion (2025-08-07).
 """
 
 import os

@@ -1,10 +1,6 @@
-"""The compiled imaging core as it lies on disk, and the libraries that it would load; read, and never loaded.
+"""Values that describe compiled files: the imaging core, what a process would load, CPU features, and the processor.
 
-What a process that imports PIL would load, by the loader's rules; simulated from files, nothing is loaded.
-
-Which CPU features machine code needs, and the CPUs that it is judged for.
-
-The processor, as programs on a machine see it.
+They hold what was read from files or simulated by the loader's rules; nothing is loaded, and nothing is read here.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
-"""What an ELF file tells the dynamic loader: what it needs, where to look, for which CPU. Not what that resolves to.
+"""What an ELF file tells the dynamic loader: what it needs, where to look, for which CPU, and its symbol versions.
 
-The versions of symbols that an ELF file defines, and those that it needs of others.
+What that resolves to is not decided here.
 
 Sources: Linux Standard Base Core, "Symbol Versioning"; glibc's elf/dl-version.c, which follows the offsets from entry
 to entry and ignores all counts.

@@ -1,11 +1,8 @@
-"""What a compiled file tells of the libraries in it: its constants, and which functions it offers to others.
+"""What a compiled file tells of the libraries in it: its constants, the functions that it exports, and their versions.
 
-And what can be told from that of one library; how it is told, `identities` says.
-
-Versions that a library tells only when it is asked: read from the code that would answer. Nothing of it is run.
-
-What is looked at is a function that does nothing but return a constant, or store three of them. Where its code is not
-of a known form the version is unknown.
+How one library is recognised by that, `elf.libraries` decides. Some libraries tell their version only when asked; that
+is read from the code that would answer, without running it. Such a function has to do nothing but return a constant, or
+store three of them. If its code is not of a known form, the version is unknown.
 """
 
 import re

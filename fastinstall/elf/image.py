@@ -1,12 +1,10 @@
-"""An open ELF file, read piece by piece with every bound checked: nothing of it is mapped, loaded or run.
+"""An open ELF file, read piece by piece with every bound checked; it is never mapped, loaded or run.
 
-Read, not mapped: a mapped file that another process truncates kills its reader with SIGBUS. Only
-what the loader itself goes by is looked at here, the file header and the program headers.
-Source: elf(5) and the System V ABI, chapters 4 and 5.
+A mapped file that another process truncates would kill its reader with SIGBUS. Only what the loader goes by is read
+here, the file header and the program headers. Source: elf(5) and the System V ABI, chapters 4 and 5.
 
-Tables of an ELF file whose size nothing tells, read piece by piece: records at addresses, and strings.
-
-A name is asked of a file that has a hundred thousand: what is read grows with the question, not with the file.
+Tables whose size nothing tells, records at addresses and strings, are read piece by piece too: one name is asked of a
+file that has a hundred thousand, and what is read grows with the question, not with the file.
 """
 
 import os

@@ -1,15 +1,12 @@
 """The imaging core, `PIL/_imaging*.so`, from its file alone: what it is, what it would load, what is wrong with it.
 
-A core that is only a stub, and the copies of the code behind it: one per CPU level, of which the loader takes one.
+A core may be a stub, with copies of the code behind it, one per CPU level. The stub asks for a library by name; the
+loader finds it below the level directories of glibc-hwcaps or, for every other CPU and every loader before glibc 2.33,
+beside them. Which one it takes is decided by the simulated loader.
 
-The stub asks for a library of a certain name; the loader finds it below the level directories of glibc-hwcaps or, for
-every other CPU and every loader before glibc 2.33, beside them. Which one it takes here is the model of the loader's to
-say.
-
-What an ELF file tells about its making: compilers, its package, the glibc that it asks for.
-
-It is read with pyelftools, which trusts what it reads: every read goes through `image`, so that a hostile file ends in
-an `ElfError`. Slower than the other readers and not needed by the loader.
+How the file was made (compilers, package, required glibc) is read with pyelftools, which trusts what it reads: every
+read goes through `image`, so that a hostile file ends in an `ElfError`. That is slower than the other readers, and the
+loader does not need it.
 """
 
 import hashlib

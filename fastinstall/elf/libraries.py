@@ -1,26 +1,16 @@
-"""Which of the libraries behind PIL's codecs a file is or contains, told from its file alone. Never loads it.
+"""Which of the libraries behind PIL's codecs a file is or contains, told from its file alone, which is never loaded.
 
-A library of its own is told by the functions that it offers, not by its name; one that is linked into another
-file by the messages of its code, which a file that only uses the library does not have.
+A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
+messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
 
-Which zlib a file is or contains: zlib itself, zlib-ng under names of its own, or zlib-ng in zlib's place.
-
-A file that was compiled against zlib-ng's headers has zlib-ng's version among its strings, and may be bound to the
-host's zlib all the same: that string alone counts for nothing. What counts is that the file offers the functions, or
-holds the code's own messages.
-
-Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to 1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
-
-A library with its fingerprint: what it is, and by what a change of its file is noticed.
-
-Which libjpeg a file is or contains, by the messages and constants of its code.
-
-The table of messages comes along wherever a libjpeg is linked in, with the release that it stands for and its
-copyright; a file that only uses a libjpeg has none of it. The order of the rules matters: mozjpeg contains the marks of
-libjpeg-turbo, which contains those of the IJG's libjpeg.
-
-Sources: jversion.h, jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from
-0.0.90 to 3.2.0 and of mozjpeg from 1.0 to 4.1.5.
+- zlib: zlib itself, zlib-ng under names of its own, or zlib-ng in zlib's place. A file compiled against zlib-ng's
+  headers has zlib-ng's version among its strings, and may be bound to the host's zlib all the same, so that string
+  alone counts for nothing. What counts is that the file exports the functions, or holds the code's own messages.
+  Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to 1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
+- libjpeg: the table of messages comes along wherever a libjpeg is linked in, with its release and copyright; a file
+  that only uses a libjpeg has none of it. The order of the rules matters: mozjpeg contains the marks of libjpeg-turbo,
+  which contains those of the IJG's libjpeg. Sources: jversion.h, jerror.h and jcmaster.c of the releases of the IJG's
+  libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to 3.2.0 and of mozjpeg from 1.0 to 4.1.5.
 """
 
 import re

@@ -1,11 +1,10 @@
-"""What an ELF file defines under a name and what it wants of others, as the dynamic loader sees it.
+"""What an ELF file defines under a name and what it needs from others, by its hash tables, as the loader sees it.
 
-Which of several files a reference is bound to depends on their order in the process: `loader` tells that.
-Source: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`).
+The hash tables tell which symbols may have a name, and how many there are. Which of several files a reference is bound
+to depends on their order in the process, and is decided by `loader`.
 
-The hash tables of dynamic symbols: which symbols may have a name, and how many there are.
-
-Sources: glibc's elf/dl-lookup.c (`do_lookup_x`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash Table".
+Sources: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash
+Table".
 """
 
 import struct

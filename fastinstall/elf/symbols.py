@@ -1,10 +1,7 @@
-"""The functions of an ELF file by name and by first bytes, and the switches it was compiled with.
+"""The functions of an ELF file by name and first bytes, the switches it was compiled with, and its section headers.
 
-Not how symbols bind between libraries, nor which instructions the functions contain.
-
-The section headers of an ELF file: what the linker left for tools.
-
-The loader never looks at them, and they may have been stripped: nothing about loading is decided here.
+Sections are what the linker left for tools. The loader never looks at them, and they may have been stripped, so nothing
+about loading is decided here; nor how symbols bind between libraries, nor which instructions functions contain.
 """
 
 import re

@@ -1,10 +1,7 @@
-"""Which engine there is, or what to install for one.
+"""Which conda engine is available, what the engines work with, and what to install if there is none.
 
-What the engines work with.
-
-Which processors have a CPU level, by the names that conda's virtual package `__archspec` gives them.
-
-What to say where a package of the extra "conda" is not installed beside fastinstall.
+If a package of the extra "conda" is missing beside fastinstall, the message says so. Processors are matched with CPU
+levels by the names that conda's virtual package `__archspec` gives them.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Records in `conda-meta`: reading those that are installed, and setting right those that an engine just wrote.
+"""Records in `conda-meta`: read installed ones, and correct those that an engine just wrote.
 
-What linking a conda package brings, told by its `info` directory. Source: CEP 34 (formerly conda-build's docs).
+What linking a conda package brings is read from its `info` directory. Source: CEP 34 (formerly conda-build's docs).
 
-A channel with an index and no packages: what is going to be made, shown to a solver before it exists.
+A channel with an index and no packages shows the solver a package before it is made.
 """
 
 import hashlib

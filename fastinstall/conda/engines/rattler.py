@@ -1,12 +1,11 @@
 """The embedded engine: py-rattler, in a process of its own.
 
-A process costs a tenth of a second, and keeps py-rattler's import, event loop, threads and crashes out of ours; what
-is interrupted is killed with it.
+A process costs a tenth of a second, and keeps py-rattler's import, event loop, threads and crashes out of ours; if it
+is interrupted, it is killed with its children.
 
-Files that two packages bring.
-
-conda lets the later one have the place, and leaves the other one's record as it is. py-rattler decides by names, and
-puts the other's below `__clobbers__/PACKAGE/`; what was installed for its files' sake would then be installed in vain.
+Files that two packages bring need care. conda gives the place to the later one, and leaves the other's record as it is.
+py-rattler decides by names, and puts the other's file below `__clobbers__/PACKAGE/`; a package installed for those
+files would then be installed in vain.
 """
 
 import json

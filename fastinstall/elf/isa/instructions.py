@@ -1,10 +1,9 @@
-"""Machine code taken apart by iced-x86, the only place that imports it: what instructions ask for and refer to.
+"""Disassemble machine code with iced-x86: which CPU features instructions need, and what they refer to.
 
-The package is the extra `isa`; every function but `is_available` needs it.
+This is the only place that imports iced-x86, the extra `isa`; every function that decodes needs it. Tables say how the
+kernel spells the features, and which of them prove nothing.
 
-CPU features of instructions in the kernel's spelling, and which of them prove nothing; tables, no decoder.
-
-The features are named as iced-x86 names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to
+Features are named as iced-x86 names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to
 /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 """
 

@@ -1,14 +1,12 @@
-"""What a file's code uses, function by function, and which functions run only where the file asked the CPU first.
+"""Which CPU features a file's code uses, function by function, and which functions run only after asking the CPU.
 
-Which functions of a file run only where it has asked the CPU first; an estimate, from who refers to whom.
+The latter is an estimate from who refers to whom. A function that asks (CPUID, `__cpu_model`, an IFUNC's resolver), its
+callers, and functions that read the variables it sets choose among others. What only they refer to is chosen by them;
+all else that can be reached from outside runs unasked. A choice by an answer that was passed on as an argument is not
+seen, and counts as unasked.
 
-A function that asks (CPUID, `__cpu_model`, an IFUNC's resolver), those that call it, and those that read the variables
-that it sets, choose among others. What nothing but they refers to is chosen by them; all else that can be reached from
-outside runs unasked. What is chosen by an answer that was passed on as an argument is not seen, and called unasked.
-
-What leads into a file's code from outside its instructions: exports, pointers in data, and names it imports.
-
-Source: x86-64 psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
+What leads into the code from outside its instructions are exports, pointers in data, and imported names. Source: x86-64
+psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
 """
 
 import struct

@@ -1,8 +1,7 @@
-"""The dynamic loader's cache, /etc/ld.so.cache, as `ldconfig` wrote it. Read-only; a damaged one is an empty one.
+"""The dynamic loader's cache, /etc/ld.so.cache, and the loader's own build settings, both read from files.
 
-Source: glibc, sysdeps/generic/dl-cache.h.
-
-What a dynamic loader was compiled to do, read from the strings in its file. It is never run.
+The cache is read as `ldconfig` wrote it; a damaged one is an empty one. Source: glibc, sysdeps/generic/dl-cache.h. The
+settings are strings in the loader's file, which is never run.
 """
 
 import os

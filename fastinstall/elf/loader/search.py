@@ -1,12 +1,11 @@
 """Where glibc's loader looks for a name, list by list and directory by directory, and what it takes there.
 
-The order: DT_RPATH of the requester and of those that asked for it, only where the requester has no
-DT_RUNPATH; the program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's
-cache; the default directories. Sources: ld.so(8); glibc's elf/dl-load.c.
+The order: DT_RPATH of the requester and of those that asked for it, only if the requester has no DT_RUNPATH; the
+program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's cache; the default directories.
+Sources: ld.so(8); glibc's elf/dl-load.c.
 
-Subdirectories that the loader looks into before each directory of its search, for the CPU that it runs on.
-
-Sources: glibc's elf/dl-hwcaps.c, sysdeps/x86/cpu-features.c; ld.so(8), "Hardware capabilities".
+Before each directory it looks into the subdirectories for the CPU that it runs on. Sources: glibc's elf/dl-hwcaps.c,
+sysdeps/x86/cpu-features.c; ld.so(8), "Hardware capabilities".
 """
 
 import re

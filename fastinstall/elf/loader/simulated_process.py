@@ -1,17 +1,13 @@
-"""A simulated process: what the loader maps for a program and for what it opens, in the loader's order.
+"""A simulated process: what the loader maps, binds and verifies for a program and for what it opens, in order.
 
-Not simulated: what the libraries' own code opens when it runs, DT_AUXILIARY and DT_FILTER, auditing,
-separate namespaces; and references without a definition, for which the loader refuses a file.
+- A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
+  elf/dl-lookup.c, musl's ldso/dynlink.c.
+- When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
+  elf/dl-version.c, sysdeps/x86/dl-prop.h.
 
-To which of a process's files a reference to a symbol is bound.
-
-The loader takes the first definition that fits, going through the scope file by file. Not simulated: STB_GNU_UNIQUE, of
-which a process takes the first definition ever, and RTLD_DEEPBIND. Sources: glibc's elf/dl-lookup.c, musl's
-ldso/dynlink.c.
-
-What glibc's loader verifies when all files are mapped: that the symbol versions are there, and the CPU's level.
-
-Sources: glibc's elf/dl-version.c, sysdeps/x86/dl-prop.h.
+Not simulated: what the libraries' own code opens when it runs, DT_AUXILIARY and DT_FILTER, auditing, separate
+namespaces; references without a definition, for which the loader refuses a file; STB_GNU_UNIQUE, of which a process
+takes the first definition ever, and RTLD_DEEPBIND.
 """
 
 from collections.abc import Iterable, Iterator

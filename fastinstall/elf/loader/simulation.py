@@ -1,11 +1,9 @@
-"""What the dynamic loader would map for a program and for the libraries that it opens; nothing is loaded or run.
+"""Simulate what the dynamic loader would map for a program and the libraries that it opens; nothing is loaded or run.
 
-A model of the loaders of glibc and musl for a fresh process, from files alone: the filesystem may be
-a container's, with a loader, a cache and links of its own. `start_process` begins a process, which
-opens libraries one after the other and tells what is mapped, why, and to what symbols are bound.
-What other packages have loaded before is not known here.
-
-The beginning of a process: the program, its loader, what is preloaded, and all that they need.
+It models the loaders of glibc and musl for a fresh process, from files alone: the filesystem may be a container's, with
+a loader, a cache and links of its own. `start_process` begins with the program, its loader, what is preloaded, and all
+that they need; the process then opens libraries one after the other and tells what is mapped, why, and to what symbols
+are bound. What other packages have loaded before is not known here.
 
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c; musl's ldso/dynlink.c.
 """
