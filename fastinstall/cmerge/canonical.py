@@ -1,18 +1,13 @@
 """A second try at a function that both sides changed: bring the three texts to one form first, then merge.
 
-The form drops hints that decide nothing (`restrict`, assertions), declares loop counters before the loop where another
-side does so, takes back names that upstream gave to expressions, and treats plain declarations at the top of the body
-as a set. Where upstream's changes were such rewording, nothing of them is left in conflict.
+The form drops hints that decide nothing (`restrict`, assertions), and treats plain declarations at the top of the body
+as a set. If upstream's changes were only such rewording, nothing of them is left in conflict.
 
-Loop counters: `for (int x = 0; ...)` of one side as `for (x = 0; ...)` where another declares x before the loops.
-
-Only where that cannot change what runs: the name means the loops' counter and nothing else in the whole function, no
-loop over it stands in another, and there are no more loops over it than the base has.
-
-Undo what upstream did when it gave names to expressions: `int width = image->xsize;` and then `width`.
-
-Names are taken back only where that gives the very statements that the base has. So nothing rests on a guess about what
-an expression yields, or when: what was the base's meaning is the base's meaning.
+- Loop counters: `for (int x = 0; ...)` of one side becomes `for (x = 0; ...)` if another declares x before the loops.
+  Only where that cannot change what runs: the name means the loops' counter and nothing else in the whole function, no
+  loop over it is nested in another, and there are no more loops over it than the base has.
+- Names that upstream gave to expressions (`int width = image->xsize;` and then `width`) are taken back, only where that
+  gives the very statements of the base. So nothing rests on a guess about what an expression yields, or when.
 """
 
 from collections import Counter

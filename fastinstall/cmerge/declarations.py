@@ -1,8 +1,7 @@
-"""What a declaration inside a function declares, and which names a stretch of code reads, writes and leaves open.
+"""Names in C code: which a declaration or an item defines, and which a stretch of code reads, writes and leaves open.
 
-Which names an item of a C source defines, which it uses, and its text with some of them renamed.
-
-Macros as a function's code sees them: which names they use without being handed them.
+An item's text can be rewritten with some names replaced. Macros are seen as a function's code sees them: by the names
+that they use without receiving them as parameters.
 """
 
 import re

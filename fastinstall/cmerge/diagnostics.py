@@ -1,15 +1,11 @@
-"""What can be seen to be wrong with a merged source without compiling it.
+"""Find what is wrong with a merged source without compiling it.
 
-Locks and the like must be taken and given back in each function as upstream does it; in functions of the fork's own,
-evenly on every path; no function may have got lost; no conflict marker may stand there. On most builds the
-macros of locks are empty, so that no test of the built core would show that one is missing.
+Locks and the like must be taken and released in each function as upstream does it; in functions of the fork's own,
+evenly on every path. No function that upstream defines and calls may be lost, and no conflict marker may remain. On
+most builds the macros of locks are empty, so no test of the built core would show that one is missing.
 
-How often what a function opens is open when it is left: on every path, not only by count.
-
-An abstract run over the syntax: the state is the set of numbers of openings that are possible at a place. Loops are run
-twice, conditions may go either way, and so may `#if`. Macros are not expanded.
-
-Functions that upstream defines and calls, and that a merged source calls without defining them.
+Paths are checked by an abstract run over the syntax: its state is the set of numbers of openings that are possible at a
+place. Loops run twice, conditions may go either way, and so may `#if`. Macros are not expanded.
 """
 
 import re

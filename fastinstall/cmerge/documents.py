@@ -1,11 +1,10 @@
-"""The report of a merge: which item came from where, and what is not accelerated; data that goes into the wheel.
+"""What a recipe changes in a source before compiling (merge of a fork, tuning), and the report of a merge. Data only.
 
-What a recipe changes in a source before it is compiled: the merge of a fork, and tuning. Data only.
+The report tells which item came from where, and what is not accelerated; it goes into the wheel.
 
-The condition of a guard and the text of a macro: one C expression over parameters.
-
-No C parser: it accepts less than C does (no calls, casts, assignments, literals with quotes), so that a condition can
-only read what the function was given, and a macro can only compute.
+A guard's condition and a macro's text are one C expression over parameters. They are checked without a C parser: the
+check accepts less than C does (no calls, casts, assignments, literals with quotes), so that a condition can only read
+what the function was given, and a macro can only compute.
 """
 
 import re

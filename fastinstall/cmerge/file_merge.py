@@ -1,17 +1,12 @@
-"""Merge one file: the base, upstream's version of it and the fork's, item by item.
+"""Merge one file, item by item, from the base, upstream's version and the fork's, and write it as C source.
 
 What one side changed is taken from that side. What both changed is merged statement by statement, then in a canonical
-form, and where that fails upstream's stays.
+form; if that fails, upstream's text stays. Source is written from the syntax tree, one statement a line, without
+comments, which the tree does not have.
 
-Decide about one item: upstream's text, the fork's, both merged, or upstream's because both exclude each other.
-
-Names that mean something else after the merge than upstream's added code takes them for.
-
-The fork may change what a helper of a file yields (or remove it) together with all that uses it there. What upstream
-has come to use it since then was written for the helper as it was: no statement of both sides meets, and yet the merge
-would be wrong.
-
-C source from a syntax tree: one statement a line, indented; without the comments, which the tree does not have.
+Names that mean something else after the merge are found: the fork may change what a helper yields (or remove it)
+together with all that uses it there. What upstream has come to use it since was written for the helper as it was: no
+statement of both sides meets, and yet the merge would be wrong.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
-"""Merge one file of a tree by the rules of a recipe, guards included, and say what stands against it.
+"""Merge one file of a tree by the rules of a recipe, guards included, and report problems.
 
-The C files of three source trees that a fork changed or brought, as texts.
-
-Only what lies below src/ is looked at: setup.py, pyproject.toml and the package's Python files are upstream's own.
+The C files that a fork changed or added are read from three source trees. Only what lies below src/ is looked at:
+setup.py, pyproject.toml and the package's Python files stay upstream's.
 """
 
 import re

@@ -1,15 +1,10 @@
 """Functions that choose at run time between the fork's code and upstream's own.
 
 The merged function F becomes F__simd, upstream's own stays as F__scalar with all that it needs, and F is a dispatcher
-that decides by a condition over its parameters. It is not known here whether a condition is the right one: that is
-shown by proof.
+that decides by a condition over its parameters. Whether the condition is right is not known here: the proof shows that.
 
-A C function seen from outside: what stands before its body, its parameters, whether it gives something back.
-
-What of upstream's file has to stay beside the merged one, under other names, so that functions of it can run.
-
-That is a function with everything that it reaches and the merge changed, or that reaches something changed: callees,
-macros, types, variables. What the merge left alone is shared.
+What upstream's function needs is everything that it reaches and the merge changed, or that reaches something changed:
+callees, macros, types, variables, under other names. What the merge left alone is shared.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,16 +1,11 @@
-"""A C source as a sequence of items: its definitions, declarations and preprocessor lines, each with its syntax tree.
+"""C source as a sequence of items: definitions, declarations and preprocessor lines, each with its syntax tree.
 
-It never fails: an item that tree-sitter cannot read becomes one atomic node, compared by its tokens. Nothing of the
-text is lost: leads and texts of the items, and the tail, are the source again.
+Parsing never fails: an item that tree-sitter cannot read becomes one atomic node, compared by its tokens. No text is
+lost: the leads and texts of the items, and the tail, are the source again.
 
-A syntax tree of C without comments and white space: what two texts are compared and merged by.
-
-It is not tree-sitter's tree: preprocessor lines are single nodes with their text, and string and character literals are
-leaves.
-
-C's tokens, by a scanner: what is left of a text when comments and white space are dropped.
-
-It is not a preprocessor: macros are not expanded, lines are not included.
+The tree is not tree-sitter's: it has no comments or white space, preprocessor lines are single nodes with their text,
+and string and character literals are leaves. The scanner of tokens is not a preprocessor: macros are not expanded, and
+lines are not included.
 """
 
 import re

@@ -1,22 +1,15 @@
-"""Merge two changes of one syntax tree, statement by statement, or say that they exclude each other.
+"""Merge two changes of one syntax tree, statement by statement, or report that they conflict.
 
-Expressions are not taken apart: an expression that both sides changed is a conflict. So is everything whose order
-could matter and is not known.
+Expressions are not taken apart: an expression that both sides changed is a conflict. So is everything whose order could
+matter and is not known.
 
-Which children of one node are the counterparts of which children of another.
-
-Same tokens first. Between those, statements that update the same thing; between those, what is of the same type: in
-full where the types are the same one by one, else only structures that have enough in common.
-
-Which item of a file is the counterpart of which item of the base.
-
-By kind and name. Where several bear one name and some were added or removed, those with the same tokens belong
-together. Where a function is gone and a similar one with a similar name has come, it was renamed.
-
-Whether every name of a merged function still means what it meant on the side that it came from.
-
-Statements of both sides can be put together without any of them meeting, and yet one side's name be caught by the
-other's declaration, or lose its own.
+- Children of a node are matched by the same tokens first; between those, statements that update the same thing; between
+  those, nodes of the same type: in full where the types are the same one by one, else only structures that have enough
+  in common.
+- Items are matched by kind and name. If several have one name and some were added or removed, those with the same
+  tokens belong together. If a function is gone and a similar one with a similar name has come, it was renamed.
+- Every name of a merged function has to mean what it meant on its own side: statements can be merged without meeting,
+  and yet one side's name be captured by the other's declaration, or lose its own.
 """
 
 from collections import Counter, defaultdict

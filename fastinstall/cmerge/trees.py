@@ -1,13 +1,9 @@
 """Merge the changes of a fork into an unpacked source tree, and report what came from where.
 
-Where upstream and the fork exclude each other, upstream's stays, and with it everything that belongs together with
-what could not be merged: never a mixture that nobody wrote.
+If upstream and the fork conflict, upstream's text stays, and with it everything that belongs together with what could
+not be merged (a part of the fork or a file, and what builds on it): never a mixture that nobody wrote.
 
-What has to be left out together: a part of the fork, or a file, and what builds on it.
-
-The report of a merge, from what became of every file.
-
-What a merge did, in lines for people.
+The report is also put into lines for people.
 """
 
 import re

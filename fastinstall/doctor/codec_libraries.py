@@ -1,16 +1,10 @@
-"""What stands behind PIL's codecs, as the simulated process has it: which library, why that one, for whom.
+"""The libraries behind PIL's codecs in the simulated process: which one, why, whose it is, and what is wrong with it.
 
-Whose a file is: the wheel's, the environment's, the system's, or another environment's, told by its path alone.
-
-Which files a process of the target has really mapped: the live one that was named, else the one that used PIL.
-
-Which libraries keep PIL's modules from being loaded, and a command that shows it of one of them.
-
-Whether a library was found at a place where it should not be, for the check that libraries resolve.
-
-What brings a library that is missing: the stack's own repair, or a package of the operating system or of conda.
-
-The libjpeg of the core, for the check of it: the one that it loads or has inside, and what can be seen of it.
+- The owner of a file (wheel, environment, system, another environment) is told by its path alone.
+- Mapped files are those of the live process that was named, else of the one that used PIL.
+- Findings name libraries that keep PIL's modules from being loaded or lie where they should not, and what brings a
+  missing one: the stack's own repair, or a package of the system or of conda.
+- The core's libjpeg is the one that it loads or contains.
 """
 
 import re

@@ -1,13 +1,11 @@
-"""What findings about CUDA rest on, in words, and the commands that show it.
+"""Findings about CUDA builds: whether frameworks and NVIDIA's wheels fit the GPU and driver, and how to get others.
 
-Whether frameworks were built for the GPU and the driver that are here.
+They cover torch, torchvision, and NVIDIA's wheels for images, DALI and nvImageCodec. Each states what it rests on, with
+commands that show it.
 
-Whether NVIDIA's own wheels for images, DALI and nvImageCodec, are of the CUDA that is here.
-
-Commands that bring another build of torch or torchvision, by whoever manages the environment.
-
-Versions bear the local label of their index ("+cu126"): without it, an installer takes any other build of the same
-version for good enough. Nothing is forced to be installed again, because Pillow is what torchvision requires.
+Commands that install another build go through whoever manages the environment. Versions bear the local label of their
+index ("+cu126"): without it, an installer takes any other build of the same version for good enough. Nothing is forced
+to be installed again, because Pillow is what torchvision requires.
 """
 
 import shlex

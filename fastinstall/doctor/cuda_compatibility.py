@@ -1,17 +1,15 @@
-"""Whether a driver serves a CUDA version, a build a GPU, and which build of torch would suit both. Pure.
+"""Whether a driver serves a CUDA version, a build a GPU, and which build of torch would suit both. Pure; dated data.
 
-Which driver each CUDA version needs, and which GPUs it has left behind: dated data, with sources.
+Drivers and GPUs of each CUDA version: verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2
+Update 2 (table 3, every row below) and of "Minor Version Compatibility" (the branches 450, 525 and 580). Not verified,
+for want of a copy: that the branches begin at exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0
+and 13.0 in table 3.
 
-Verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3, every row below) and of
-"Minor Version Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin
-at exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
-
-Which CUDA builds of torch there are, for which GPUs, and which torchvision belongs to which torch: dated data.
-
-Taken on 2026-11-22 from pytorch's RELEASE.md and the discussions of its changes (pytorch/pytorch#157517, #158301,
-#172352, #175253, #182250, #190355), and from the table in torchvision's README. Not verified, for want of a copy: the
-row for CUDA 11.7, that 13.2's list of architectures equals 13.0's, and torchvision after 0.28. The architectures are
-those of wheels for x86-64 that pytorch.org publishes; builds of conda-forge and NVIDIA's own have others.
+CUDA builds of torch, their GPUs, and their torchvision: taken on 2026-11-22 from pytorch's RELEASE.md and the
+discussions of its changes (pytorch/pytorch#157517, #158301, #172352, #175253, #182250, #190355), and from the table in
+torchvision's README. Not verified, for want of a copy: the row for CUDA 11.7, that 13.2's list of architectures equals
+13.0's, and torchvision after 0.28. The architectures are those of wheels for x86-64 that pytorch.org publishes; builds
+of conda-forge and NVIDIA's own have others.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""Everything that is to be said of a GPU, its driver and the frameworks that would use it.
+"""The verdict on a GPU, its driver and the frameworks that would use it.
 
-Whether a process here reaches the GPU: driver, library and device files, whatever is to run on it.
-
-Whether what has to be of one making is: torch and torchvision, and one torch alone.
+- Whether a process can reach the GPU at all: driver, library and device files.
+- Whether torch and torchvision are of one build, and only one torch is there.
 """
 
 from collections.abc import Iterator

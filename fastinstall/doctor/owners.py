@@ -1,12 +1,8 @@
-"""What several checks read from a stack: whose core it is, and how to name an owner.
+"""What several checks read from a stack: who owns PIL's files and core, and how to name the owner.
 
-Who claims PIL's files: a distribution, a package of conda's, or one that is both.
-
-What several checks read from a core of which a wheel holds one copy per CPU level.
-
-What conda's records say of files that matter to PIL, for several checks.
-
-What keeps conda from replacing the stack: the guard package, and the channel that has ours. For several checks.
+An owner is a distribution, a conda package, or one that is both. The module also reads a core of which a wheel holds
+one copy per CPU level, conda's records of files that matter to PIL, and what keeps conda from replacing the stack: the
+guard package, and the channel that has ours.
 """
 
 import base64

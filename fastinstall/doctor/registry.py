@@ -1,11 +1,10 @@
-"""The checks of doctor: facts in, findings out. One file per check, found by itself.
+"""The checks of doctor: find them, run them, and sum up their findings.
 
-A module here whose name has no leading underscore is a check (see `Check`); the others are what
-the checks share. Nothing here observes, prints or repairs.
+Each module in `checks` whose name has no leading underscore is a check (see `Check`); the others are shared by checks.
+Checks of other distributions are found by entry points. Only those asked for are imported. A check that crashes becomes
+a finding.
 
-Finds checks by their files, and those of other distributions by entry points; imports those that are asked for.
-
-Runs checks and sums them up; a check that crashes becomes a finding.
+Nothing here observes, prints or repairs.
 """
 
 import importlib

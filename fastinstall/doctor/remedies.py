@@ -1,9 +1,7 @@
-"""What to do about a finding, as a command that can be pasted, for the kind of environment it is.
+"""Commands for a finding that can be pasted into a shell: what to do about it, and what shows its evidence.
 
-Commands that show what a verdict rests on: one line each, to be pasted into a shell, of tools that are at hand.
-
-What they name is quoted for a shell. Those that run the target's Python import PIL there, as any program of the user's
-does; the others read files.
+Remedies depend on the kind of environment. Evidence takes one line each, of tools that are at hand, quoted for a shell.
+Those that run the target's Python import PIL there, as any program of the user's does; the others read files.
 """
 
 import shlex

@@ -1,11 +1,10 @@
-"""An image's file from a plan for elsewhere: a builder that compiles, and a final stage that does not. Pure.
+"""A Dockerfile or a shell script from a plan for elsewhere. Pure.
 
-What it is written in is what every builder understands: no cache mount, no here-document, no flag of an instruction but
-`COPY --from`. Source: the Dockerfile reference; the annotations of the OCI image specification.
-
-A script from a plan for elsewhere, for cloud-init, Packer and prologues of jobs: POSIX sh, run any number of times.
-
-Pure. Source: POSIX.1-2017, Shell Command Language; what dash and bash both do.
+- The Dockerfile has a builder stage that compiles, and a final stage that does not. It uses only what every builder
+  understands: no cache mount, no here-document, no flag of an instruction but `COPY --from`. Source: the Dockerfile
+  reference; the annotations of the OCI image specification.
+- The script is POSIX sh for cloud-init, Packer and prologues of jobs, and can be run any number of times. Source:
+  POSIX.1-2017, Shell Command Language; what dash and bash both do.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,6 @@
-"""A plan for elsewhere: decided from a wish and a minor version of Python, and from nothing else of this machine.
+"""A plan for another machine: decided from a request and a minor version of Python, and nothing else of this machine.
 
-A plan for elsewhere: what an image's file or a script needs to know, without the machine that it was made on.
-
-What can be carried to another machine: the wish without this machine, and why some wishes cannot.
+It holds what a Dockerfile or a script needs to know. Requests that depend on this machine are refused with a reason.
 """
 
 import importlib.metadata

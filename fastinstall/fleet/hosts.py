@@ -1,16 +1,13 @@
-"""JSON documents of many hosts: a file each in a directory, or one in each line of a file. Read one at a time.
+"""Read the facts of many hosts: a JSON document of each, in a directory of files or in the lines of one file.
 
-Facts files of many hosts: of each document of `inspect --json` the few parts that decide about wheels.
+Documents are read one at a time, and of each `inspect --json` only the few parts that decide about wheels. A document
+has some 70 KB, of which 4 count here, and they stand at its beginning. So its first 16 KB are read key by key, and all
+of it only if these are not enough. What is read is read as strictly as by the codec of the model, with values as
+`json.loads` would give them. The rest is not checked, except that the text ends as a document does. What hosts have in
+common is decoded once.
 
-A document has some 70 KB, of which 4 count here, and they stand at its beginning. So its first 16 KB are gone through
-key by key, and all of it only where these are not enough; what is read is read as strictly as by the codec of the
-model, which tells what is wrong. What comes after is not looked at, only whether the text ends as a document does. Two
-keys may be added by whoever collects, as first or as last: "host", its name, and "observed_at", when it was written.
-What hosts have in common is decoded once.
-
-The outermost members of a JSON object, one after the other, until enough of them were seen. Not a check of the rest.
-
-A value is read by the parser of the standard library, so what is seen is what `json.loads` would give.
+Two keys may be added by whoever collects, as first or as last: "host", its name, and "observed_at", when it was
+written.
 """
 
 import codecs

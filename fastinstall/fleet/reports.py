@@ -1,13 +1,8 @@
-"""Reports of doctor from many machines, summed up.
+"""Collect and sum up doctor's reports from many machines.
 
-Reports of doctor from many hosts: of each document of `doctor --json` what counts for a summary.
-
-That is the status of each environment and every finding that is not ok, read by the codec of the model. Evidence, and
-what was expected and observed, are left to the document itself.
-
-Reports of many hosts, summed up: how many are well, which findings they share, whose state nobody knows.
-
-The state of many machines, by reports of doctor that were collected from them.
+The summary tells how many are well, which findings they share, and whose state nobody knows. Of each `doctor --json` it
+reads the status of each environment and every finding that is not ok, by the codec of the model; evidence, and what was
+expected and observed, are left to the document itself.
 """
 
 from collections.abc import Collection as AbcCollection

@@ -1,11 +1,10 @@
-"""fastinstall itself and all that it needs, put beside a stack's wheels, for machines that have no package index.
+"""fastinstall itself and all that it needs, put beside a stack's wheels for machines without a package index.
 
-Not an installer: a machine unpacks the wheels that fit it side by side, and runs `python -m fastinstall` from there.
+It is not an installer: a machine unpacks the wheels that fit it side by side, and runs `python -m fastinstall` from
+there.
 
-fastinstall's own wheel: built from the checkout that runs, or put together again from the files that were installed.
-
-What runs decides, not where it once came from (PEP 610): an editable installation runs its checkout, any other one its
-own files, whether an index, a directory or a wheel of this very function brought them.
+fastinstall's own wheel is made of what runs, not of where that once came from (PEP 610): an editable installation gives
+its checkout, any other its own files, whether an index, a directory or a wheel made here brought them.
 """
 
 import base64

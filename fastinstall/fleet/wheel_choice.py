@@ -1,19 +1,12 @@
-"""Which few wheels serve many hosts, which host takes which, and who is left out. Pure.
+"""Which few wheels serve many hosts, which host takes which, and who is left out, and why. Pure.
 
-Which CPU levels the hosts of a fleet need, and how few wheels carry them.
+One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
+of such a wheel, which is right and slower. So hosts with one get a wheel for their level alone, in a directory of its
+own: at the top of a wheelhouse lies nothing that any host of that Python could not run, because a tool that looks at
+file names (pip, uv) sees no CPU.
 
-One wheel carries several levels where the loader chooses among them (glibc 2.33, see `choose`). An older loader takes
-the baseline of such a wheel, which is right and slower. So hosts with one get a wheel for their level alone, in a
-directory of its own: at the top of a wheelhouse lies nothing that any host of that Python could not run, because a tool
-that looks at file names (pip, uv) sees no CPU.
-
-Which hosts a finished wheel runs on, by its platform tags; the others are left out.
-
-Source of the rule: PEP 600, "manylinux_X_Y": the wheel runs with glibc X.Y and every later one.
-
-Why a host is left out of a fleet: nothing can be built for it, or nobody knows what it is.
-
-What a fleet plan says in sentences.
+A finished wheel runs on the hosts that its platform tags allow. Source: PEP 600, "manylinux_X_Y": the wheel runs with
+glibc X.Y and every later one.
 """
 
 import re

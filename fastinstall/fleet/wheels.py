@@ -1,8 +1,6 @@
-"""Many hosts, by facts files of theirs: which few wheels serve them, and which of these can be built here.
+"""Build the few wheels that many hosts need, by their facts files, one after the other into one wheelhouse.
 
-The wheels that many hosts need, built one after the other into one wheelhouse.
-
-Wheels that a wheelhouse has already, so that they are not built again.
+It tells which of them can be built here. Wheels that the wheelhouse has already are not built again.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,7 @@
 """Judge requirement and lock files: would an installation from them bring stock Pillow back? Changes nothing.
 
-Read are the files that are named, what they include, and the directories in which they have wheels looked for. No
-environment is looked at, and no network used.
-
-The comment by which a file accepts stock Pillow.
+It reads the named files, what they include, and the directories that they search for wheels, and heeds the comment by
+which a file accepts stock Pillow. No environment is looked at, and no network used.
 """
 
 import codecs

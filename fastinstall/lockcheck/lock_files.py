@@ -1,23 +1,15 @@
-"""Reads the lock files that are TOML: uv.lock, poetry.lock, pdm.lock, pylock.toml. Pure.
+"""Read lock and environment files, each format by its own function; these formats name no other files. Pure.
 
-All of them list packages as tables with name and version. Where a wheel is named by its path, that tells more than the
-version: pdm writes the public part of it only. Sources: PEP 751 (pylock.toml), and files that the tools have written.
-
-Reads Pipfile.lock.
-
-It is JSON as pipenv writes it, so that each package begins on a line of its own. It bears no comments. Source: pipenv's
-documentation, "Pipfile & Pipfile.lock".
-
-Reads the formats that name no other files: each by its module.
-
-Reads environment.yml, as conda, mamba and micromamba take it.
-
-Source: conda's documentation, "Creating an environment file manually", and that of its match specs.
-
-Reads what conda, conda-lock and pixi lock: pixi.lock, conda-lock.yml, and explicit lists of URLs.
-
-Entries for other machines than Linux on x86-64 are left out. Sources: the files themselves (pixi.lock of versions 5 to
-7, conda-lock.yml of version 1), and conda's documentation of `conda list --explicit`.
+- uv.lock, poetry.lock, pdm.lock, pylock.toml: TOML tables of packages with name and version. A wheel's path tells more
+  than the version: pdm writes only the public part of it. Sources: PEP 751 (pylock.toml), and files that the tools have
+  written.
+- Pipfile.lock: JSON as pipenv writes it, so that each package begins on a line of its own. It has no comments. Source:
+  pipenv's documentation, "Pipfile & Pipfile.lock".
+- environment.yml, as conda, mamba and micromamba take it. Source: conda's documentation, "Creating an environment file
+  manually", and that of its match specs.
+- pixi.lock, conda-lock.yml, and explicit lists of URLs. Entries for machines other than Linux on x86-64 are left out.
+  Sources: the files themselves (pixi.lock of versions 5 to 7, conda-lock.yml of version 1), and conda's documentation
+  of `conda list --explicit`.
 """
 
 import json

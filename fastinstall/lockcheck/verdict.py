@@ -1,21 +1,14 @@
-"""What requirement and lock files say of PIL, and what becomes of the stack by it.
+"""Judge what requirement and lock files say of PIL: would an installation bring stock Pillow back, and what to change?
 
-Judges what files say of PIL: would an installation from them bring stock Pillow back?
+A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One exact
+version is a finding, because a build of ours has a label behind it, and an index has none with that label. Only entries
+for machines that a stack can be on count: Linux on x86-64.
 
-A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One
-version alone is one, because a build of ours has a label behind it, and an index has none with that label.
+Whose build an entry means is told by file names and versions. Sources: the wheel's file name convention, local version
+labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
 
-What to change in a file that would bring stock Pillow back.
-
-Whether an entry is for the machines that a stack can be on: Linux on x86-64.
-
-What file names and versions tell: whose build it is.
-
-Sources: the wheel's file name convention, local version labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
-
-Which files can be judged, told by their names.
-
-`FILES` is also the expression in .pre-commit-hooks.yaml, so that pre-commit passes exactly what can be judged.
+Files that can be judged are known by name. `FILES` is also the expression in .pre-commit-hooks.yaml, so that pre-commit
+passes exactly these.
 """
 
 import re
