@@ -1,13 +1,9 @@
-"""The script by which a shell completes fastinstall's command line: static, so that a TAB starts no process of ours.
+"""The script by which a shell completes fastinstall's command line; it is static, so TAB starts no process of ours.
 
-Completion for bash 4.4 and later, without the package bash-completion.
-
-Paths are left to readline (`compopt -o default`), which knows how to quote them. Source: bash(1), Programmable
-Completion.
-
-Completion for fish 3.1 and later. Source: complete(1).
-
-Completion for zsh: a function for compsys, which also may be sourced. Source: zshcompsys(1), _arguments.
+- bash 4.4 and later, without the package bash-completion. Paths are left to readline (`compopt -o default`), which
+  knows how to quote them. Source: bash(1), Programmable Completion.
+- fish 3.1 and later. Source: complete(1).
+- zsh: a function for compsys, which may also be sourced. Source: zshcompsys(1), _arguments.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""The command line as a completion sees it: verbs, flags, and what may stand behind each.
+"""The command line as completion sees it: verbs, flags, and the values that may follow each.
 
-Read from the parser, so that a script is never behind it. What a shell makes of it is not told here.
-
-The words that may stand behind flags and that the parser itself does not know: recipes, checks, levels, risks.
+It is read from the parser, so that a script is never out of date. Values that the parser does not know (recipes,
+checks, levels, risks) are added here. How a shell completes them is in `completion_scripts`.
 """
 
 import argparse

@@ -1,12 +1,10 @@
 """The text of `--help`: a screen of 80 columns and 24 lines, the last one left for the prompt.
 
-What does not fit stands in `--help-all`, which argparse lays out, and in the man page.
+What does not fit stands in `--help-all`, which argparse lays out, and in the man page. For verbs with more flags than
+fit a screen, a table says which are shown and in which words (None keeps the parser's); any other verb shows all its
+flags.
 
-Which flags `--help` shows of a verb that has more than fit a screen, and in which words.
-
-A verb that is not here shows all of its flags. None stands for the words of the parser.
-
-What people do with each verb, as they type it: shown by `--help`, in the man page and in the reference.
+The examples of each verb are also shown in the man page and in the reference.
 """
 
 import argparse

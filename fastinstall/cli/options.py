@@ -1,12 +1,7 @@
-"""Every wish as one row: its flag, its variable, its key in fastinstall.toml, and how to read it.
+"""Every option as one row: its flag, its variable, its key in fastinstall.toml, and how to read it.
 
-Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`.
-
-How a value is read that somebody wrote: text from a flag or a variable, or what TOML holds.
-
-Each reader raises ValueError with a sentence that says what it expected.
-
-Where a value comes from when no flag gives it: a FASTINSTALL_* variable, then fastinstall.toml.
+Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader takes
+text from a flag or a variable, or what TOML holds, and raises ValueError with a sentence that says what it expected.
 """
 
 import argparse

@@ -1,15 +1,9 @@
-"""Renders the reference page of the command line from the parser, the wishes and the exit codes.
+"""Render the reference of the command line from the code: verbs, exit codes, settings, and the man page.
+
+The sources are the parser, the options, the examples and the errors. The man page bears a version and no date, so that
+the same source gives the same page. Source: man(7), groff_man(7).
 
 Nothing is written here; `docs/reference/write_reference.py` does that.
-
-Renders the reference pages of exit codes and of settings, from the errors, the parser and the wishes.
-
-Nothing is written here; `docs/reference/write_reference.py` does that.
-
-Renders the man page from the parser, the wishes, the examples and the exit codes.
-
-It bears a version and no date, so that the same source gives the same page. Nothing is written here;
-`docs/reference/write_reference.py` does that. Source: man(7), groff_man(7).
 """
 
 import argparse

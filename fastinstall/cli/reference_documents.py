@@ -1,15 +1,9 @@
-"""Renders the reference page of recipes from the dataclasses of the model.
+"""Render the reference of recipes, JSON documents and checks from the code.
+
+Recipes and documents come from their dataclasses. The page of a check is its docstring: title, a blank line, what it
+finds (each status), and two parts behind these lines alone: "Why it matters:" and "How to fix it:".
 
 Nothing is written here; `docs/reference/write_reference.py` does that.
-
-Renders the reference page of the JSON documents from their dataclasses: which there are, and their keys.
-
-Nothing is written here; `docs/reference/write_reference.py` does that.
-
-The pages of docs/reference on the checks, made from what the checks say of themselves.
-
-A check's docstring is its title, a blank line, what it finds (each status), and two parts behind these lines alone:
-"Why it matters:" and "How to fix it:". Nothing is written here; `docs/reference/write_reference.py` does that.
 """
 
 import dataclasses

@@ -1,7 +1,6 @@
-"""Hold what one stack gave against another's, case by case; leave out what the witness does not know itself.
+"""Compare the results of two stacks, case by case, leaving out what the reference stack does not determine.
 
-How far two results of one case are apart: by mode, colours weighted by alpha, hues around their circle.
-
+The distance between two results depends on the mode: colours are weighted by alpha, and hues go around their circle.
 Only samples that differ are looked at, so nearly equal pictures cost next to nothing.
 """
 

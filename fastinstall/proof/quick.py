@@ -1,15 +1,10 @@
 """The part of a proof that every setup can afford: pixels, levels, memory and decoders, in some seconds.
 
-The pixel matrix: every case on our stack and on the official wheel's, and the same on each CPU level of a wheel.
-
-The poisoned heap: what gives other pixels when fresh memory holds other bytes reads memory that nobody wrote.
-
-It sees what comes out wrong. A read beyond the end of a row whose value is multiplied by nothing stays unseen here:
-that is the sanitizers' part.
-
-Files cut short and damaged: our stack has to decode them as the official wheel does, and must not die of one.
-
-The files are made by the official wheel, so both read the same bytes.
+- Pixels: every case on our stack and on the official wheel's, and the same on each CPU level of a wheel.
+- Memory: pixels that change with the former content of fresh memory come from memory that nobody wrote. A read beyond
+  the end of a row whose value is multiplied by zero stays unseen here; the sanitizers find it.
+- Decoders: our stack has to decode truncated and damaged files as the official wheel does, without crashing. The
+  official wheel makes the files, so both read the same bytes.
 """
 
 import time

@@ -1,8 +1,7 @@
-"""Run named cases on one stack, in processes of the target's interpreter, and tell what each case gave.
+"""Run named cases on one stack, in processes of the target's interpreter, and return each case's outcome.
 
-A case that kills its process, or hangs, is an outcome too; the rest goes on in the next process.
-
-Outcomes that several checks ask for: each run is made once, runs go side by side, and some are kept on disk.
+A case that kills its process, or hangs, is an outcome too; the rest goes on in the next process. Outcomes that several
+checks need are computed once, runs go in parallel, and some are kept on disk.
 """
 
 import json

@@ -1,16 +1,12 @@
-"""The cases on a build with AddressSanitizer and UBSan, which stop at the first byte that is read out of bounds.
+"""Find a merge's faults by AddressSanitizer and UBSan, and by the compiler's warnings.
 
-A fault that upstream's own source shows in the same function is none of the merge's. Not instrumented are the
-libraries that the core is linked to.
-
-What the run-time libraries of AddressSanitizer and UBSan write about a fault: which kind of it, in which function.
-
-Not where in the file: two versions of a source are to be compared. Pure.
-
-Warnings of the compiler that neither upstream's source gives nor the fork's: a merge that mixed something up.
-
-All are compiled with the build's own flags and -Wall -Wextra; what is compared is file, function, kind and text, for
-lines shift. That the fork's own are harmless is shown by what runs: heap and sanitizers.
+- The cases run on a build with the sanitizers, which stop at the first byte that is read out of bounds. A fault that
+  upstream's own source shows in the same function is not the merge's. The libraries that the core links are not
+  instrumented. Reports are read for kind and function, not for the place in the file, since two versions of a source
+  are compared.
+- A warning that neither upstream's source gives nor the fork's shows that a merge mixed something up. All are compiled
+  with the build's own flags and -Wall -Wextra; file, function, kind and text are compared, since lines shift. That the
+  fork's own warnings are harmless is shown by running it: heap and sanitizers.
 """
 
 import os

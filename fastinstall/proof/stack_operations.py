@@ -1,11 +1,10 @@
-"""Two stacks, operation by operation, in turn: A B A B, the best of each, as a table of ratios.
+"""Run real operations on two stacks: time them in turn, and compare their pixels and features.
 
-Run real operations on a staged tree, and hold their pixels and features against what they must be.
+Timing goes A B A B and takes the best of each, as a table of ratios.
 
-Compare what two stacks computed, operation by operation, within stated tolerances.
-
-SIMD kernels round differently: most results are identical, others differ by one. Where a resize divides by a small
-alpha the difference grows, though nobody sees it; so colours are weighted by their alpha before they are compared.
+Pixels are compared within stated tolerances. SIMD kernels round differently: most results are identical, others differ
+by one. Where a resize divides by a small alpha the difference grows, though nobody sees it; so colours are weighted by
+their alpha before they are compared.
 """
 
 import json

@@ -1,13 +1,9 @@
-"""An imaging core compiled otherwise than it is shipped: with sanitizers, unoptimised, or of another source.
+"""An imaging core compiled otherwise than it is shipped: with sanitizers, unoptimised, or from another source.
 
 It is linked to the libraries of the official wheel and put into a copy of it, so it runs like the real one.
 
-What variants of a build are made of: its sources, how its core is compiled, and the official wheel to put it in.
-
-How a build compiles its imaging core, word for word: the build runs once with a compiler that only takes notes.
-
-So every variant is compiled by the very commands of the real build, whatever its backend decides, with words added to
-them. Nothing is compiled here.
+Its commands are those of the real build, whatever the backend decides, with words added to them. They are recorded by
+running the build once with a compiler that only takes notes.
 """
 
 import os

@@ -1,15 +1,11 @@
-"""The whole proof of a build: all that is checked anywhere, what fails fast first. Minutes, not seconds.
+"""The whole proof of a build: every check there is, those that fail fast first. It takes minutes, not seconds.
 
 A check that cannot go on has failed; the others are made all the same, so that one run tells everything.
 
-Every core of a wheel, read and not run: optimised, and of the CPU level that its place promises.
-
-A core that needs more than its place says would be loaded by a CPU that has it not, and die at the first operation.
-
-Whether the kernels are in use at all: a few operations that they serve, timed in turn with the official wheel.
-
-Not a benchmark: one bound, far below what a right build reaches and far above one without optimisation or without
-kernels.
+- Every core of a wheel is read, not run: it has to be optimised, and of the CPU level that its place promises. A core
+  that needs more would be loaded by a CPU that lacks it, and crash at the first operation.
+- A few operations are timed in turn with the official wheel, to see that the kernels are in use at all. It is no
+  benchmark: one bound, far below what a right build reaches and far above one without optimisation or without kernels.
 """
 
 import time

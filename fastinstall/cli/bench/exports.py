@@ -1,29 +1,24 @@
-"""The figures of a bench report as one tidy table: a line for each figure.
+"""The figures of a bench report in the forms of other programs: CSV, pillow-perf text, imread_benchmark files.
 
-Lines and quoting as of RFC 4180. A text that a spreadsheet would take for a formula, as the name of a file may be, gets
-an apostrophe in front of it. Source: OWASP, "CSV Injection".
+CSV is one tidy table, a line for each figure. Lines and quoting follow RFC 4180. A text that a spreadsheet would take
+for a formula, as the name of a file may be, gets an apostrophe in front of it. Source: OWASP, "CSV Injection".
 
-Results in the forms of other projects, so that numbers can be laid beside theirs.
-
-The operations of PIL as text of pillow-perf (python-pillow/pillow-perf).
-
-The form is that of its `testsuite/run.py --json` of 2026-01-25, and of the results in its `docs/src/data/*.txt`: for
-each Pillow a heading, for each suite its name with size and mode of the picture, a line for each case, then the same as
-lists. What a line means:
+pillow-perf (python-pillow/pillow-perf) is the form of its `testsuite/run.py --json` of 2026-01-25, and of the results
+in its `docs/src/data/*.txt`: for each Pillow a heading, for each suite its name with size and mode of the picture, a
+line for each case, then the same as lists. What a line means:
 
 - the name of the case; seconds of one call; megapixels of the picture *before* the operation, in a second.
-- Seconds are the median of 11 runs over there, and here the least of all rounds.
-- Pictures are of 2560x1600 over there by default, and of the size in the heading here: hold megapixels in a second
-  against each other, or run theirs with `--size 1920x1080`.
+- Seconds are the median of 11 runs in pillow-perf, and here the least of all rounds.
+- Pictures are of 2560x1600 there by default, and of the size in the heading here: compare megapixels in a second, or
+  run theirs with `--size 1920x1080`.
 
 Only operations that are the same calls are written: resizing, conversions, flips and rotation, alpha_composite,
-splitting and merging, a 3x3 filter, Gaussian blur. Suites `load` and `full_cycle` time files of their own: left out.
+splitting and merging, a 3x3 filter, Gaussian blur. Suites `load` and `full_cycle` time files of their own, and are left
+out.
 
-Results as files of imread_benchmark (ternaus/imread_benchmark), one for each library.
-
-The form is that of its `benchmark_single.py` of 2026-04-23, the last one with a file for each library:
-`SYSTEM/LIBRARY_1t_results.json`. Later versions write bundles that prove how they came about, which nobody else can
-make for them. What its fields mean, and what they hold here:
+imread_benchmark (ternaus/imread_benchmark) has one file for each library, in the form of its `benchmark_single.py` of
+2026-04-23, the last one with a file for each: `SYSTEM/LIBRARY_1t_results.json`. Later versions write bundles that prove
+how they came about, which nobody else can make for them. What its fields hold here:
 
 - `mode` "memory": from bytes in memory to the whole picture as an array of RGB, without reading the file. Here that is
   the stage `decode` of one process, and with Pillow `convert`, too: what other libraries convert then is for a resize.

@@ -1,13 +1,10 @@
-"""A bench report as one page that stands by itself: no script, nothing from elsewhere; for phones, the dark, paper.
+"""A bench report as one self-contained HTML page: no script, nothing loaded; for phones, dark mode and paper.
 
-Everything that comes from files and other people's metadata is escaped. Bars are inline SVG.
+Everything that comes from files and other people's metadata is escaped. Tables scroll within their own box, and bars
+are inline SVG.
 
-Parts of the page of a bench report: escaped text, tables that scroll within their own box, bars as inline SVG.
-
-The style of the page of a bench report: light and dark, for a phone and for paper.
-
-Text has a contrast of at least 4.5 to what it stands on, the line of a bar one of at least 3. Source: WCAG 2.2, 1.4.3
-and 1.4.11. The colours of stages are those of Okabe and Ito.
+Text has a contrast of at least 4.5 to its background, the line of a bar one of at least 3. Source: WCAG 2.2, 1.4.3 and
+1.4.11. The colours of stages are those of Okabe and Ito.
 """
 
 import html

@@ -1,10 +1,7 @@
-"""The report of `bench` as text: for each workload the verdict, what it rests on, and what to do about it.
+"""The report of `bench` as text: for each workload the verdict, its figures as tables, and what to do about it.
 
-The figures of one workload as tables: stages, rates by workers, candidates.
-
-The advice of `bench` as text: what to do, in the order of what it brings, each with what to type.
-
-The candidates of `bench --list` as text.
+The tables are stages, rates by workers, and candidates. Advice comes in the order of what it gains, each with the
+command to type. The candidates of `bench --list` are listed here too.
 """
 
 from collections.abc import Iterator, Sequence

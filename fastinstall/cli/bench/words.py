@@ -1,8 +1,7 @@
-"""The words and figures of a bench report that text, chart and page share. Nothing is laid out here.
+"""Words, figures and terminal tables of a bench report.
 
-Tables and bars for a terminal, laid out by rich as lines of text.
-
-The operations of PIL before and after as text: wins, losses and what did not change.
+Text, chart and page share the words and figures. Tables and bars for a terminal are laid out by rich as lines of text;
+they include the operations of PIL before and after.
 """
 
 import math

@@ -1,8 +1,7 @@
 """`fastinstall guard install|status|remove|check|accept`.
 
-`fastinstall guard accept`: the Pillow that has taken the stack's place stays, and fastinstall withdraws.
-
-`fastinstall guard check FILE...`: requirement and lock files that would bring stock Pillow back.
+- `guard accept`: the Pillow that has taken the stack's place stays, and fastinstall withdraws.
+- `guard check FILE...`: find requirement and lock files that would bring stock Pillow back.
 """
 
 from argparse import Namespace

@@ -1,13 +1,11 @@
-"""Reports, speed tables and errors as text. The same values that --json prints.
+"""Doctor's reports, speed tables and errors as text, and the output of doctor's results in any format.
 
-What `doctor --quiet` says: a line for each environment in which something is wrong, and nothing else.
+The text shows the same values that --json prints, for one environment or all. Results leave as text, one line, JSON or
+JUnit XML, and as an exit code.
 
-For cron, whose mail is this line, and for logs of continuous integration. The line is never broken, so that the command
-at its end can be pasted.
-
-The reports on all environments as text: a line for each, and what is wrong. The same value that --json prints.
-
-How the results of doctor leave: as text, one line, JSON or JUnit XML, and as an exit code.
+`doctor --quiet` prints a line for each environment in which something is wrong, and nothing else. It is for cron, whose
+mail is this line, and for logs of continuous integration. The line is never broken, so that the command at its end can
+be pasted.
 """
 
 import math

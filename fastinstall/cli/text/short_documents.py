@@ -1,10 +1,6 @@
-"""What guards a stack, as text. The same value that --json prints.
+"""Short documents as text: the guards of a stack, history, the verdict on lock files, and a proof.
 
-What can be undone, as a table.
-
-The verdict on requirement and lock files as text, as compilers print theirs. The same value that --json prints.
-
-A proof as text: one line for each check, and below it what went wrong.
+The text shows the same values that --json prints. Lock files are reported as compilers report theirs.
 """
 
 from collections.abc import Iterator
