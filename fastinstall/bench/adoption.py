@@ -1,12 +1,11 @@
-"""How a candidate is put to use: what to do, the command, the line of code, and what it costs. Pure.
+"""How a candidate is put to use: what to do, the command or line of code, and what it costs. Pure.
 
-The words of verdicts and advice on loading images: rates, shares, gains, and how far a picture is from another.
+The module also words verdicts and advice on loading images: rates, shares, gains, and how far a picture is from
+another.
 
-A candidate as code for somebody's own project: a module with `load(path)`, or a script that makes a store.
-
-A store's file of `_stores/` as a script that stands by itself: `python prepare.py IMAGES OUT`, for good.
-
-It is the code that the measured store was made by, with what it imports from its neighbours put in front of it.
+A candidate can become code for the user's own project: a module with `load(path)`, or a script that makes a store,
+`python prepare.py IMAGES OUT`. That script is the code of `_stores/` by which the measured store was made, with what it
+imports from its neighbours put in front of it.
 """
 
 import ast

@@ -1,13 +1,12 @@
-"""What can be compared here: candidates from what is installed, in the cache, or brought, and who was asked for.
+"""Which candidates can be compared here: installed, cached, or fetched for the measurement.
 
-Packages that the target lacks, brought to our cache for a measurement; nothing is installed into the target.
+Packages that the target lacks are brought to our cache; nothing is installed into the target. Which modules the target
+could import is found without importing any but the packages that hold them.
 
 `<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all that it requires, numpy
 too, so that stacks which could not be installed beside each other are measured in one run. The key is made from what
 was asked for and the interpreter's ABI. An entry is there whole or not at all, stays at the versions that were newest
 when it was made, and may be removed at any time.
-
-Which modules a target could import; none of them is imported but the packages that hold them.
 """
 
 import json

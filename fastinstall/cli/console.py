@@ -1,8 +1,7 @@
-"""Two streams: data on stdout, talk on stderr; colour and line breaks only where a terminal shows them.
+"""Two streams: data on stdout, messages on stderr; colour and line breaks only where a terminal shows them.
 
-stdin, stdout and stderr as a run finds them: closed, in a poor encoding, read by one who leaves, on a full disk.
-
-One stream as text is laid out for it: its width, its colours, and how much is shown.
+Text is laid out for each stream's width, colours and verbosity. The streams are taken as a run finds them: closed, in a
+poor encoding, read by one who leaves, on a full disk.
 """
 
 import codecs

@@ -1,8 +1,7 @@
 """Events as a person sees them: a live line with remaining time on a terminal, plain lines elsewhere.
 
-Where a terminal knows only lines, or a screen reader reads them, a line tells every so often how it stands.
-
-What a run is doing at this moment, in one line: the work, how much of it is done, how long the rest will take.
+The line says what is being done, how much of it is done, and how long the rest will take. For a terminal that knows
+only lines, or a screen reader, the state is printed every so often instead.
 """
 
 import threading

@@ -1,8 +1,7 @@
 """Questions to a person at a terminal: menus by questionary, or plain lines where the terminal knows only these.
 
-No character beyond ASCII is written, whatever the terminal says that it can show.
-
-Questions that can be taken back: the answer "Back" of a menu, the word "back" where text is typed.
+A question can be taken back: by the answer "Back" of a menu, or the word "back" where text is typed. No character
+beyond ASCII is written, whatever the terminal says that it can show.
 """
 
 import sys

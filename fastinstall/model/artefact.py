@@ -1,10 +1,9 @@
-"""A file of a package index, named so that nothing else can take its place.
+"""Files that can be installed: one of a package index, the results of `build`, and the version label of our wheels.
 
-What `build` tells of its results: a wheel, or the conda packages that it became, and fastinstall itself beside them.
-
-Not the wheels of many machines: those are a `Fleet`.
-
-The local version label of a wheel of ours, which tells the CPU levels in it.
+- A file of an index is named so that nothing else can take its place.
+- `build` reports a wheel, or the conda packages made of it, and fastinstall itself beside them. The wheels of many
+  machines are a `Fleet`.
+- The local version label of a wheel of ours tells the CPU levels in it.
 """
 
 from collections.abc import Sequence

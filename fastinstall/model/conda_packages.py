@@ -1,23 +1,14 @@
-"""The stack as conda packages: what they are called, what they need, and what they keep away. Pure.
+"""The stack as conda packages, and conda's records, specs and pins as far as they concern PIL. Pure.
 
-Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention of
-bounds (">=1.2.3,<2.0a0").
-
-Which conda packages have to do with PIL, and how a command of conda's is worded for an environment.
-
-Reads as much of conda's match specs as sentences about them need: whose they are.
-
-Not a solver's reading: which packages a spec matches is never decided here. Source: conda's documentation of
-`conda.models.match_spec.MatchSpec`.
-
-What conda's packages and pins ask of a version of Pillow, in the words of Python's version specifiers.
-
-Only what says the same in both is translated; the rest is left to the solver's preview. Pre-releases aside, which conda
-sorts below a bound and PEP 440 leaves out.
-
-Source: conda's package match specifications; the version specifiers of PEP 440.
-
-Pins of a conda environment against the package that is to come: those that would keep it out.
+- What the packages are called, what they need, and what they conflict with. Source: conda's package specification
+  (`index.json`), the grammar of its match specs, and conda-forge's convention of bounds (">=1.2.3,<2.0a0").
+- Match specs are read only as far as sentences about them need: whose they are. Which packages a spec matches is never
+  decided here. Source: conda's documentation of `conda.models.match_spec.MatchSpec`.
+- What conda's packages and pins require of Pillow's version is put into Python's version specifiers. Only what means
+  the same in both is translated; the rest is left to the solver's preview. The exception is pre-releases, which conda
+  sorts below a bound and PEP 440 leaves out. Source: conda's package match specifications; the version specifiers of
+  PEP 440.
+- Pins that would keep the package out are found, and conda commands are worded for an environment.
 """
 
 import re

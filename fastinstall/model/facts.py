@@ -1,11 +1,10 @@
-"""What was observed of a target and of the machine; never what is wished.
+"""What was observed of a target and of the machine; never what was requested.
 
-A field that is None (or an empty tuple, where the docstring says so) was not there or could not be
-seen. `Runtime` is None where nothing was executed: the static facts stand without it.
+A field that is None (or an empty tuple, where the docstring says so) was not there or could not be seen. `Runtime` is
+None if nothing was executed: the static facts stand without it.
 
-What was seen of processes that use PIL: the files they have mapped, and where one died.
-
-Which PIL a process runs, told by the files that it has mapped.
+Processes that use PIL are described by the files that they have mapped, which tell the PIL they run, and by where one
+died.
 """
 
 from collections.abc import Collection

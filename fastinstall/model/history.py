@@ -1,8 +1,7 @@
-"""What is on record of the changes that we made to an environment: transactions, and what a dead run left behind.
+"""The recorded changes to an environment: transactions, and what an interrupted run left behind.
 
-What a dead run left, in one sentence: for those who look, and for those who have brought it to its end.
-
-What the way back costs in disk space, and when that is worth a word.
+An interruption is described in one sentence, before and after it was finished. Another says what rollback costs in disk
+space, when that is worth mentioning.
 """
 
 from collections.abc import Sequence

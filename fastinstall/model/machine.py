@@ -1,10 +1,7 @@
-"""What was observed of the machine: what it could build with.
+"""What was observed of the machine: its toolchain, the limits on loading images, and its GPUs.
 
-What of a machine bounds the loading of images: CPUs, memory, the allocator, and the disk that the files lie on.
-
-What was observed of NVIDIA GPUs and their driver, and what an environment's frameworks were built for.
-
-Serial numbers and UUIDs of devices are never kept.
+The limits are CPUs, memory, the allocator, and the disk that the files lie on. GPUs come with their driver, and with
+what an environment's frameworks were built for. Serial numbers and UUIDs of devices are never kept.
 """
 
 import shlex

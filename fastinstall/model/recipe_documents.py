@@ -1,15 +1,11 @@
 """Text of a recipe to a `Recipe`, with everything checked that can be checked without a target. Pure.
 
-What is wrong with single values of a recipe: names, paths, specifiers, words.
+A problem is a dotted key and what is wrong there: names, paths, specifiers and words, and the keys about the source's
+code (merged kernels, tuning, static libraries).
 
-A problem is the dotted key and what is wrong there.
-
-Which flags and words a recipe may hand to compilers: a closed list, for a recipe may come from anybody.
-
-Compilers load plugins, read further options from files, start other programs and write where they are told. Nothing of
-that is needed for speed; whatever is not known to be about the code that is generated is refused.
-
-What is wrong with the keys of a recipe that speak of its source's code: merged kernels, tuning, static libraries.
+Flags and words that a recipe may hand to compilers are a closed list, since a recipe may come from anybody. Compilers
+load plugins, read further options from files, start other programs and write where they are told. Nothing of that is
+needed for speed; whatever is not known to be about the generated code is refused.
 """
 
 import dataclasses

@@ -1,14 +1,13 @@
 """Documents that lie in environments, and that a fastinstall of another version may have written.
 
-The rule: within one number of a schema, keys may be added; a reader passes over those that it does not know, and
-whoever writes such a document anew keeps them. What a reader must heed to be right bears another name or number, and
-is refused with the version that wrote it. Earlier forms are brought to today's by `migrations`, step by step.
+Within one number of a schema, keys may be added; a reader ignores those that it does not know, and whoever rewrites
+such a document keeps them. What a reader must heed to be right bears another name or number, and is refused with the
+version that wrote it.
+
+Earlier forms are brought to the current one step by step, by one pure function for each. A step recognises its form by
+what stands there, and returns anything else as it is.
 
 Not for what people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
-
-Forms that documents of ours had in earlier versions, brought to today's: one pure function for each step.
-
-A step recognises its form by what stands there, and gives back anything else as it is.
 """
 
 import re

@@ -1,16 +1,13 @@
-"""Wishes with a few answers each, and what every answer means in one sentence, with figures where it was measured.
+"""The questions of the wizard for single options, and what each answer means in one sentence.
 
-Wishes that are typed: version, required libraries, channels, a wheelhouse, a number of jobs.
+- Options with a few answers each, and options that are typed: version, required libraries, channels, a wheelhouse, a
+  number of jobs.
+- Who installs into a conda environment: an engine for conda packages, or a way that conda does not know of.
+- CPU levels: our choice, one of them, or several in one wheel.
+- Recipes, side by side.
 
-The question who installs into a conda environment: an engine for conda packages, or nobody that conda knows of.
-
-The question for CPU levels: our choice, one of them, or several in one wheel.
-
-The recipes side by side, as answers of a menu.
-
-Measured figures that help to choose, as dated data; those of a recipe stand in its file.
-
-They were measured on other images and another machine than the reader's, and whoever quotes them says so.
+Measured figures that help to choose are dated data; those of a recipe stand in its file. They were measured on other
+images and another machine than the reader's, and whoever quotes them says so.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

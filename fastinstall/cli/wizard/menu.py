@@ -1,12 +1,10 @@
-"""The menu of all that can be customised: each wish with its value, and the command line that asks for all of them.
+"""The menu of all that can be customised: each option with its value, and the command line that asks for all of them.
 
-Everything that can be customised: a row for each wish, with how its value is told and how it is asked for.
+Each row tells how its value is shown and asked for. A test compares the rows with the flags of `options`: every option
+that has a flag has a row.
 
-A test holds the rows against the flags of `options`: a wish that has a flag has a row.
-
-The sizes of a few of somebody's images, within two seconds; headers are read, and nothing is decoded.
-
-What the fast build would bring for the images of a person, in sentences, by what was measured on like ones.
+What the fast build would gain for the user's images is estimated from measurements of similar ones. The sizes of a few
+images are read within two seconds, from headers alone; nothing is decoded.
 """
 
 from collections.abc import Callable, Iterator, Sequence
