@@ -4,8 +4,8 @@ It decides which places on disk are trusted: what anybody could have put there i
 who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in
 images for CI that open `/opt` for all, files still belong to root or to the user, and count.
 
-The user's directories for cache, state and settings follow the XDG Base Directory Specification 0.8. Recipes and hooks
-lie in the installed package, or at the top of a checkout.
+The user's directories for cache, state and settings are found here. Source: XDG Base Directory Specification 0.8.
+Recipes and hooks lie in the installed package, or at the top of a checkout.
 """
 
 import os
