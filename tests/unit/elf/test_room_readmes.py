@@ -9,7 +9,9 @@ ROOMS = Path(fastinstall.__file__).parent
 
 
 def _printed(room: str) -> str:
-    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOMS / room / "README.md").read_text("utf-8"), re.DOTALL | re.M)
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOMS / room / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, f"{room}/README.md", "exec"), {})  # noqa: S102 (the page's own example)
@@ -18,11 +20,11 @@ def _printed(room: str) -> str:
 
 def test_the_example_of_elf_names_the_libraries_of_this_python() -> None:
     assert re.search(r"^\S+ asks for .*libc\.", _printed("elf"))
-    assert re.search(r"^libc\S* -> /", _printed("elf"), re.M)
+    assert re.search(r"^libc\S* -> /", _printed("elf"), re.MULTILINE)
 
 
 def test_the_example_of_cmerge_merges_both_sides() -> None:
     printed = _printed("cmerge")
     assert "check (p);" in printed
     assert "add_avx2 (& s, p, n);" in printed
-    assert re.search(r"^\w+ sum merged", printed, re.M)
+    assert re.search(r"^\w+ sum merged", printed, re.MULTILINE)
