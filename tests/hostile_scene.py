@@ -323,7 +323,7 @@ def _documents(base: Path, prefix: Path) -> None:
 
 
 def _plan() -> Any:
-    sys.path.insert(0, str(Path(__file__).with_name("unit") / "rules"))
+    sys.path.insert(0, str(Path(__file__).with_name("unit") / "plan"))
     planned, _ = importlib.import_module("test_saved_plan")._planned("merge-newest")
     return planned
 

@@ -47,7 +47,7 @@ def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
     """A checkout with what lies around after work, and room for what is built."""
     with new_sandbox() as sandbox:
         tree = sandbox.root / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "*cache*", "node_modules"), symlinks=True)
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "node_modules"), symlinks=True)
         for file in JUNK:
             tree.joinpath(file).parent.mkdir(parents=True, exist_ok=True)
             tree.joinpath(file).write_text("planted")
@@ -173,6 +173,7 @@ def test_it_runs_where_nothing_was(empty: Path, place: Sandbox) -> None:
     version = run((program, "--version"), place.variables(), directory=place.root)
     assert version.stdout == f"fastinstall {__version__}\n"
     recipes = run((program, "recipes", "list", "--json"), place.variables(), directory=place.root)
+    assert recipes.exit_code == 0, recipes.text
     assert "pillow-merged" in {recipe["name"] for recipe in recipes.document["recipes"]}
     assert (empty / "share/man/man1/fastinstall.1").is_file()
 

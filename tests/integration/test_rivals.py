@@ -116,7 +116,7 @@ def test_what_changes_between_observation_and_swap_is_refused_by_name(
     environments: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     venv, theirs = swapped(environments), []
-    _at(monkeypatch, "_staged", lambda: theirs.append(_replaced(uv_words(venv), venv)))
+    _at(monkeypatch, "_stage_stack", lambda: theirs.append(_replaced(uv_words(venv), venv)))
     with pytest.raises(RefusedError, match=r"uv has changed .*PIL/.* and \d+ more meanwhile"):
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]

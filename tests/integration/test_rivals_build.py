@@ -27,7 +27,7 @@ _BUILD = (
 _HOLD = (
     "import signal, sys; from pathlib import Path; from fastinstall.wheelbuild import wheel_cache as cache\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "with cache.reserved(Path(sys.argv[1]), 'key', lambda event: print(event.message, flush=True)):\n"
+    "with cache.reserve_cache_key(Path(sys.argv[1]), 'key', lambda event: print(event.message, flush=True)):\n"
     "    print('held', flush=True)\n"
     "    input()\n"
 )
