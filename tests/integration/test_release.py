@@ -47,7 +47,9 @@ def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
     """A checkout with what lies around after work, and room for what is built."""
     with new_sandbox() as sandbox:
         tree = sandbox.root / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "node_modules"), symlinks=True)
+        shutil.copytree(
+            ROOT, tree, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "node_modules"), symlinks=True
+        )
         for file in JUNK:
             tree.joinpath(file).parent.mkdir(parents=True, exist_ok=True)
             tree.joinpath(file).write_text("planted")
