@@ -88,6 +88,47 @@ def find_table(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: AN
     return found
 
 
+class ManifestFormError(ValueError):
+    """A part of a manifest has another form than its tool reads."""
+
+
+def read_table(content: dict[str, Any], path: Iterable[str]) -> dict[str, Any]:
+    """Return the table at a path of parsed TOML, empty if there is none.
+
+    Raises:
+        ManifestFormError: something else stands there.
+    """
+    names = tuple(path)
+    found: Any = content
+    for count, name in enumerate(names, start=1):
+        found = found.get(name, {})
+        if not isinstance(found, dict):
+            raise ManifestFormError(f"{'.'.join(names[:count])}: expected a table")
+    return dict(found)
+
+
+def read_array(content: dict[str, Any], path: Iterable[str]) -> list[Any]:
+    """Return the array at a path of parsed TOML, empty if there is none.
+
+    Raises:
+        ManifestFormError: something else stands there.
+    """
+    *tables, last = path
+    found = read_table(content, tables).get(last, [])
+    if not isinstance(found, list):
+        raise ManifestFormError(f"{'.'.join((*tables, last))}: expected an array")
+    return found
+
+
+def read_texts(content: dict[str, Any], path: Iterable[str]) -> tuple[str, ...]:
+    """Return the strings of the array at a path of parsed TOML; what else is in it is no requirement.
+
+    Raises:
+        ManifestFormError: no array stands there.
+    """
+    return tuple(each for each in read_array(content, path) if isinstance(each, str))
+
+
 def format_additions(additions: Iterable[Addition]) -> tuple[str, ...]:
     """Additions as lines of TOML that a person can paste."""
     found: list[str] = []

@@ -24,7 +24,7 @@ from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment
 from fastinstall.pins import project_files as files_of_pin
-from fastinstall.pins.manifests import Addition, EditedManifest, add, format_additions
+from fastinstall.pins.manifests import Addition, EditedManifest, ManifestFormError, add, format_additions
 from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
 from fastinstall.pins.project_files import PinRecord, PinStage
 from fastinstall.pins.recognition import read_pin_state
@@ -340,6 +340,8 @@ def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) ->
     try:
         tool.refuse_foreign(Manifest(path=project.manifest, text=text, beside=beside), pinned)
         return add(text, tool.additions(text, pinned))
+    except ManifestFormError as error:
+        raise DocumentError(project.manifest, "", str(error)) from error
     except ValueError as error:
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error
 

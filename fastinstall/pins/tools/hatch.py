@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table
+from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, read_table, read_texts
 from fastinstall.pins.markers import WHEELS, parse_requirement_name
 from fastinstall.pins.tool import (
     Locking,
@@ -90,17 +90,17 @@ def _foreign(manifest: Manifest, name: str) -> Iterator[str]:
     if manifest.path.name == _OWN and "envs" not in content:
         yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
     root = _root(content)
-    default = find_table(content, (*root, *_ENVIRONMENT)) or {}
+    default = read_table(content, (*root, *_ENVIRONMENT))
     header = ".".join((*root, *_ENVIRONMENT))
     for key in _LISTS:
-        for requirement in default.get(key, ()):
+        for requirement in read_texts(default, (key,)):
             if parse_requirement_name(requirement) == name:
                 yield f"[{header}] {key} has {requirement!r}"
-    if default.get("locked", (find_table(content, root) or {}).get("lock-envs")):
+    if default.get("locked", read_table(content, root).get("lock-envs")):
         yield f"[{header}] is locked, and hatch installs what its lock has"
-    for variable in default.get("env-vars", {}):
+    for variable in read_table(default, ("env-vars",)):
         if variable in _VARIABLES:
             yield f"[{header}.env-vars] has {variable}"
-    for requirement in find_table(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")) or ():
+    for requirement in read_texts(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")):
         if parse_requirement_name(requirement) == name and "@" in requirement:
             yield f"[project] requires {requirement!r}"

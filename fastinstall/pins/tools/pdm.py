@@ -11,7 +11,7 @@ from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, find_table
+from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, read_array, read_table, read_texts
 from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
 from fastinstall.pins.resolver import remove_locked_package
 from fastinstall.pins.tool import (
@@ -89,13 +89,13 @@ TOOL: PinTool = Pdm()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    for key, value in (find_table(content, _OVERRIDES) or {}).items():
+    for key, value in read_table(content, _OVERRIDES).items():
         if parse_requirement_name(key) == name:
             yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
-    for key in find_table(content, ("tool", "pdm", "resolution", "excludes")) or ():
+    for key in read_texts(content, ("tool", "pdm", "resolution", "excludes")):
         if parse_requirement_name(key) == name:
             yield f"[tool.pdm.resolution] excludes {key!r}"
-    for source in find_table(content, _SOURCES) or ():
+    for source in read_array(content, _SOURCES):
         if isinstance(source, dict) and source.get("name") == _NAME:
             yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
 
@@ -111,7 +111,7 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     Raises:
         RefusedError: says who asks for what.
     """
-    requiring = [("the project", each) for each in find_table(toml_data(manifest), ("project", "dependencies")) or ()]
+    requiring = [("the project", each) for each in read_texts(toml_data(manifest), ("project", "dependencies"))]
     for package in toml_data(lock).get("package", ()):
         requiring += [(package["name"], each) for each in package.get("dependencies", ())]
     against = [f"{who} requires {what!r}" for who, what in requiring if _excludes(what, build)]

@@ -11,7 +11,7 @@ from typing import Any
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_packages import pin_line
-from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, format_additions
+from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, format_additions, read_table
 from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, ProjectSign
 
 
@@ -51,7 +51,7 @@ class Pixi:
         root = _root(content)
         for kind in ("dependencies", "pypi-dependencies"):
             for table in ((*root, "target", package.subdir, kind), (*root, kind)):
-                found = (find_table(content, table) or {}).get(package.name)
+                found = read_table(content, table).get(package.name)
                 if found is not None and (kind != "dependencies" or "target" in table):
                     raise RefusedError(
                         f"[{'.'.join(table)}] has {package.name} = {found!r} already",
@@ -81,4 +81,4 @@ def _root(content: dict[str, Any]) -> tuple[str, ...]:
 
 def _workspace(text: str, root: tuple[str, ...]) -> str:
     """The name of the table that has the channels; older manifests call it "project"."""
-    return "project" if "channels" in (find_table(toml_data(text), (*root, "project")) or {}) else "workspace"
+    return "project" if "channels" in read_table(toml_data(text), (*root, "project")) else "workspace"

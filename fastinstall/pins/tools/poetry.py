@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, KeyAddition, find_table
+from fastinstall.pins.manifests import Addition, KeyAddition, read_table, read_texts
 from fastinstall.pins.markers import WHEELS, parse_requirement_name
 from fastinstall.pins.tool import (
     Locking,
@@ -83,16 +83,16 @@ TOOL: PinTool = Poetry()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    poetry = find_table(content, ("tool", "poetry")) or {}
-    groups = {"dependencies": poetry.get("dependencies", {}), "dev-dependencies": poetry.get("dev-dependencies", {})}
-    for group, table in poetry.get("group", {}).items():
-        groups[f"group.{group}.dependencies"] = table.get("dependencies", {})
+    poetry = ("tool", "poetry")
+    groups = {key: read_table(content, (*poetry, key)) for key in ("dependencies", "dev-dependencies")}
+    for group in read_table(content, (*poetry, "group")):
+        groups[f"group.{group}.dependencies"] = read_table(content, (*poetry, "group", group, "dependencies"))
     for group, dependencies in groups.items():
         for key, value in dependencies.items():
             origins = {"path", "url", "git", "file", "source"}
             if parse_requirement_name(key) == name and (f"group.{_GROUP}." in group or _keys(value) & origins):
                 yield f"[tool.poetry.{group}] has {key} = {value}"
-    for requirement in find_table(content, ("project", "dependencies")) or ():
+    for requirement in read_texts(content, ("project", "dependencies")):
         if parse_requirement_name(requirement) == name and "@" in requirement:
             yield f"[project] requires {requirement!r}"
 

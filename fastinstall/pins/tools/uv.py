@@ -13,7 +13,7 @@ from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, ArrayAddition, find_table
+from fastinstall.pins.manifests import Addition, ArrayAddition, read_table, read_texts
 from fastinstall.pins.markers import WHEELS, parse_requirement_name
 from fastinstall.pins.tool import (
     Locking,
@@ -90,14 +90,13 @@ TOOL: PinTool = Uv()
 
 def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    table = find_table(content, _TABLE) or {}
     for key in _LISTS:
         yield from (
             f"{key} has {item!r}"
-            for item in table.get(key, ())
-            if isinstance(item, str) and parse_requirement_name(item) == name
+            for item in read_texts(content, (*_TABLE, key))
+            if parse_requirement_name(item) == name
         )
-    for key, value in table.get("sources", {}).items():
+    for key, value in read_table(content, (*_TABLE, "sources")).items():
         if parse_requirement_name(key) == name:
             yield f"[tool.uv.sources] has {key} = {value}"
 

@@ -8,7 +8,7 @@ from builders import conda_stack
 from packaging.markers import Marker
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.pins.manifests import add, find_table
+from fastinstall.pins.manifests import ManifestFormError, add, find_table
 from fastinstall.pins.markers import PinnedBuild, parse_pinned_build
 from fastinstall.pins.tool import Manifest, Payload, Pinned, PinTool
 from fastinstall.pins.tools import find_tool, tools
@@ -78,6 +78,33 @@ def test_exactly_one_marker_is_true_anywhere(
 
     assert len(true) == 1
     assert (true[0] == build.here) is here
+
+
+@pytest.mark.parametrize(
+    ("manager", "text", "key"),
+    [
+        ("uv", "[tool]\nuv = 3\n", "tool.uv"),
+        ("uv", "[tool.uv]\nsources = 3\n", "tool.uv.sources"),
+        ("uv", "[tool.uv]\nconstraint-dependencies = 3\n", "tool.uv.constraint-dependencies"),
+        ("pdm", "[tool.pdm.resolution]\noverrides = 3\n", "tool.pdm.resolution.overrides"),
+        ("pdm", "[tool.pdm.resolution]\nexcludes = 3\n", "tool.pdm.resolution.excludes"),
+        ("pdm", "[tool.pdm]\nsource = 3\n", "tool.pdm.source"),
+        ("poetry", "[tool.poetry]\ngroup = 3\n", "tool.poetry.group"),
+        ("poetry", "[tool.poetry.group.a]\ndependencies = 3\n", "tool.poetry.group.a.dependencies"),
+        ("poetry", "[project]\ndependencies = 3\n", "project.dependencies"),
+        ("hatch", "[tool.hatch.envs]\ndefault = 3\n", "tool.hatch.envs.default"),
+        ("hatch", "[tool.hatch.envs.default]\ndependencies = 3\n", "dependencies"),
+    ],
+)
+def test_a_table_of_another_form_is_named(build: PinnedBuild, manager: str, text: str, key: str) -> None:
+    with pytest.raises(ManifestFormError, match=rf"^{key}: expected "):
+        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
+
+
+@pytest.mark.parametrize("text", ["[project]\ndependencies = [3]\n", "[tool.pdm.resolution]\nexcludes = [3]\n"])
+def test_what_is_no_requirement_is_no_matter(build: PinnedBuild, text: str) -> None:
+    for manager in WHEEL_TOOLS:
+        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
 
 
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
