@@ -10,7 +10,8 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 JPEG = NativeRequirement(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.orchestrator import Observers, execute, refuse_errors
+from fastinstall.apply.orchestrator import Observers, execute
 from fastinstall.apply.recovery import (
     clear_cut_creation,
     lock_recovered_environment,
@@ -27,18 +27,16 @@ from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
 from fastinstall.guard.status import renew
-from fastinstall.index.execution import CondaEngine, ExecutionContext, get_required_step
+from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.history import warn_about_held_bytes
-from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Request
-from fastinstall.model.steps import ChangeCondaPackages, CreateEnvironment, MakeCondaPackages, PinProject, Verify
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
@@ -53,7 +51,14 @@ from fastinstall.observe.observation import (
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import engine_of, index_for, settings_of
 from fastinstall.plan.make import plan as make_plan
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.kinds import get_required_step, step_of
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.pin_project import PinProject
+from fastinstall.steps.verify import Verify, refuse_errors
 
 PlanConsent = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
@@ -175,7 +180,7 @@ def _tell_what_is_held(session: Session, prefix: Path) -> None:
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
     """The tools for a plan."""
-    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
+    create = step_of(plan.steps, CreateEnvironment)
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
@@ -217,21 +222,11 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
         return judge(session, seen, receipt, recipe, checks)
 
     def finish(transaction: Transaction, receipt: Receipt) -> None:
-        step = next((step for step in plan.steps if isinstance(step, PinProject)), None)
+        step = step_of(plan.steps, PinProject)
         if step is not None:
-            _pin_project(session, plan.environment, receipt, Path(step.directory), transaction)
+            step.pin(session, plan.environment, receipt, transaction)
 
     return Observers(before=before, after=after, judge=judged, finish=finish)
-
-
-def _pin_project(
-    session: Session, environment: Environment, receipt: Receipt, directory: Path, transaction: Transaction
-) -> None:
-    from fastinstall.guard.pinning import find_unpinned_project, pin_its_project  # noqa: PLC0415 (only with --pin)
-
-    project = find_unpinned_project(session, environment, directory, receipt)
-    if project is not None:
-        pin_its_project(session, environment, receipt, project, transaction)
 
 
 def _unchanged(plan: Plan) -> Receipt:
@@ -264,7 +259,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
             renew(store, facts, receipt, transaction)
             after = facts_of(session, plan.environment, request)
-            checks = get_required_step(plan, Verify).checks
+            checks = get_required_step(plan.steps, Verify).checks
             refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)
             transaction.commit(receipt)
     return receipt

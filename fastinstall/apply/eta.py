@@ -19,9 +19,12 @@ from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, immutable, open_document
-from fastinstall.model.plan import Plan
-from fastinstall.model.steps import Build, CondaToolchain, MakeCondaPackages, PrivateHeaders, Prove, SystemPackages
 from fastinstall.observe.session import Session
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.build import Build
+from fastinstall.steps.kinds import Preparing, step_of
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.prove import Prove
 
 
 @immutable
@@ -122,7 +125,7 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
 
 def describe_build_subject(plan: Plan) -> str:
     """What is built, as the names of remembered phases begin: recipe and levels."""
-    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    build = step_of(plan.steps, Build)
     return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
 
 
@@ -155,7 +158,7 @@ def _after(names: Sequence[str], phase: str) -> Sequence[str]:
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
-    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    build = step_of(plan.steps, Build)
     if build is None:
         return frozenset({"finish"})
     proving = [step for step in plan.steps if isinstance(step, Prove)]
@@ -166,7 +169,7 @@ def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: 
         found.add("prove")  # by this Python, for which it was not made
     elif build.prebuilt is None and not in_cache:
         found |= set(MAKING)
-        if any(isinstance(step, SystemPackages | PrivateHeaders | CondaToolchain) for step in plan.steps):
+        if any(isinstance(step, Preparing) for step in plan.steps):
             found.add("equip")
     return frozenset(found)
 
@@ -273,7 +276,7 @@ def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
 
 
 def _identity(plan: Plan) -> str:
-    build = next((step for step in plan.steps if isinstance(step, Build)), None)
+    build = step_of(plan.steps, Build)
     return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
 
 

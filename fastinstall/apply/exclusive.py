@@ -3,24 +3,18 @@
 - A lock keeps runs of fastinstall apart.
 - Other installers do not know that lock, so they are looked for in the list of processes, and by changes to the files
   that a setup is about to replace. What they changed is described in words.
-- A virtual environment can be made, and is removed again if the setup fails. While it is being made, a note in its
-  directory says so (see `journal.snapshot`), so that the next run finishes what a killed run began.
 """
 
-import contextlib
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastinstall.core import files, process, signals
-from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
+from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.package_managers import ConcurrentInstaller, describe_concurrent_installers
-from fastinstall.journal import snapshot
-from fastinstall.model.steps import CreateEnvironment
 from fastinstall.observe.concurrent_changes import installers, observe_concurrent_installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
@@ -165,78 +159,3 @@ def abbreviate_paths(paths: Sequence[str]) -> str:
     """Some of many paths, for a sentence."""
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return f"{', '.join(paths[:_SHOWN])}{more}"
-
-
-def make_place(step: CreateEnvironment) -> Path | None:
-    """The directory, for its lock; None where it is there already.
-
-    Raises:
-        OSError: as the kernel says.
-    """
-    prefix = Path(step.prefix)
-    if prefix.is_dir():
-        return None
-    prefix.mkdir(parents=True)
-    return prefix
-
-
-@signals.defer_signals()
-def leave_place(made: Path) -> None:
-    """Take the directory away that was made for nothing."""
-    if made.is_dir() and not any(made.iterdir()):
-        made.rmdir()
-
-
-def begin_creation(step: CreateEnvironment, at: str) -> None:
-    """Write down that what comes comes from us; the caller holds the lock.
-
-    Raises:
-        RefusedError: there is something already.
-        OSError: as the kernel says.
-    """
-    prefix = Path(step.prefix)
-    if any(prefix.iterdir()):
-        raise RefusedError(
-            f"{prefix}: there is something already, and it was to be made", hint=f"--prefix {quote(prefix)}"
-        )
-    snapshot.note(prefix, at)
-
-
-def create_environment(step: CreateEnvironment) -> None:
-    """Make it with the interpreter's own venv module, pip included.
-
-    Raises:
-        FailedError: venv failed; the caller undoes.
-    """
-    prefix = Path(step.prefix)
-    try:
-        process.run((step.python, "-I", "-m", "venv", prefix), timeout=300)
-    except process.CommandError as error:
-        raise FailedError(
-            f"{step.python} could not make a virtual environment in {prefix}",
-            hint="on Debian and Ubuntu: apt-get install python3-venv",
-            details=error.details,
-        ) from error
-
-
-def end_creation(step: CreateEnvironment) -> None:
-    """It is made, and holds what it was made for; a note that cannot be removed is the next command's."""
-    with signals.defer_signals(), contextlib.suppress(OSError):
-        snapshot.finish(Path(step.prefix))
-
-
-@signals.defer_signals()
-def undo_creation(step: CreateEnvironment) -> None:
-    """Remove what came into the directory.
-
-    Raises:
-        DamagedError: it could not be removed whole.
-    """
-    prefix = Path(step.prefix)
-    try:
-        snapshot.clear(prefix)
-    except OSError as error:
-        raise EnvironmentDamagedError(
-            f"{files.reason(error, prefix)}: the environment that was being made could not be removed whole",
-            hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
-        ) from error

@@ -1,59 +1,50 @@
 """Carry out a plan: build, observe, stage, swap, verify, commit; undo if anything fails.
 
 The order is the guarantee: the environment is never without a working PIL, and a failure before or after the swap
-leaves it as it was.
+leaves it as it was. What each kind of step does stands in `steps`; here stands when.
 
 The result of the swap is judged by doctor's own checks, and the receipt puts the setup on record.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.apply.exclusive import (
-    ForeignChangeWatch,
-    begin_creation,
-    create_environment,
-    end_creation,
-    hold_environment_lock,
-    leave_place,
-    make_place,
-    undo_creation,
-)
-from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_proven, make_wheel
-from fastinstall.apply.staging import SitePackagesSwap, StagedStack, StagedTree, stage_stack, swap_moves
-from fastinstall.conda.changes import change_conda_packages
-from fastinstall.conda.history_file import conda_moves, find_claimed_entries, record_pin, record_revision
-from fastinstall.core import files, signals
+from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
+from fastinstall.apply.proven_wheel import build_wheel
+from fastinstall.conda.history_file import record_revision
+from fastinstall.conda.stage import LinkedPackages
+from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import document, immutable
 from fastinstall.elf.description import LoadedLibrary
-from fastinstall.guard.pip_trap import try_pip_pin, write_pip_pin
-from fastinstall.index.execution import ExecutionContext, get_required_step, step_of
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.store import JournalStore, Stamp, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.conda import Conda, CondaInstaller
-from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import EnvironmentReport, Finding, Status
-from fastinstall.model.plan import Plan
-from fastinstall.model.receipt import Move, Receipt
-from fastinstall.model.steps import (
-    Build,
-    ChangeCondaPackages,
-    CreateEnvironment,
-    MakeCondaPackages,
-    Pin,
-    Prove,
-    Swap,
-    Verify,
-)
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.facts import Facts, Interpreter, Runtime
+from fastinstall.model.finding import EnvironmentReport
+from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
+from fastinstall.model.request import Risk
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.plan.plan import Plan
+from fastinstall.proof.stack_operations import MeasuredPil, refuse_lost_features
+from fastinstall.steps.build import Build
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import Recording, Step, get_required_step, step_of
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.wheel_files import MergeSources, describe_core, origin_of, stack_version, stage_wheel
 
 _AGAIN = "make it again: fastinstall plan"
 
@@ -96,7 +87,7 @@ class _Work:
 
     Attributes:
         plan: the plan.
-        workshop: tools and places.
+        context: tools and places.
         observers: eyes.
         watch: notices others.
         interpreter: the target's Python.
@@ -104,7 +95,7 @@ class _Work:
     """
 
     plan: Plan
-    workshop: ExecutionContext
+    context: ExecutionContext
     observers: Observers
     watch: ForeignChangeWatch
     interpreter: Interpreter
@@ -116,12 +107,50 @@ class _Work:
         return Path(self.plan.environment.prefix)
 
 
-def execute(plan: Plan, workshop: ExecutionContext, observers: Observers) -> CompletedPlan:
+@immutable
+class StagedTree:
+    """What comes in, laid out: as site-packages alone, or as conda packages, linked.
+
+    Attributes:
+        site_packages: what Python will look at.
+        metadata: the name of the stack's `.dist-info` directory.
+        linked: the conda packages, or None if the stack is a wheel.
+    """
+
+    site_packages: Path
+    metadata: str
+    linked: LinkedPackages | None = None
+
+
+@immutable
+class StagedStack:
+    """What is ready to be swapped in, and what became of it when it was used.
+
+    Attributes:
+        tree: where it lies.
+        built: the wheel that it is made of.
+        runtime: what happened when it was imported and used.
+        core: the imaging core.
+        stack_version: what `PIL/_version.py` says.
+        speed: before and after, or None if it was not timed.
+        origin: what the wheel says of its own making.
+    """
+
+    tree: StagedTree
+    built: BuildResult
+    runtime: Runtime
+    core: BuiltCore
+    stack_version: str
+    speed: SpeedTable | None
+    origin: MergeSources
+
+
+def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> CompletedPlan:
     """Carry out a plan that was consented to.
 
     Args:
         plan: its steps.
-        workshop: tools and places.
+        context: tools and places.
         observers: eyes.
 
     Raises:
@@ -130,57 +159,111 @@ def execute(plan: Plan, workshop: ExecutionContext, observers: Observers) -> Com
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
+    create = step_of(plan.steps, CreateEnvironment)
     with (
         _explain_system_errors(prefix),
-        _hold_environment_place(plan),
+        create.hold_place() if create else nullcontext(),
         hold_environment_lock(prefix),
-        _create_environment(plan),
+        create.create(make_stamp().at) if create else nullcontext(),
     ):
         interpreter = observe_interpreter(Path(plan.environment.python))
         watch = _watch(plan, interpreter)
-        built = _build_wheel(plan, interpreter, workshop) if not _builds_upon_changes(plan) else None
-        work = _observe_replaced(plan, workshop, observers, watch, interpreter)
-        pin = try_pip_pin(plan, built.wheel, work.before, workshop) if built is not None else None
+        built = None if _builds_upon_changes(plan.steps) else build_wheel(plan.steps, interpreter, context)
+        before = _observe_replaced(plan, observers, watch, interpreter)
+        if built is not None:
+            _refuse_harmful_records(plan.steps, built, before, context)
+        work = _Work(
+            plan=plan, context=context, observers=observers, watch=watch, interpreter=interpreter, before=before
+        )
         stamp, store = make_stamp(), JournalStore(prefix)
         with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
             staged = _stage_stack(work, built, transaction)
             _swap(work, staged.tree, transaction)
-            with watch.holding_on(workshop.emit):
-                _write_down(plan, staged.tree, transaction, work.before.conda, workshop)
-                if pin is not None:
-                    write_pip_pin(pin, transaction)
+            with watch.holding_on(context.emit):
+                _write_records(work, staged, transaction)
                 receipt, after = _verify_result(work, staged, stamp)
                 observers.finish(transaction, receipt)
             transaction.commit(receipt)
-        watch.warn(workshop.emit)
+        watch.warn(context.emit)
         return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)
 
 
-def _observe_replaced(
-    plan: Plan, workshop: ExecutionContext, observers: Observers, watch: ForeignChangeWatch, interpreter: Interpreter
-) -> _Work:
+def _observe_replaced(plan: Plan, observers: Observers, watch: ForeignChangeWatch, interpreter: Interpreter) -> Facts:
     """Look at what will be replaced, after the build: it may have taken minutes, in which others could change it."""
     before = observers.before(interpreter)
     watch.refuse_changes()
     _refuse_other_owners(plan, before)
-    return _Work(plan=plan, workshop=workshop, observers=observers, watch=watch, interpreter=interpreter, before=before)
+    return before
+
+
+def _refuse_harmful_records(
+    steps: Iterable[Step], built: BuildResult, before: Facts, context: ExecutionContext
+) -> None:
+    """Find out what would make the last steps fail, before anything is touched."""
+    for step in steps:
+        if isinstance(step, Recording):
+            step.refuse_harm(built.wheel, before, context)
 
 
 def _stage_stack(work: _Work, built: BuildResult | None, transaction: Transaction) -> StagedStack:
     """What comes in; where nothing is built yet, after others have changed that it is built upon."""
     if built is None:
         _change_others(work, transaction)
-        built = _build_wheel(work.plan, work.interpreter, work.workshop)
-        return stage_stack(work.plan, built, transaction, work.before, work.workshop)
-    staged = stage_stack(work.plan, built, transaction, work.before, work.workshop)
+        return _stage_wheel(work, build_wheel(work.plan.steps, work.interpreter, work.context), transaction)
+    staged = _stage_wheel(work, built, transaction)
     _change_others(work, transaction)
     return staged
 
 
+def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> StagedStack:
+    """Unpack or link it, run real operations on it, and time it against what is in place.
+
+    Raises:
+        FailedError: it does not work, computes something else than it should, or lacks a feature that is in use.
+    """
+    plan, before, context = work.plan, work.before, work.context
+    tree = _lay_out(work, built, transaction)
+    stage, python = tree.site_packages, Path(before.interpreter.executable)
+    core = describe_core(stage, before.interpreter, context.recipe.expect.symbols)
+    proof = get_required_step(plan.steps, Prove)
+    runtime = proof.run_operations(stage, built, before, context)
+    if before.runtime is not None:
+        allowed = Risk.FEATURE_LOSS in plan.wish.allow
+        refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
+    build = get_required_step(plan.steps, Build)
+    ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
+    speed = proof.time(ours, built, before, context)
+    version = stack_version(stage)
+    guard = step_of(plan.steps, InstallGuard)
+    if guard is not None:
+        guard.stage(stage, core, version, python)
+    return StagedStack(
+        tree=tree,
+        built=built,
+        runtime=runtime,
+        core=core,
+        stack_version=version,
+        speed=speed,
+        origin=origin_of(stage, tree.metadata),
+    )
+
+
+def _lay_out(work: _Work, built: BuildResult, transaction: Transaction) -> StagedTree:
+    """Unpack the wheel, or have it linked as conda packages."""
+    making = step_of(work.plan.steps, MakeCondaPackages)
+    if making is None:
+        work.context.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
+        metadata = stage_wheel(built.wheel, transaction.stage, work.before.interpreter)
+        return StagedTree(site_packages=transaction.stage, metadata=metadata)
+    linked = making.link(built, work.before, transaction, work.context)
+    return StagedTree(site_packages=linked.site_packages, metadata=linked.metadata, linked=linked)
+
+
 def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
     """The renames, unless what they replace is not what was observed."""
-    work.workshop.emit(Started(stage="swap", message="swapping it in"))
-    moves = _list_moves(work.plan, tree, work.prefix, work.before)
+    work.context.emit(Started(stage="swap", message="swapping it in"))
+    linked = tree.linked.root if tree.linked is not None else None
+    moves = get_required_step(work.plan.steps, Swap).list_moves(tree.site_packages, linked, work.before)
     work.watch.refuse_changes()
     transaction.perform(moves)
     work.watch.look_again()
@@ -188,23 +271,23 @@ def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
 
 def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
     """The receipt, where doctor's checks find no error, and what they looked at."""
-    work.workshop.emit(Started(stage="verify", message="running doctor's checks on it"))
+    work.context.emit(Started(stage="verify", message="running doctor's checks on it"))
     after = work.observers.after(work.interpreter)
     receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
-    checks = get_required_step(work.plan, Verify).checks
+    checks = get_required_step(work.plan.steps, Verify).checks
     refuse_errors(work.observers.judge(after, receipt, checks).findings)
     return receipt, after
 
 
 def _watch(plan: Plan, interpreter: Interpreter) -> ForeignChangeWatch:
-    swap = get_required_step(plan, Swap)
+    swap = get_required_step(plan.steps, Swap)
     names = (*swap.entries, swap.installs, *GUARD_ENTRIES)
     return ForeignChangeWatch(Path(plan.environment.prefix), Path(interpreter.site_packages), names)
 
 
 def _refuse_other_owners(plan: Plan, before: Facts) -> None:
     """Consent was given to replace what the plan names, and nothing else."""
-    planned = set(get_required_step(plan, Swap).removes)
+    planned = set(get_required_step(plan.steps, Swap).removes)
     found = {owner.distribution.metadata for owner in before.stack.owners}
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
@@ -212,61 +295,31 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
         raise RefusedError(message, hint=_AGAIN)
 
 
-def _list_moves(plan: Plan, tree: StagedTree, prefix: Path, before: Facts) -> tuple[Move, ...]:
-    """Every rename of the swap, those that Python notices first."""
-    swap, site_packages = get_required_step(plan, Swap), Path(before.interpreter.site_packages)
-    site = site_packages.relative_to(prefix)
-    if tree.linked is None or before.conda is None:
-        return swap_moves(
-            SitePackagesSwap(prefix=prefix, site_packages=site_packages, staged=tree.site_packages), before.stack
-        )
-    exchange = SitePackagesSwap(
-        prefix=prefix,
-        site_packages=site_packages,
-        staged=tree.site_packages,
-        kept=f"stage/prefix/{site}",
-        leaving=find_claimed_entries(site, before.conda, swap),
-    )
-    beside = conda_moves(prefix, site_packages, tree.linked.root, before.conda, swap)
-    return (*swap_moves(exchange, before.stack), *beside)
-
-
-def _builds_upon_changes(plan: Plan) -> bool:
+def _builds_upon_changes(steps: Iterable[Step]) -> bool:
     """Whether other packages come first, because the build links them (`--link env`)."""
-    kinds = [type(step) for step in plan.steps]
+    kinds = [type(step) for step in steps]
     changes = ChangeCondaPackages in kinds and Build in kinds
     return changes and kinds.index(ChangeCondaPackages) < kinds.index(Build)
 
 
 def _change_others(work: _Work, transaction: Transaction) -> None:
     """Have other packages changed, step by step: the order decides who has a file that several claim."""
-    workshop = work.workshop
     for step in work.plan.steps:
         if isinstance(step, ChangeCondaPackages):
-            if workshop.engine is None:
-                raise FailedError("the plan names no engine for conda packages", hint=_AGAIN)
             work.watch.refuse_changes()
-            change_conda_packages(step, workshop.engine, transaction, work.prefix, workshop.emit)
+            step.change_packages(work.prefix, transaction, work.context)
             work.watch.look_again()
 
 
-def _write_down(
-    plan: Plan, tree: StagedTree, transaction: Transaction, conda: Conda | None, workshop: ExecutionContext
-) -> None:
-    """Tell conda's history what came and went, and pin it where that is wished."""
-    if tree.linked is not None and conda is not None:
-        record_revision(tree.linked.stack, get_required_step(plan, Swap), conda, workshop.now, transaction)
-    pin = step_of(plan, Pin)
-    if pin is not None:
-        record_pin(pin, Path(plan.environment.prefix), transaction)
-
-
-def _build_wheel(plan: Plan, interpreter: Interpreter, workshop: ExecutionContext) -> BuildResult:
-    brought = bring_headers(plan, workshop)
-    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=get_required_step(plan, Prove).reference)
-    return make_proven(
-        get_required_step(plan, Build), lambda step: make_wheel(step, interpreter, brought, workshop), ground, workshop
-    )
+def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -> None:
+    """Tell conda's history what came and went, and pin the stack where that is wished."""
+    conda, linked = work.before.conda, staged.tree.linked
+    if linked is not None and conda is not None:
+        records = get_required_step(work.plan.steps, Swap).records
+        record_revision(linked.stack, records, conda, work.context.now, transaction)
+    for step in work.plan.steps:
+        if isinstance(step, Recording):
+            step.write(staged.built.wheel, work.prefix, transaction)
 
 
 @contextmanager
@@ -280,41 +333,6 @@ def _explain_system_errors(prefix: Path) -> Iterator[None]:
         raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
 
 
-@contextmanager
-def _hold_environment_place(plan: Plan) -> Iterator[None]:
-    """The directory of an environment that is to be made, for its lock."""
-    step = step_of(plan, CreateEnvironment)
-    made = None
-    try:
-        with signals.defer_signals():
-            made = make_place(step) if step is not None else None
-        yield
-    except BaseException:
-        if made is not None:
-            leave_place(made)
-        raise
-
-
-@contextmanager
-def _create_environment(plan: Plan) -> Iterator[None]:
-    step = step_of(plan, CreateEnvironment)
-    if step is None:
-        yield
-        return
-    begun = False
-    try:
-        with signals.defer_signals():
-            begin_creation(step, make_stamp().at)
-            begun = True
-        create_environment(step)
-        yield
-    except BaseException:
-        if begun:
-            undo_creation(step)
-        raise
-    end_creation(step)
-
-
 def receipt_for(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
     """The receipt of a transaction.
 
@@ -324,7 +342,7 @@ def receipt_for(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) ->
         before: the target as it was.
         stamp: the transaction's identity.
     """
-    step = get_required_step(plan, Build)
+    step = get_required_step(plan.steps, Build)
     artefact = step.source or step.prebuilt
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
     return Receipt(
@@ -362,20 +380,5 @@ def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
 
 
 def _engine(plan: Plan) -> CondaInstaller:
-    making = step_of(plan, MakeCondaPackages)
+    making = step_of(plan.steps, MakeCondaPackages)
     return making.engine if making is not None else CondaInstaller.PIP
-
-
-def refuse_errors(findings: Iterable[Finding]) -> None:
-    """Raise where a check says that the swap went wrong; the caller undoes it.
-
-    Raises:
-        FailedError: names each finding.
-    """
-    wrong = [finding for finding in findings if finding.status.gravity >= Status.ERROR.gravity]
-    if wrong:
-        raise FailedError(
-            "the environment is not healthy after the swap, so the swap was undone",
-            hint="report it with the output of: fastinstall inspect --redact",
-            details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
-        )

@@ -6,17 +6,15 @@ If parts of a fork do not compile or fail the proof, this module decides which t
 what was left out.
 """
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
 from fastinstall.cmerge.documents import Kernels, Part
-from fastinstall.conda.compiler_prefix import private_toolchain
 from fastinstall.core import files, foreign
-from fastinstall.core.errors import DocumentError, RefusedError, UnprovenError
+from fastinstall.core.errors import DocumentError, UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
@@ -24,146 +22,48 @@ from fastinstall.core.values import digest, document, dump, immutable, open_docu
 from fastinstall.elf.cpu_levels import rank, tunable_for
 from fastinstall.elf.description import Cpu
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.index.pip import argv_for, pip_environment
-from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import Plan
-from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, CondaToolchain, PrivateHeaders, SystemPackages
-from fastinstall.observe.toolchain import list_probed_flags, observe_compiler
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.steps.build import Build
+from fastinstall.steps.kind import FetchedInputs
+from fastinstall.steps.kinds import Preparing, Step, get_required_step
+from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.system_packages import include_directories, install_packages, unpack_headers
-from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
+from fastinstall.wheelbuild.build_inputs import BuildResult
 
 if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
     from fastinstall.proof.runs import ProofStack
 
 
-@immutable
-class FetchedInputs:
-    """What was brought for a build.
-
-    Attributes:
-        includes: include directories to look in first.
-        variables: environment variables that name the compiler, where it is not the system's.
-    """
-
-    includes: tuple[Path, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-def bring_headers(plan: Plan, workshop: ExecutionContext) -> FetchedInputs:
-    """Install system packages, unpack private headers and make a private toolchain, as the plan says.
+def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
+    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
 
     Raises:
-        FailedError: something could not be brought; nothing of the target is touched.
+        FastinstallError: something cannot be had; nothing of the target is touched.
     """
-    found: list[Path] = []
-    variables: dict[str, str] = {}
-    for step in plan.steps:
-        if isinstance(step, SystemPackages):
-            workshop.emit(Started(stage="packages", message=f"installing {' '.join(step.packages)}"))
-            install_packages(step.manager, step.packages, workshop.emit)
-        elif isinstance(step, PrivateHeaders):
-            workshop.emit(Started(stage="headers", message=f"fetching headers: {' '.join(step.packages)}"))
-            root = unpack_headers(step.manager, step.packages, workshop.cache, workshop.emit)
-            found += include_directories(root)
-        elif isinstance(step, CondaToolchain):
-            private = private_toolchain(step, workshop)
-            found += private.includes
-            variables |= private.variables
-    return FetchedInputs(includes=tuple(found), variables=variables)
-
-
-def make_wheel(
-    step: Build, interpreter: Interpreter, brought: FetchedInputs, workshop: ExecutionContext
-) -> BuildResult:
-    """The wheel of a plan.
-
-    Raises:
-        FailedError: it could not be fetched or built, or is no Pillow alone.
-        RefusedError: there is no compiler.
-    """
-    if step.prebuilt is not None:
-        result = make_build_result(step.prebuilt, workshop)
-        require_stack_alone(result.wheel)  # before a proof runs what is in it
-        return result
-    built_before = _out_of_the_cache(step, interpreter, workshop) if step.cached else None
-    if built_before is not None:
-        return built_before
-    from fastinstall.wheelbuild.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
-
-    return build_wheel(request_for(step, interpreter, brought, workshop))
-
-
-def _out_of_the_cache(step: Build, interpreter: Interpreter, workshop: ExecutionContext) -> BuildResult | None:
-    """Return the cached wheel that a plan names, or None if it is gone or parts of the fork are left out."""
-    from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
-
-    started = time.monotonic()
-    for ready in find_ready(workshop.cache, step, workshop.recipe, interpreter):
-        if ready.entry.sha256 == step.cached:
-            workshop.emit(Noted(message=f"{ready.entry.wheel} was built before, and is taken from the cache"))
-            return BuildResult(
-                wheel=directory_of(workshop.cache, ready.key) / ready.entry.wheel,
-                sha256=ready.entry.sha256,
-                from_cache=True,
-                features=ready.entry.features,
-                log=log_of(workshop.cache, ready.key),
-                seconds=time.monotonic() - started,
-            )
-    return None
-
-
-def request_for(
-    step: Build, interpreter: Interpreter, brought: FetchedInputs, workshop: ExecutionContext
-) -> BuildRequest:
-    """Fetch what a step names, by its hashes, and say how it is built.
-
-    Raises:
-        FailedError: something could not be fetched.
-        RefusedError: the step names no source, or there is no compiler.
-    """
-    if step.source is None:
-        raise RefusedError(
-            "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
-        )
-    variables = {**workshop.variables, **brought.variables}
-    compiler = observe_compiler(list_probed_flags(workshop.recipe), variables)
-    if compiler is None:
-        raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
-    workshop.emit(Started(stage="download", message=f"fetching {step.source.filename}"))
-    fetch = workshop.index.fetch
-    return BuildRequest(
-        recipe=workshop.recipe,
-        step=step,
-        interpreter=interpreter,
-        source=fetch(step.source, workshop.cache, workshop.emit),
-        kernels=fetch(step.kernels, workshop.cache, workshop.emit) if step.kernels else None,
-        base=fetch(step.base, workshop.cache, workshop.emit) if step.base else None,
-        statics={name: fetch(each, workshop.cache, workshop.emit) for name, each in step.statics.items()},
-        chassis=fetch(step.chassis, workshop.cache, workshop.emit) if step.chassis else None,
-        include_directories=brought.includes,
-        library_prefix=Path(interpreter.prefix) if step.link is LinkMode.ENV else None,
-        compiler=compiler,
-        cache=workshop.cache,
-        pip=argv_for(interpreter),
-        variables=pip_environment(variables),
-        emit=workshop.emit,
-        offline=workshop.index.offline,
-        wheelhouse=workshop.index.wheelhouse,
+    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
+    return FetchedInputs(
+        includes=tuple(directory for each in fetched for directory in each.includes),
+        variables={name: value for each in fetched for name, value in each.variables.items()},
     )
 
 
-def make_build_result(wheel: Artefact, workshop: ExecutionContext) -> BuildResult:
-    """A wheel that is ready, by its hash."""
-    path = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
-    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)
+def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
+    """Make the wheel of a plan, proven where its recipe merges.
+
+    Raises:
+        UnprovenError: it does not compile or prove.
+        FastinstallError: it could not be made.
+    """
+    fetched = fetch_inputs(steps, context)
+    reference = get_required_step(steps, Prove).reference
+    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
+    step = get_required_step(steps, Build)
+    return make_proven(step, lambda each: each.make(interpreter, fetched, context), ground, context)
 
 
 Make = Callable[[Build], BuildResult]
@@ -210,7 +110,7 @@ def make_proven(step: Build, make: Make, ground: ProofContext, workshop: Executi
             return built
 
 
-def subject_of(step: Build, built: BuildResult, ground: ProofContext) -> ProofSubject:
+def subject_of(step: WheelOrder, built: BuildResult, ground: ProofContext) -> ProofSubject:
     """What is proven: a build, on the levels that this machine can run."""
     interpreter = ground.interpreter
     here = rank(ground.cpu.level)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_proven, make_wheel
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
@@ -22,11 +22,12 @@ from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.request import Environment, Request
-from fastinstall.model.steps import Build
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
 from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
+from fastinstall.steps.build import Build
+from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse, require_writable, unwritable
 from fastinstall.wheelbuild.variants import label_variant, variant_of
@@ -140,10 +141,10 @@ def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltW
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
     workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
-    brought = bring_headers(plan, workshop)
-    step = next(step for step in plan.steps if isinstance(step, Build))
+    fetched = fetch_inputs(plan.steps, workshop)
+    step = get_required_step(plan.steps, Build)
     ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
-    result = make_proven(step, lambda each: make_wheel(each, interpreter, brought, workshop), ground, workshop)
+    result = make_proven(step, lambda each: each.make(interpreter, fetched, workshop), ground, workshop)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
 
 

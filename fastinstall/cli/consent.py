@@ -10,9 +10,10 @@ from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.cli.text.plans import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.model.plan import Plan, PlanRisk
-from fastinstall.model.steps import CreateEnvironment
+from fastinstall.model.request import PlanRisk
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import consent_hint
+from fastinstall.steps.create_environment import CreateEnvironment
 
 _DECLINED = "declined; nothing was changed"
 _SHOWN = 6

@@ -24,9 +24,7 @@ from fastinstall.journal import external_changes
 from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
-from fastinstall.model.plan import PlanRisk
-from fastinstall.model.request import Risk
-from fastinstall.model.steps import ChangeCondaPackages
+from fastinstall.model.request import PlanRisk, Risk
 
 _CHANGE_REASONS = (
     *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),
@@ -44,12 +42,12 @@ _MESSAGES = ".messages.txt"
 
 
 def change_conda_packages(
-    step: ChangeCondaPackages, engine: CondaEngine, transaction: Transaction, prefix: Path, emit: Emit = ignore
+    change: CondaChange, engine: CondaEngine, transaction: Transaction, prefix: Path, emit: Emit = ignore
 ) -> None:
-    """Carry the step out on the live environment.
+    """Carry a change out on the live environment.
 
     Args:
-        step: what comes and what goes.
+        change: what comes and what goes.
         engine: who does it.
         transaction: open; it undoes all of it.
         prefix: of the environment.
@@ -59,10 +57,10 @@ def change_conda_packages(
         FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
             caller undoes.
     """
-    stretch = describe_external_change(step.change, engine, prefix)
-    expected = _list_expected_files(step.change, prefix)
-    emit(Started(stage="conda", message=f"{engine.description}: {_sentence(step.change)}"))
-    transaction.engage(stretch, lambda: engine.change(prefix, step.change))
+    stretch = describe_external_change(change, engine, prefix)
+    expected = _list_expected_files(change, prefix)
+    emit(Started(stage="conda", message=f"{engine.description}: {_sentence(change)}"))
+    transaction.engage(stretch, lambda: engine.change(prefix, change))
     _refuse_others(expected, prefix)
 
 

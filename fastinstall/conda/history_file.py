@@ -11,7 +11,7 @@ what they replace.
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -20,7 +20,6 @@ from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.steps import Pin, Swap
 
 _MARK = "simd_"
 _GUARD = "fastinstall-guard"
@@ -117,26 +116,21 @@ def _literal(text: str) -> list[str]:
         return []
 
 
-def record_revision(stack: CondaStack, swap: Swap, conda: Conda, now: datetime, transaction: Transaction) -> None:
+def record_revision(
+    stack: CondaStack, records: Collection[str], conda: Conda, now: datetime, transaction: Transaction
+) -> None:
     """Add a revision to the history.
 
     Args:
         stack: what came.
-        swap: names what went.
+        records: that went, by the names of their packages.
         conda: what was installed before.
         now: of this run.
         transaction: whose undo takes the revision out again.
     """
     existing = _text(Path(conda_prefix(stack)) / HISTORY)
-    revised = history_revision(existing, now.astimezone(), "fastinstall setup", _change(stack, swap, conda))
+    revised = history_revision(existing, now.astimezone(), "fastinstall setup", _change(stack, records, conda))
     transaction.add(HISTORY, revised.removeprefix(existing))
-
-
-def record_pin(step: Pin, prefix: Path, transaction: Transaction) -> None:
-    """Add a pin to the file that solvers read, on a line of its own."""
-    existing = _text(prefix / step.file)
-    start = "\n" if existing and not existing.endswith("\n") else ""
-    transaction.add(step.file, f"{start}{step.line}\n")
 
 
 def conda_prefix(stack: CondaStack) -> Path:
@@ -144,10 +138,10 @@ def conda_prefix(stack: CondaStack) -> Path:
     return Path(stack.channel).parents[2]
 
 
-def _change(stack: CondaStack, swap: Swap, conda: Conda) -> CondaChange:
+def _change(stack: CondaStack, records: Collection[str], conda: Conda) -> CondaChange:
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
     names = {package.name for package in linked}
-    gone = (package for package in conda.packages if package.dist in swap.records or package.name in names)
+    gone = (package for package in conda.packages if package.dist in records or package.name in names)
     return CondaChange(linked=linked, unlinked=tuple(gone))
 
 
@@ -160,7 +154,9 @@ _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 """Suffixes of directories in site-packages that belong to one distribution."""
 
 
-def conda_moves(prefix: Path, site_packages: Path, root: Path, conda: Conda, swap: Swap) -> tuple[Move, ...]:
+def conda_moves(
+    prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
+) -> tuple[Move, ...]:
     """The moves outside of site-packages, and of what conda alone knows inside it.
 
     Args:
@@ -168,17 +164,17 @@ def conda_moves(prefix: Path, site_packages: Path, root: Path, conda: Conda, swa
         site_packages: of the environment.
         root: the staged environment, at `stage/prefix` of the transaction.
         conda: what conda knows of the environment.
-        swap: names the records that make room.
+        records: that make room, by the names of their packages.
     """
     site = site_packages.relative_to(prefix)
     linked = list_linked_moves(prefix, root, kept="stage/prefix")
     coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
     taken = {move.live for move in coming}
-    leaving = (f"{_RECORDS}/{dist}.json" for dist in swap.records)
-    records = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
-    whole = {str(site / name) for name in find_claimed_entries(site, conda, swap)}
-    singly = (path for path in _list_claimed_files(conda, swap) if path not in taken and not _lies_in(path, whole))
-    return (*coming, *records, *_leaving(prefix, singly))
+    leaving = (f"{_RECORDS}/{dist}.json" for dist in records)
+    aside = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
+    whole = {str(site / name) for name in find_claimed_entries(site, conda, records)}
+    singly = (path for path in _list_claimed_files(conda, records) if path not in taken and not _lies_in(path, whole))
+    return (*coming, *aside, *_leaving(prefix, singly))
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
@@ -198,24 +194,24 @@ def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
             yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
 
 
-def find_claimed_entries(site: PurePath, conda: Conda | None, swap: Swap) -> tuple[str, ...]:
+def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collection[str]) -> tuple[str, ...]:
     """Top-level names in site-packages that are wholly of the conda packages that make room.
 
     Args:
         site: site-packages, relative to the prefix.
         conda: what conda knows of the environment.
-        swap: names the records that make room.
+        records: that make room, by the names of their packages.
     """
     if conda is None:
         return ()
-    paths = (PurePath(path) for path in _list_claimed_files(conda, swap))
+    paths = (PurePath(path) for path in _list_claimed_files(conda, records))
     tops = dict.fromkeys(path.relative_to(site).parts[0] for path in paths if path.is_relative_to(site))
     return tuple(name for name in tops if name == "PIL" or PurePath(name).suffix in _WHOLE)
 
 
-def _list_claimed_files(conda: Conda, swap: Swap) -> Iterator[str]:
+def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
     """Files of the packages that make room, each once."""
-    files = (path for claim in conda.claims if claim.dist in swap.records for path in claim.files)
+    files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
     return iter(dict.fromkeys(files))
 
 

@@ -6,16 +6,13 @@ Packages that are required and not installed are included. conda removes librari
 stack has its own, those of the previous Pillow. When that Pillow comes back, they have to as well.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import listing, quote
-from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaPackage, CondaStack
+from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
 from fastinstall.model.conda_packages import name_of as name_of_conda_specs
-from fastinstall.model.plan import Plan
-from fastinstall.model.steps import ChangeCondaPackages, MakeCondaPackages, Step
 
 FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
@@ -83,51 +80,6 @@ def provides_pil(claim: CondaClaim) -> bool:
 def name_of(dist: str) -> str:
     """Give the name of a package: "libjpeg-turbo" of "libjpeg-turbo-3.1.0-hb9d3cd8_0"."""
     return dist.rsplit("-", _TAIL)[0]
-
-
-def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
-    """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
-
-    Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
-    """
-    packages = list_packages_to_reinstall(conda)
-    making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
-    if not packages or making is None:
-        return plan
-    planned = [
-        package
-        for step in plan.steps
-        if isinstance(step, ChangeCondaPackages)
-        for package in _list_touched_packages(step)
-    ]
-    again = [package for package in packages if package.name not in {each.name for each in planned}]
-    first = [package for package in again if package.name != TURBO]
-    last = [package for package in again if package.name == TURBO]
-    changes = [_reinstallation(making, tuple(each)) for each in (first, last) if each]
-    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
-    return replace(plan, steps=tuple(_with(plan.steps, changes)), skipped=skipped)
-
-
-def _list_touched_packages(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
-    return (*step.change.linked, *step.change.unlinked)
-
-
-def _reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
-    """A step of its own, because within one transaction the order is the engine's, and the last one has the files."""
-    names = listing(package.name for package in packages)
-    last = ", last of all, so that its headers win" if packages[-1].name == TURBO else ""
-    return ChangeCondaPackages(
-        engine=making.engine,
-        change=CondaChange(linked=packages, unlinked=packages),
-        reason=f"files of {names} were taken or lost: installed again{last}",
-    )
-
-
-def _with(steps: Iterable[Step], changes: Iterable[ChangeCondaPackages]) -> Iterator[Step]:
-    for step in steps:
-        if isinstance(step, MakeCondaPackages):
-            yield from changes
-        yield step
 
 
 _VIRTUAL = "__"

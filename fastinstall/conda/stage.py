@@ -8,7 +8,7 @@ from the cache, and the guard's.
 import os
 import shutil
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fastinstall import __version__
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
@@ -23,7 +23,6 @@ from fastinstall.model.conda import Conda, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.steps import MakeCondaPackages
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 _NOTE = """\
@@ -57,7 +56,7 @@ class LinkedPackages:
 
 
 def link_packages(
-    step: MakeCondaPackages,
+    planned: CondaStack,
     built: BuildResult,
     interpreter: Interpreter,
     transaction: Transaction,
@@ -71,7 +70,7 @@ def link_packages(
     engine = _engine(workshop)
     prefix = Path(interpreter.prefix)
     workshop.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
-    stack = pack_channel(step, built, interpreter, transaction.stage / "channel", workshop)
+    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", workshop)
     there = os.path.lexists(prefix / CHANNEL)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
@@ -84,7 +83,7 @@ def link_packages(
     return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_metadata(site_packages))
 
 
-def registration_text(prefix: Path, conda: Conda) -> str:
+def registration_text(prefix: PurePath, conda: Conda) -> str:
     """The configuration that names the channel, and those that conda uses anyway: one day nothing else may name them.
 
     They rank below whatever else names channels ("bottom", in the words of conda's configuration).
@@ -95,7 +94,7 @@ def registration_text(prefix: Path, conda: Conda) -> str:
     return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
 
 
-def stage_registration(root: Path, prefix: Path, conda: Conda) -> None:
+def stage_registration(root: Path, prefix: PurePath, conda: Conda) -> None:
     """Write the configuration into the staged environment."""
     files.write_text(root / REGISTRATION, registration_text(prefix, conda))
 
@@ -120,7 +119,7 @@ _PACKED = "packed.json"
 
 
 def pack_channel(
-    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
+    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
 ) -> CondaStack:
     """Write the channel into `staged`, from where it is moved to its place.
 
@@ -130,10 +129,10 @@ def pack_channel(
     Raises:
         FailedError: the wheel is damaged or another than was planned.
     """
-    package = _stack_package(step, built, interpreter, staged, workshop)
-    guard = pack_guard(step.guard, staged) if step.guard is not None else None
+    package = _stack_package(planned, built, interpreter, staged, workshop)
+    guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
     write_index(staged)
-    channel = Path(step.channel)
+    channel = Path(planned.channel)
     return CondaStack(
         package=_placed(package, channel),
         guard=_placed(guard, channel) if guard is not None else None,
@@ -142,15 +141,15 @@ def pack_channel(
 
 
 def _stack_package(
-    step: MakeCondaPackages, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
+    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
 ) -> CondaPackage:
-    planned = replace(step.package, channel="")  # the same file serves every environment
-    decisive = (_FORMAT, __version__, built.sha256, planned, interpreter.version, interpreter.abi)
+    unplaced = replace(planned.package, channel="")  # the same file serves every environment
+    decisive = (_FORMAT, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
     kept = workshop.cache / "conda" / "packed" / digest(decisive)
     found = _find_kept_package(kept)
     if found is None:
         with files.temporary_directory("packed", within=workshop.cache / "tmp") as space:
-            found = pack_stack(built.wheel, planned, interpreter, space / "packed")
+            found = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / _PACKED, dump(encode(found)))
             files.publish(space / "packed", kept, space / "rival")
     target = _file(found, staged)

@@ -24,9 +24,8 @@ from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import InstalledStack, Interpreter
-from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, Request, ToolchainSource
+from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import recipe_named

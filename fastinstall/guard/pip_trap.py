@@ -16,17 +16,13 @@ from fastinstall.core.events import Emit, Noted, Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.index.execution import ExecutionContext, step_of
 from fastinstall.index.pip import PipConditions, PipForecast, forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.pins import PinKind, PinState
-from fastinstall.model.plan import Plan, Situation, Skipped
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import EnvironmentKind, Request
-from fastinstall.model.steps import Build, PinForPip
-from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import (
     CONFIGURATION,
     CONSTRAINTS,
@@ -39,7 +35,6 @@ from fastinstall.observe.pip_pins import (
     location,
     read_pinned_settings,
     remove_pin_block,
-    requirement_of,
     settings,
 )
 
@@ -131,71 +126,14 @@ def _older(one: str, other: str) -> bool:
         return False
 
 
-_HOLDS = "pip in this environment, and uv in a shell that has read environment.sh, keep to this build"
-
-
-@immutable
-class PipPart:
-    """What a plan has more where pip is held; all of it empty elsewhere.
-
-    Attributes:
-        steps: that put the pin there.
-        skipped: why it is not needed.
-    """
-
-    steps: tuple[PinForPip, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-
-
-def pip_part(situation: Situation, build: Build) -> PipPart:
-    """What a plan has more, for what is built.
-
-    Raises:
-        RefusedError: a pin is there, and what is built bears a name that it cannot hold.
-    """
-    if not wants_pip_pin(situation.facts, situation.wish):
-        return PipPart()
-    prefix = situation.facts.environment.prefix
-    if build.distribution != NAME:
-        raise RefusedError(
-            f"{prefix} is pinned to a build named {NAME}, and a pin on {build.distribution} would hold nothing",
-            hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
-        )
-    requirement = requirement_of(build.distribution, build.version)
-    there = pip_pin(situation.facts)
-    if keeps_pip_pin(situation) and there is not None:
-        return PipPart(skipped=(Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),))
-    return PipPart(steps=(_step(situation, requirement, there),))
-
-
 def wants_pip_pin(facts: Facts, wish: Request) -> bool:
     """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
     return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or pip_pin(facts) is not None)
 
 
-def keeps_pip_pin(situation: Situation) -> bool:
-    """Whether the pin that is there stays as it is: the very build that it is for is put back."""
-    there = pip_pin(situation.facts)
-    return situation.restoring and there is not None and not there.problems
-
-
 def pip_pin(facts: Facts) -> PinState | None:
     """The pin for pip that is there."""
     return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
-
-
-def _step(situation: Situation, requirement: str, there: PinState | None) -> PinForPip:
-    prefix, links = situation.facts.environment.prefix, situation.links
-    why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
-    repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
-    return PinForPip(
-        file=CONFIGURATION,
-        directory=DIRECTORY,
-        requirement=requirement,
-        text=insertion(b"", prefix, links).text,
-        links=links,
-        reason=f"{why}: {_HOLDS}; {HOLDS_BACK}{repeated}",
-    )
 
 
 _STAGED = "fastinstall-pin"
@@ -321,30 +259,6 @@ class TrialTools:
     space: Path
     emit: Emit
     offline: bool = False
-
-
-def try_pip_pin(plan: Plan, wheel: Path, before: Facts, workshop: ExecutionContext) -> PipPin | None:
-    """The pin of a plan, where it has one and pip does well with it; nothing is changed.
-
-    Args:
-        plan: a setup.
-        wheel: that was built for it.
-        before: facts of the environment.
-        workshop: tools and places.
-
-    Raises:
-        RefusedError: as `refuse_trap` and `refuse_unwritable` say.
-    """
-    step = step_of(plan, PinForPip)
-    if step is None:
-        return None
-    prefix = Path(plan.environment.prefix)
-    refuse_unwritable(prefix)
-    pin = PipPin(prefix=prefix, requirement=step.requirement, wheel=wheel, links=step.links)
-    space, offline = workshop.cache / "tmp", plan.wish.offline
-    means = TrialTools(variables=workshop.variables, space=space, emit=workshop.emit, offline=offline)
-    refuse_trap(pin, before, means)
-    return pin
 
 
 def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:

@@ -1,4 +1,4 @@
-"""What carrying out a plan works with: tools, places and listeners in one value, and steps looked up by kind.
+"""What carrying out a plan works with: tools, places and listeners in one value.
 
 It also defines the protocol of both conda engines. An engine solves, fetches and links, and undoes nothing: what it
 does to a live environment is recorded and undone by its caller.
@@ -7,36 +7,14 @@ does to a live environment is recorded and undone by its caller.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit
-from fastinstall.core.values import immutable, kind_of
+from fastinstall.core.values import immutable
 from fastinstall.elf.description import Cpu
 from fastinstall.index.offers import PackageIndex
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.plan import Plan
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.steps import Step
-
-S = TypeVar("S", bound=Step)
-
-
-def step_of(plan: Plan, kind: type[S]) -> S | None:
-    """Return the plan's step of this kind, or None if it has none."""
-    return next((step for step in plan.steps if isinstance(step, kind)), None)
-
-
-def get_required_step(plan: Plan, kind: type[S]) -> S:
-    """The step of that kind.
-
-    Raises:
-        FailedError: the plan has none.
-    """
-    step = step_of(plan, kind)
-    if step is None:
-        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make it again: fastinstall plan")
-    return step
 
 
 class CondaEngine(Protocol):

@@ -24,7 +24,7 @@ from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Dependant, Facts, Interpreter
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.steps import Build
+from fastinstall.model.wheel_order import WheelOrder
 
 GUARD = "fastinstall-guard"
 """Name of the package that keeps solvers from replacing the stack."""
@@ -46,7 +46,7 @@ _NATIVE_RANK = 5
 
 
 def plan_stack_package(
-    build: Build,
+    build: WheelOrder,
     facts: Facts,
     microarchitectures: Mapping[str, tuple[str, ...]],
     *,
@@ -56,7 +56,7 @@ def plan_stack_package(
     """The conda package that a wheel becomes.
 
     Args:
-        build: the step that makes the wheel.
+        build: of the wheel.
         facts: of the target.
         microarchitectures: CPU level to the names of the processors that have it.
         number: tells later builds of the same version and levels apart; they have the greater.
@@ -157,7 +157,7 @@ def _of_python(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
 
 
-def _of_glibc(build: Build, interpreter: Interpreter) -> Iterator[str]:
+def _of_glibc(build: WheelOrder, interpreter: Interpreter) -> Iterator[str]:
     """The official wheel's promise; without one, the C library that it is built on."""
     if interpreter.libc != "glibc":
         return
@@ -182,7 +182,7 @@ def _of_processor(names: tuple[str, ...]) -> Iterator[str]:
         yield f'__archspec ==1[build="{"|".join(patterns)}"]'
 
 
-def _of_libraries(build: Build, conda: Conda | None, libraries: Mapping[str, NativeRequirement]) -> Iterator[str]:
+def _of_libraries(build: WheelOrder, conda: Conda | None, libraries: Mapping[str, NativeRequirement]) -> Iterator[str]:
     if build.link is not LinkMode.ENV or conda is None:
         return
     linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]

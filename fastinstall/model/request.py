@@ -40,6 +40,26 @@ class Risk(StrEnum):
     PROTECTED_PACKAGES = "protected-packages"
 
 
+@published_as("Hazard")
+@immutable
+class PlanRisk:
+    """A named risk that this plan takes.
+
+    Attributes:
+        risk: its name, for `--allow`.
+        summary: what it means here, in one sentence.
+        items: the particulars (advisories that come back, features that go).
+        allowed: whether the wish allows it.
+        instead: what to do rather than allow it; empty where nothing is known.
+    """
+
+    risk: Risk
+    summary: str
+    items: tuple[str, ...] = ()
+    allowed: bool = False
+    instead: str = ""
+
+
 @published_as("Wish")
 @immutable
 class Request:

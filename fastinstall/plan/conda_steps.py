@@ -6,11 +6,12 @@
 - Who installs: an engine for conda packages, or fastinstall's own installation of a wheel ("pip").
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.conda.changes import apply_conda_change, change_reason, find_change_risks
-from fastinstall.conda.compiler_prefix import install_extra
+from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -19,6 +20,7 @@ from fastinstall.model.conda_packages import (
     CHANNEL,
     GUARD,
     PINS,
+    TURBO,
     all_dependants,
     conda_dependants,
     find_replaced_packages,
@@ -32,9 +34,7 @@ from fastinstall.model.conda_packages import (
     refuse_contrary_pins,
 )
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import PlanRisk, Situation, Skipped
-from fastinstall.model.request import EnvironmentKind, LinkMode, Request
-from fastinstall.model.steps import Build, ChangeCondaPackages, MakeCondaPackages, Pin, Step
+from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan.conda_advice import (
     channels_for,
@@ -46,7 +46,14 @@ from fastinstall.plan.conda_advice import (
     with_environment_libraries,
 )
 from fastinstall.plan.decision import build_step, decide
+from fastinstall.plan.native_libraries import install_extra
+from fastinstall.plan.plan import Plan, Situation, Skipped
 from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.steps.build import Build
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.pin import Pin
 
 _NO_GUARD = "--no-guard: without the guard package a solver may replace the stack at the next change"
 _WITH_GUARD = "to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package"
@@ -408,3 +415,48 @@ def _lacking(engine: CondaInstaller, facts: Facts) -> FastinstallError:
         f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
         hint=f"install py-rattler: {extra}; or {_CONDA}; or {_WHEEL}",
     )
+
+
+def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
+    """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
+
+    Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
+    """
+    packages = list_packages_to_reinstall(conda)
+    making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
+    if not packages or making is None:
+        return plan
+    planned = [
+        package
+        for step in plan.steps
+        if isinstance(step, ChangeCondaPackages)
+        for package in _list_touched_packages(step)
+    ]
+    again = [package for package in packages if package.name not in {each.name for each in planned}]
+    first = [package for package in again if package.name != TURBO]
+    last = [package for package in again if package.name == TURBO]
+    changes = [_reinstallation(making, tuple(each)) for each in (first, last) if each]
+    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
+    return replace(plan, steps=tuple(_insert_changes(plan.steps, changes)), skipped=skipped)
+
+
+def _list_touched_packages(step: ChangeCondaPackages) -> tuple[CondaPackage, ...]:
+    return (*step.change.linked, *step.change.unlinked)
+
+
+def _reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
+    """A step of its own, because within one transaction the order is the engine's, and the last one has the files."""
+    names = listing(package.name for package in packages)
+    last = ", last of all, so that its headers win" if packages[-1].name == TURBO else ""
+    return ChangeCondaPackages(
+        engine=making.engine,
+        change=CondaChange(linked=packages, unlinked=packages),
+        reason=f"files of {names} were taken or lost: installed again{last}",
+    )
+
+
+def _insert_changes(steps: Iterable[Step], changes: Iterable[ChangeCondaPackages]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, MakeCondaPackages):
+            yield from changes
+        yield step

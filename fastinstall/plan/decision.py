@@ -14,10 +14,9 @@ from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.plan import Situation
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.toolchain import compile_flags, list_probed_flags
 from fastinstall.plan.level_choice import (
     AUTO,
@@ -36,7 +35,9 @@ from fastinstall.plan.native_libraries import (
     choose_statics,
     list_wanted_libraries,
 )
+from fastinstall.plan.plan import Situation
 from fastinstall.plan.versions import VersionChoice, newest_fitting
+from fastinstall.steps.build import Build
 
 
 @immutable

@@ -13,9 +13,8 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu_levels import LEVELS, LOADER_WITH_LEVELS
 from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import Level, Recipe
-from fastinstall.model.request import LinkMode, Request, Risk
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 
 
 @immutable

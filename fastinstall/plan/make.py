@@ -18,7 +18,7 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import foreign_verifying_checks
-from fastinstall.guard.pip_trap import keeps_pip_pin, wants_pip_pin
+from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
@@ -26,11 +26,9 @@ from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaRequest, CondaTool
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.machine import Toolchain
-from fastinstall.model.plan import Plan, Situation, facts_digest
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
-from fastinstall.model.steps import Build, CondaToolchain, CreateEnvironment, PrivateHeaders, SystemPackages
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import (
@@ -48,10 +46,16 @@ from fastinstall.plan.conda_steps import choose_engine_for_plan, conda_request
 from fastinstall.plan.decision import compiles
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
-from fastinstall.plan.planner import make_plan, nothing_to_do, plan_build_step
+from fastinstall.plan.plan import Plan, Situation, facts_digest
+from fastinstall.plan.planner import keeps_pip_pin, make_plan, nothing_to_do, plan_build_step
 from fastinstall.plan.risks import refuse_if_protected
 from fastinstall.plan.satisfied import guard_plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
+from fastinstall.steps.build import Build
+from fastinstall.steps.conda_toolchain import CondaToolchain
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.system_packages import SystemPackages
 
 
 @immutable

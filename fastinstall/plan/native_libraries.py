@@ -7,18 +7,21 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastinstall.conda.compiler_prefix import conda_toolchain, install_extra
+from fastinstall.conda.compiler_prefix import COMPILER
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import listing
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import NativeLibrary
-from fastinstall.model.plan import PlanRisk
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
-from fastinstall.model.steps import CondaToolchain, PrivateHeaders, Step, SystemPackages
+from fastinstall.model.machine import NativeLibrary, Toolchain
+from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
+from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
+from fastinstall.steps.conda_toolchain import CondaToolchain
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.system_packages import SystemPackages
 
 _COMPILER = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc",)}
 _CONDA_COMPILER = ("c-compiler",)
@@ -203,7 +206,7 @@ def _of_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
     libraries = {name: need.recipe.libraries[name] for name in need.absent} if chassis else {}
     if not libraries and not need.tools:
         return None
-    return conda_toolchain(need.tools, libraries, need.facts, need.wish)
+    return _plan_conda_toolchain(need.tools, libraries, need.facts, need.wish)
 
 
 def _go_without(need: _LibraryNeeds, what: str) -> NativeChoice:
@@ -238,6 +241,64 @@ def _privately(need: _LibraryNeeds) -> tuple[str, ...]:
 def _python_headers(facts: Facts, manager: str) -> str:
     minor = ".".join(facts.interpreter.version.split(".")[:2])
     return {"apt": f"python{minor}-dev", "dnf": f"python{minor}-devel"}.get(manager, "python")
+
+
+_USUAL_CHANNEL = "conda-forge"
+
+
+def _plan_conda_toolchain(
+    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, wish: Request
+) -> CondaToolchain | None:
+    """The step that brings them, where that is wished or the only way; None elsewhere.
+
+    Args:
+        tools: what is missing: "compiler", "Python.h".
+        libraries: whose headers are missing, by the recipe's names.
+        facts: what this machine has.
+        wish: where they may come from.
+
+    Raises:
+        RefusedError: it is wished, and py-rattler is not there.
+    """
+    wished = wish.toolchain is ToolchainSource.CONDA
+    here = facts.toolchain is not None and facts.toolchain.rattler
+    if wished and not here:
+        raise RefusedError(
+            "--toolchain conda: py-rattler is not installed beside fastinstall", hint=install_extra(facts)
+        )
+    if not wished and (wish.toolchain is ToolchainSource.SYSTEM or not here or wish.offline):
+        return None
+    missing = listing([*tools, *(f"the headers of {name}" for name in libraries)])
+    why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
+    return CondaToolchain(
+        channels=_choose_toolchain_channels(facts.toolchain, wish),
+        packages=tuple(dict.fromkeys(_list_toolchain_packages(tools, libraries.values(), facts))),
+        libraries=tuple(libraries),
+        reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
+    )
+
+
+def install_extra(facts: Facts) -> str:
+    """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
+    return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
+
+
+def _list_toolchain_packages(
+    tools: Collection[str], libraries: Iterable[NativeRequirement], facts: Facts
+) -> Iterable[str]:
+    if "compiler" in tools:
+        yield COMPILER
+    if "Python.h" in tools:
+        yield f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"
+    for library in libraries:
+        yield from library.conda
+
+
+def _choose_toolchain_channels(toolchain: Toolchain | None, wish: Request) -> tuple[str, ...]:
+    """As wished; else as conda is configured, where that is more than conda's own channels, which have no compiler."""
+    configured = toolchain.channels if toolchain is not None else ()
+    usual = tuple(channel for channel in configured if channel not in (DEFAULTS, NO_DEFAULTS))
+    return wish.channels or usual or (_USUAL_CHANNEL,)
 
 
 @immutable

@@ -6,17 +6,18 @@ The part of a plan that is about the project which makes the environment: its pi
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.guard.pip_trap import PipPart, pip_part
+from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts, Owner
-from fastinstall.model.pins import Project
-from fastinstall.model.plan import Plan, PlanRisk, Situation, Skipped, facts_digest
+from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Request
-from fastinstall.model.steps import Build, InstallGuard, PinProject, Prove, Step, Swap, Verify
+from fastinstall.model.request import PlanRisk, Request
+from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
+from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan.conda_steps import (
     CondaPart,
     conda_part,
@@ -25,6 +26,7 @@ from fastinstall.plan.conda_steps import (
     refuse_unsuited_engine,
 )
 from fastinstall.plan.decision import BuildDecision, build_step, decide
+from fastinstall.plan.plan import Plan, Situation, Skipped, facts_digest
 from fastinstall.plan.risks import (
     describe_version_advisories,
     explain_installed_vulnerability,
@@ -33,10 +35,30 @@ from fastinstall.plan.risks import (
     refuse_if_protected,
 )
 from fastinstall.plan.satisfied import explain_needed_setup, guard_plan
-from fastinstall.plan.saved_plan import artefacts_of
 from fastinstall.plan.versions import VersionChoice
+from fastinstall.steps.build import Build
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.pin_for_pip import PinForPip
+from fastinstall.steps.pin_project import PinProject
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.verify import Verify
 
 _GUARD = "to notice when pip, uv or another tool replaces it"
+
+
+@immutable
+class PipPart:
+    """What a plan has more where pip is held; all of it empty elsewhere.
+
+    Attributes:
+        steps: that put the pin there.
+        skipped: why it is not needed.
+    """
+
+    steps: tuple[PinForPip, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 def plan_build_step(situation: Situation) -> Build:
@@ -197,7 +219,7 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
 
 def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
     """Files that nothing is known of but their names, because the index says no more."""
-    files = (each for step in steps for each in artefacts_of(step) if not each.url.startswith("file:"))
+    files = (each for step in steps for each in step.artefacts() if not each.url.startswith("file:"))
     names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
     if not names:
         return ()
@@ -254,4 +276,48 @@ def _warning(situation: Situation, project: Project) -> str:
     return (
         f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
         f"its lock; --pin has it keep this one, now or later: fastinstall guard install --pin --prefix {prefix}"
+    )
+
+
+_HOLDS = "pip in this environment, and uv in a shell that has read environment.sh, keep to this build"
+
+
+def pip_part(situation: Situation, build: Build) -> PipPart:
+    """What a plan has more, for what is built.
+
+    Raises:
+        RefusedError: a pin is there, and what is built bears a name that it cannot hold.
+    """
+    if not wants_pip_pin(situation.facts, situation.wish):
+        return PipPart()
+    prefix = situation.facts.environment.prefix
+    if build.distribution != NAME:
+        raise RefusedError(
+            f"{prefix} is pinned to a build named {NAME}, and a pin on {build.distribution} would hold nothing",
+            hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
+        )
+    requirement = requirement_of(build.distribution, build.version)
+    there = pip_pin(situation.facts)
+    if keeps_pip_pin(situation) and there is not None:
+        return PipPart(skipped=(Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),))
+    return PipPart(steps=(_make_pip_pin_step(situation, requirement, there),))
+
+
+def keeps_pip_pin(situation: Situation) -> bool:
+    """Whether the pin that is there stays as it is: the very build that it is for is put back."""
+    there = pip_pin(situation.facts)
+    return situation.restoring and there is not None and not there.problems
+
+
+def _make_pip_pin_step(situation: Situation, requirement: str, there: PinState | None) -> PinForPip:
+    prefix, links = situation.facts.environment.prefix, situation.links
+    why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
+    repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
+    return PinForPip(
+        file=CONFIGURATION,
+        directory=DIRECTORY,
+        requirement=requirement,
+        text=insertion(b"", prefix, links).text,
+        links=links,
+        reason=f"{why}: {_HOLDS}; {HOLDS_BACK}{repeated}",
     )

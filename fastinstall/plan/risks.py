@@ -15,7 +15,6 @@ from fastinstall.index.upgrades import forecast_upgrade, instead_of_risk
 from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
-from fastinstall.model.plan import PlanRisk
 from fastinstall.model.recipe import (
     Advisory,
     Recipe,
@@ -24,7 +23,7 @@ from fastinstall.model.recipe import (
     find_returning_advisories,
     select_critical_advisories,
 )
-from fastinstall.model.request import EnvironmentKind, Request, Risk
+from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
 
 
 def find_version_risks(

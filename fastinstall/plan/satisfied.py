@@ -13,13 +13,14 @@ from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_pinned
 from fastinstall.model.facts import Facts, GuardState
-from fastinstall.model.plan import Plan, Skipped, facts_digest
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.model.steps import InstallGuard, Verify
 from fastinstall.plan.conda_steps import is_conda
 from fastinstall.plan.level_choice import choose_levels, list_requested_levels, serves
+from fastinstall.plan.plan import Plan, Skipped, facts_digest
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.verify import Verify
 
 _SHOWN = 3
 

@@ -8,42 +8,20 @@ warnings and steps are never its own word. Risks are accepted by whoever carries
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.conda import CondaPackage
-from fastinstall.model.conda_packages import CHANNEL, PINS
-from fastinstall.model.plan import Plan
-from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import Risk
-from fastinstall.model.steps import (
-    Build,
-    ChangeCondaPackages,
-    CondaToolchain,
-    CreateEnvironment,
-    LevelTarget,
-    MakeCondaPackages,
-    Pin,
-    PinForPip,
-    PrivateHeaders,
-    Prove,
-    Step,
-    Swap,
-    SystemPackages,
-)
-from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY
-from fastinstall.observe.toolchain import RECORD_SWITCHES
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.kind import ADDRESS, SavedPlanContext
+from fastinstall.steps.kinds import Step
 
-_PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.+_-]*[A-Za-z0-9+])?")
-_SPEC = re.compile(r"[A-Za-z0-9_][^\s'\"$`;|&<>\\]*(?: ?[<>=!~|,.*\w+-]+)*")
-_VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_ADDRESS = re.compile(r"(?:https?|file)://[^\s]*|/[^\0\n]*")
 _UNJUDGED = frozenset({"reason", "jobs", "url", "provenance", "size", "facts_digest", "allow", "allowed", "python"})
 """Keys that need not be the same: words, what the machine grants, where a file of that hash lies, and what is judged
 elsewhere (the digest of the facts, who accepts a risk, how the interpreter is called)."""
@@ -59,8 +37,9 @@ def plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
         plan: as it was read.
         recipe: the one that its wish names, as it is here.
     """
+    saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
     for index, step in enumerate(plan.steps):
-        for key, problem in _step_problems(step, plan, recipe):
+        for key, problem in _step_problems(step, saved):
             yield f"steps[{index}].{key}", problem
 
 
@@ -70,7 +49,7 @@ def releases_named_by(plan: Plan, releases: Releases) -> Releases:
     Raises:
         RefusedError: a file that it names is not on offer with that hash.
     """
-    named = {(each.filename, each.sha256): each for step in plan.steps for each in artefacts_of(step)}
+    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.artefacts()}
 
     def kept(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
         each_of = tuple(offered)
@@ -141,148 +120,23 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
     lines: list[str] = []
     for step in plan.steps:
         lines += (
-            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in artefacts_of(step)
+            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.artefacts()
         )
-        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in _conda_packages(step))
+        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.conda_packages())
     return tuple(dict.fromkeys(lines))
 
 
-def _step_problems(step: Step, plan: Plan, recipe: Recipe) -> Iterator[Problem]:
-    for artefact in artefacts_of(step):
+def _step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
+    for artefact in step.artefacts():
         yield from _artefact_problems(artefact)
-    leaving = step.change.unlinked if isinstance(step, ChangeCondaPackages) else ()
-    for package in (*_conda_packages(step), *leaving):
-        yield from _conda_problems(package)
-    match step:
-        case CreateEnvironment():
-            yield from _absolute(step.prefix, "prefix")
-            yield from _absolute(step.python, "python")
-            if step.prefix != plan.environment.prefix:
-                yield "prefix", f"{step.prefix} is not the environment of the plan"
-        case SystemPackages() | PrivateHeaders():
-            yield from _words(step.packages, "packages", _PACKAGE, "the name of a package")
-        case CondaToolchain():
-            yield from _words(step.packages, "packages", _SPEC, "a match spec")
-            yield from _words(step.channels, "channels", re.compile(r"[^\s-]\S*"), "a channel")
-        case Build():
-            yield from _build_problems(step, plan, recipe)
-        case Swap():
-            names = (*step.removes, *step.entries, step.installs, *step.records)
-            yield from (("removes", f"{name!r} is not the name of an entry") for name in names if not _is_name(name))
-        case _:
-            yield from _place_problems(step, plan)
-
-
-def _place_problems(step: Step, plan: Plan) -> Iterator[Problem]:
-    """Where a step would write elsewhere than where its kind writes."""
-    match step:
-        case MakeCondaPackages() if step.channel != plan.environment.prefix / CHANNEL:
-            yield "channel", f"expected {plan.environment.prefix / CHANNEL}, found {step.channel}"
-        case Pin() if step.file != PINS or "\n" in step.line.strip("\n"):
-            yield "file", f"expected one line for {PINS}, found {step.line!r} for {step.file!r}"
-        case PinForPip() if (step.file, step.directory) != (CONFIGURATION, DIRECTORY):
-            yield "file", f"expected {CONFIGURATION} and {DIRECTORY}, found {step.file!r} and {step.directory!r}"
-        case _:
-            return
-
-
-def _build_problems(step: Build, plan: Plan, recipe: Recipe) -> Iterator[Problem]:
-    if step.recipe != plan.wish.recipe:
-        yield "recipe", f"{step.recipe!r} is not the recipe of the plan, {plan.wish.recipe!r}"
-    if step.distribution not in recipe.replaces:
-        yield "distribution", f"{step.distribution!r} is none that {recipe.name} makes"
-    if not _VERSION.fullmatch(step.version):
-        yield "version", f"{step.version!r} is not a version"
-    yield from (
-        ("libraries", f"{recipe.name} has no library {name!r}")
-        for name in {*step.libraries, *step.statics} - recipe.libraries.keys()
-    )
-    parts = [part.name for part in recipe.kernels.parts] if recipe.kernels else []
-    yield from (("without", f"{recipe.name} has no part {name!r}") for name in step.without if name not in parts)
-    yield from _origin_problems(step, recipe)
-    levels = {level.name: level for level in recipe.levels}
-    for index, target in enumerate(step.targets):
-        if target.level not in levels:
-            yield f"targets[{index}].level", f"{recipe.name} has no level {target.level!r}"
-        else:
-            yield from _flag_problems(target, levels[target.level], recipe, f"targets[{index}]")
-
-
-def _origin_problems(step: Build, recipe: Recipe) -> Iterator[Problem]:
-    """Where something else is built than what the recipe names."""
-    kernels = recipe.kernels
-    expected: list[tuple[str, Artefact | None, str]] = [
-        ("source", step.source, recipe.source.pypi),
-        ("chassis", step.chassis, recipe.source.chassis),
-        ("kernels", step.kernels, kernels.pypi if kernels else ""),
-        ("base", step.base, kernels.follows if kernels else ""),
-    ]
-    for name, linked in step.statics.items():
-        static = recipe.libraries[name].static if name in recipe.libraries else None
-        expected.append((f"statics.{name}", linked, static.pypi if static else ""))
-    for key, artefact, name in expected:
-        if artefact is not None and artefact.name != name:
-            yield key, f"{recipe.name} takes {name or 'nothing'} here, and this is {artefact.name!r}"
-    if step.prebuilt is not None and step.prebuilt.name not in recipe.replaces:
-        yield "prebuilt", f"{step.prebuilt.name!r} is none that {recipe.name} makes"
-
-
-def _flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
-    known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
-    for flag in target.cflags:
-        if flag not in known:
-            yield f"{key}.cflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
-    for flag in target.ldflags:
-        if flag not in level.ldflags:
-            yield f"{key}.ldflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
-
-
-def artefacts_of(step: Step) -> tuple[Artefact, ...]:
-    """The files that a step fetches from an index, or from a directory in its place."""
-    match step:
-        case Build():
-            named = (step.prebuilt, step.source, step.kernels, step.base, *step.statics.values(), step.chassis)
-            return tuple(each for each in named if each is not None)
-        case Prove():
-            return tuple(each for each in (step.reference, step.baseline) if each is not None)
-        case _:
-            return ()
-
-
-def _conda_packages(step: Step) -> tuple[CondaPackage, ...]:
-    return step.change.linked if isinstance(step, ChangeCondaPackages) else ()
+    yield from step.find_problems(saved)
 
 
 def _artefact_problems(artefact: Artefact) -> Iterator[Problem]:
     key = artefact.filename
     if not _FILE.fullmatch(artefact.filename):
         yield "filename", f"{artefact.filename!r} is not the name of a wheel or sdist"
-    if not _ADDRESS.fullmatch(artefact.url):
+    if not ADDRESS.fullmatch(artefact.url):
         yield f"{key}.url", f"{artefact.url!r} is neither an address nor an absolute path"
     if artefact.sha256 and not _SHA256.fullmatch(artefact.sha256):
         yield f"{key}.sha256", f"{artefact.sha256!r} is no SHA-256"
-
-
-def _conda_problems(package: CondaPackage) -> Iterator[Problem]:
-    yield from _words(
-        (package.name, package.build), "change.linked", re.compile(r"[A-Za-z0-9_][\w.+-]*"), "a name of conda's"
-    )
-    if package.url and not _ADDRESS.fullmatch(package.url):
-        yield "change.linked.url", f"{package.url!r} is not an address"
-
-
-def _words(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
-    yield from (
-        (f"{key}[{index}]", f"{word!r} is not {what}")
-        for index, word in enumerate(words)
-        if not pattern.fullmatch(word)
-    )
-
-
-def _absolute(path: PurePath, key: str) -> Iterator[Problem]:
-    if not path.is_absolute():
-        yield key, f"{path} is not absolute"
-
-
-def _is_name(name: str) -> bool:
-    return bool(name) and "/" not in name and name not in (".", "..") and not name.startswith("-")

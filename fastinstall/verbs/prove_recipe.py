@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import ProofContext, bring_headers, make_wheel, request_for, subject_of, trial_of
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, subject_of, trial_of
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.events import Noted
@@ -13,13 +13,14 @@ from fastinstall.core.values import digest, document, dump, open_document
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
-from fastinstall.model.steps import Build
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import Proof, ProofSubject
 from fastinstall.proof.whole import WholeProof, run_whole_proof
+from fastinstall.steps.build import Build
+from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
@@ -44,14 +45,14 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
     workshop = make_execution_context(session, plan, recipe_named(session, name))
-    step = next(step for step in plan.steps if isinstance(step, Build))
+    step = get_required_step(plan.steps, Build)
     if step.prebuilt is not None:
         raise RefusedError(
             f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
         )
-    brought = bring_headers(plan, workshop)
-    built = make_wheel(step, interpreter, brought, workshop)
-    request = request_for(step, interpreter, brought, workshop)
+    fetched = fetch_inputs(plan.steps, workshop)
+    built = step.make(interpreter, fetched, workshop)
+    request = step.request_build(interpreter, fetched, workshop)
     return _run_proof(built, request, interpreter, workshop)
 
 

@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.apply.carry_out import PlanConsent, carry_out
 from fastinstall.apply.eta import announce_eta
-from fastinstall.conda.reinstall import with_reinstalls
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, listing, quote
@@ -22,19 +21,20 @@ from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
-from fastinstall.model.steps import Prove
+from fastinstall.model.request import Environment, EnvironmentKind, PlanRisk, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
 from fastinstall.observe.session import Session
+from fastinstall.plan.conda_steps import with_reinstalls
 from fastinstall.plan.make import index_for, plan, plan_restoring, settings_of
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import nothing_to_do
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import guard_plan
+from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _VERB = "doctor --fix"

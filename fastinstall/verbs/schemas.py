@@ -21,9 +21,9 @@ from fastinstall.model.artefact import BuildReport
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.history import Transactions
-from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt, SpeedTable
 from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
 from fastinstall.verbs.answers import Answers
 

@@ -17,7 +17,7 @@ from fastinstall import __version__
 from fastinstall.core import files, foreign, values
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.model.steps import Build
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
@@ -83,7 +83,7 @@ class WheelComponents:
 
 
 def contents_of(
-    step: Build, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
+    step: WheelOrder, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
 ) -> WheelComponents:
     """Put together what is known of a build.
 

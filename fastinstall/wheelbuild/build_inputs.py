@@ -29,7 +29,7 @@ from fastinstall.index.pip import pip_environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.steps import Build
+from fastinstall.model.wheel_order import WheelOrder
 
 
 @immutable
@@ -57,7 +57,7 @@ class BuildRequest:
     """
 
     recipe: Recipe
-    step: Build
+    step: WheelOrder
     interpreter: Interpreter
     source: Path
     kernels: Path | None = None

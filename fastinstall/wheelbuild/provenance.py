@@ -18,7 +18,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.model.wheel_order import LevelTarget, WheelOrder
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import Headers
@@ -150,7 +150,7 @@ class ReadyWheel:
         return self.entry.inputs["compiler"]
 
 
-def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interpreter) -> Iterator[ReadyWheel]:
+def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter) -> Iterator[ReadyWheel]:
     """Wheels that are what a step builds, and that the interpreter takes, the last one that was made first.
 
     Args:
@@ -176,7 +176,7 @@ def find_ready(directory: Path, step: Build, recipe: Recipe, interpreter: Interp
 
 
 def list_known_inputs(
-    recipe: Recipe, step: Build, interpreter: Interpreter, hashes: Mapping[str, str]
+    recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
     """Of what decides the bytes of a wheel, what a plan names; `hashes` are those of its files."""
     python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
@@ -195,7 +195,7 @@ def list_known_inputs(
     }
 
 
-def read_planned_hashes(step: Build) -> dict[str, str] | None:
+def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
     files: dict[str, Artefact | None] = {
         "source": step.source,
@@ -208,7 +208,7 @@ def read_planned_hashes(step: Build) -> dict[str, str] | None:
     return hashes if known and all(each.sha256 for each in step.statics.values()) else None
 
 
-def statics_digest(recipe: Recipe, step: Build, compiler: str) -> str:
+def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
     """Of everything that decides the libraries which are linked in."""
     inputs = {}
     for name, sdist in step.statics.items():
@@ -218,11 +218,11 @@ def statics_digest(recipe: Recipe, step: Build, compiler: str) -> str:
     return values.digest(inputs)
 
 
-def _is_portable(step: Build) -> bool:
+def _is_portable(step: WheelOrder) -> bool:
     native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
     return step.source is not None and step.chassis is not None and step.link is LinkMode.BUNDLE and not native
 
 
-def _compiled_against(recipe: Recipe, step: Build, *, chassis: bool) -> Iterator[str]:
+def _compiled_against(recipe: Recipe, step: WheelOrder, *, chassis: bool) -> Iterator[str]:
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return (name for name, library in known.items() if library.core or not chassis)

@@ -18,7 +18,7 @@ from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.steps import ChangeCondaPackages
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"
 _FIRST_REVISION = "==> 2026-11-20 10:00:00 <==\n+jpeg-9e-0\n+turbo-2.0-0\n"
@@ -164,7 +164,7 @@ def change_in(
 ) -> None:
     """Have the engine do it."""
     step = ChangeCondaPackages(engine=CondaInstaller.CONDA, change=change, reason="to test it")
-    change_conda_packages(step, engine, transaction, store.prefix)
+    change_conda_packages(step.change, engine, transaction, store.prefix)
 
 
 def change_and_commit(store: JournalStore, change: CondaChange = REPLACED, stamp: Stamp = FIRST) -> None:

@@ -17,11 +17,10 @@ from pathlib import Path
 from needs import require_system
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu_levels import level_of
 from fastinstall.elf.description import Cpu
 from fastinstall.model.request import Request
-from fastinstall.model.steps import Build
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
@@ -36,6 +35,7 @@ from fastinstall.proof.variant import (
     install_core_in_copy,
     open_build_tree,
 )
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"
@@ -160,4 +160,4 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
-    return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
+    return step.request_build(interpreter, fetch_inputs(plan.steps, workshop), workshop)

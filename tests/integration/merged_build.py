@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.cmerge.trees import Trees, merge_trees
 from fastinstall.model.request import Request
-from fastinstall.model.steps import Build
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
@@ -33,6 +32,7 @@ from fastinstall.proof.variant import (
     install_core_in_copy,
     open_build_tree,
 )
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -140,7 +140,7 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
-    return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
+    return step.request_build(interpreter, fetch_inputs(plan.steps, workshop), workshop)
 
 
 def _same(file: str, one: Path, other: Path) -> bool:

@@ -25,10 +25,11 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 BLUR = ("PIL/ImageFilter.py", "return image.box_blur(xy)", "return image.box_blur((xy[0] + 1, xy[1] + 1))")

@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import bring_headers, request_for
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Progressed
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols
 from fastinstall.model.request import Request
-from fastinstall.model.steps import Build
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipe, recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.assemble import find_platform_tag
 from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_wheel, take_version
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
@@ -218,7 +218,7 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
-    return request_for(step, interpreter, bring_headers(plan, workshop), workshop)
+    return step.request_build(interpreter, fetch_inputs(plan.steps, workshop), workshop)
 
 
 def _said(python: Path, line: str, **variables: str) -> str:

@@ -18,7 +18,6 @@ from real_conda import RealConda
 from sandbox import Sandbox, run
 from static_server import serving_files
 
-from fastinstall.conda.compiler_prefix import private_toolchain
 from fastinstall.conda.engines.choose import CondaTools, engine_for
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
@@ -26,11 +25,11 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.steps import CondaToolchain
 from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
+from fastinstall.steps.conda_toolchain import CondaToolchain
 
 pytest_plugins = ("conda_fixtures",)
 
@@ -165,10 +164,10 @@ def test_a_toolchain_comes_from_the_private_server_and_from_another_one_anew(san
             (sandbox.root / "served/team").unlink(missing_ok=True)
             (sandbox.root / "served/team").symlink_to("t/tk-1/team")
             variables = _variables(sandbox, proxy, f"custom_channels: {{team: '{server.url}{place}'}}\n")
-            private_toolchain(step, _workshop(sandbox, variables))
+            step.fetch(_workshop(sandbox, variables))
         variables = _variables(sandbox, proxy, f"channel_alias: {server.url}/none\n")
         with pytest.raises(FastinstallError):
-            private_toolchain(step, _workshop(sandbox, variables))  # nothing of what was made is another channel's
+            step.fetch(_workshop(sandbox, variables))  # nothing of what was made is another channel's
     assert afar == []
     assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1
 

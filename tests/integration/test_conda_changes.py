@@ -18,7 +18,7 @@ from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
-from fastinstall.model.steps import ChangeCondaPackages
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("conda_fixtures",)
 
@@ -74,7 +74,7 @@ def _change(prefix: Path, engine: CondaEngine, change: CondaChange, stamp: Stamp
     events: list[Event] = []
     with begin(JournalStore(prefix), {}, site_packages=prefix / "lib", stamp=stamp) as transaction:
         step = ChangeCondaPackages(engine=engine.name, change=change, reason="to test it")
-        change_conda_packages(step, engine, transaction, prefix, events.append)
+        change_conda_packages(step.change, engine, transaction, prefix, events.append)
         transaction.commit(receipt_of(stamp))
     (started,) = (event for event in events if isinstance(event, Started))
     assert engine.description in started.message

@@ -14,17 +14,16 @@ from conda_channel import CondaChannel, local_channel
 from conda_packages import CondaPackage, Entry
 from sandbox import Sandbox
 
-from fastinstall.conda.compiler_prefix import private_toolchain
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
-from fastinstall.model.steps import CondaToolchain
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.observe.toolchain import observe_compiler
+from fastinstall.steps.conda_toolchain import CondaToolchain
 
 pytest_plugins = ("conda_fixtures",)
 
@@ -70,7 +69,7 @@ def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
         libraries=("jpeg", "tiff"),
         reason="of the test",
     )
-    made = private_toolchain(step, workshop)
+    made = step.fetch(workshop)
     compiler = observe_compiler((), {**workshop.variables, **made.variables})
     assert compiler is not None
     assert Path(compiler.command[0]).is_relative_to(workshop.cache / "toolchains")
@@ -78,7 +77,7 @@ def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
     source.write_text(_PROGRAM)
     includes = [f"-I{directory}" for directory in made.includes]
     subprocess.run((*compiler.command, *includes, "-c", "-o", sandbox.root / "uses.o", source), check=True)
-    again = private_toolchain(step, workshop)
+    again = step.fetch(workshop)
     assert again == made
     assert [event.message for event in heard if isinstance(event, Noted) and "used again" in event.message]
 
@@ -87,13 +86,13 @@ def test_a_compiler_package_without_a_compiler_is_refused_by_name(sandbox: Sandb
     empty = local_channel(sandbox.root / "empty", CondaPackage(name="c-compiler", version="1.9.0", build="h1234567_0"))
     step = CondaToolchain(channels=(empty,), packages=("c-compiler",), libraries=(), reason="of the test")
     with pytest.raises(FailedError, match="no C compiler"):
-        private_toolchain(step, _workshop(sandbox, []))
+        step.fetch(_workshop(sandbox, []))
 
 
 def test_headers_alone_leave_the_compiler_to_the_system(sandbox: Sandbox, channel: CondaChannel) -> None:
     packages = ("libjpeg-turbo",)
     step = CondaToolchain(channels=(channel.url,), packages=packages, libraries=("jpeg",), reason="of the test")
-    made = private_toolchain(step, _workshop(sandbox, []))
+    made = step.fetch(_workshop(sandbox, []))
     assert made.variables == {}
     assert [(directory / "jpeglib.h").is_file() for directory in made.includes] == [True]
 
@@ -103,7 +102,7 @@ def test_what_was_left_half_made_is_made_again(sandbox: Sandbox, channel: CondaC
     step = CondaToolchain(
         channels=(compilers, channel.url), packages=("c-compiler",), libraries=(), reason="of the test"
     )
-    (toolchain,) = (Path(private_toolchain(step, workshop).variables["CC"]).parents[1],)
+    (toolchain,) = (Path(step.fetch(workshop).variables["CC"]).parents[1],)
     (toolchain / ".fastinstall-complete").unlink()
     shutil.rmtree(toolchain / "bin")
-    assert Path(private_toolchain(step, workshop).variables["CC"]).is_file()
+    assert Path(step.fetch(workshop).variables["CC"]).is_file()

@@ -24,9 +24,9 @@ from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Request
+from fastinstall.plan.plan import Plan
 from fastinstall.verbs.schemas import SCHEMAS
 
 STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))

@@ -14,8 +14,8 @@ from builders import environment, wish
 from fastinstall.apply import orchestrator
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import conversation, run
-from fastinstall.model.plan import Plan
-from fastinstall.model.steps import CreateEnvironment
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.create_environment import CreateEnvironment
 
 
 def _commanded() -> None:

@@ -13,10 +13,10 @@ from targets import PILLOW, install_wheel, make_environment, site_packages
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import Facts, GuardState, Interpreter
-from fastinstall.model.plan import facts_digest
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.plan.plan import facts_digest
 
 TOOL = Path("/opt/fastinstall")
 Damage = Callable[[Path], object]

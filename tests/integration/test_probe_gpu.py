@@ -15,10 +15,10 @@ from targets import make_environment, site_packages
 
 from fastinstall.model.facts import GuardState
 from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
-from fastinstall.model.plan import facts_digest
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.gpu_driver import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.plan.plan import facts_digest
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
 ERRORS = """\

@@ -22,10 +22,10 @@ from verdicts import alarms, examined
 from fastinstall.doctor.intent import InstallRequest, read_install_request
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.model.steps import Swap
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 from fastinstall.observe.stack import observe_distributions
+from fastinstall.steps.swap import Swap
 from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("environment_fixtures",)

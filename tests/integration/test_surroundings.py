@@ -16,7 +16,6 @@ from installed import PIL_FILES, install
 from interpreters import running
 from sandbox import Sandbox
 
-from fastinstall.apply.exclusive import create_environment
 from fastinstall.cli.console import write_lines
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.surroundings import (
@@ -26,9 +25,9 @@ from fastinstall.core.surroundings import (
     make_private,
     restrict_surroundings,
 )
-from fastinstall.model.steps import CreateEnvironment
 from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.toolchain import observe_compiler
+from fastinstall.steps.create_environment import CreateEnvironment
 
 EVE = 12345
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
@@ -206,8 +205,9 @@ def test_a_module_named_venv_in_the_working_directory_does_not_make_environments
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@" --without-pip\n')
     python.chmod(0o755)
     monkeypatch.chdir(everybodys)
-    create_environment(CreateEnvironment(prefix=tmp_path / "env", python=python, reason="a test"))
-    assert (tmp_path / "env/pyvenv.cfg").is_file()
+    step = CreateEnvironment(prefix=tmp_path / "env", python=python, reason="a test")
+    with step.hold_place(), step.create("2026-11-23T00:00:00Z"):
+        assert (tmp_path / "env/pyvenv.cfg").is_file()
     assert not (everybodys / "it-ran").exists()
 
 

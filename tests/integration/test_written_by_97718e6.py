@@ -17,7 +17,7 @@ from fastinstall.cli.main import main
 from fastinstall.core.values import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.plan import Plan
+from fastinstall.plan.plan import Plan
 from fastinstall.verbs.answers import Answers
 
 CASES = Path(__file__).parents[1] / "cases" / "written_by_97718e6"

@@ -17,9 +17,10 @@ from fastinstall.index.pip import argv_for
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
-from fastinstall.model.steps import Build, LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.toolchain import observe_compiler
+from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"

@@ -29,8 +29,9 @@ from fastinstall.core.values import digest, encode, kind_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
-from fastinstall.model.steps import Step, Verify
 from fastinstall.pins.manifests import Addition
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.verify import Verify
 from fastinstall.verbs.schemas import SCHEMAS
 
 PACKAGE = Path(str(fastinstall.__file__)).parent

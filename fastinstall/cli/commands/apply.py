@@ -15,10 +15,10 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import open_document
-from fastinstall.model.plan import Plan
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment, refuse_if_stale
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, list_fetched_artefacts, plan_problems, with_allowed
 
 

@@ -18,7 +18,7 @@ from fastinstall.observe.session import Session
 if TYPE_CHECKING:
     from fastinstall.doctor.examine import Examination
     from fastinstall.elf.description import Host
-    from fastinstall.model.plan import Plan
+    from fastinstall.plan.plan import Plan
 
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
 

@@ -17,11 +17,11 @@ from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
-from fastinstall.model.plan import Plan
-from fastinstall.model.steps import CreateEnvironment
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.verbs.answers import forget
 
 

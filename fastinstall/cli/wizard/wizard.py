@@ -27,13 +27,13 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.finding import EnvironmentReport, Status
-from fastinstall.model.plan import Plan
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import facts_for, plan
+from fastinstall.plan.plan import Plan
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 

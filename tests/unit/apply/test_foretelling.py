@@ -23,10 +23,13 @@ from fastinstall.apply.eta import (
 )
 from fastinstall.core.errors import InterruptedAfterCompletion
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
-from fastinstall.model.plan import Plan
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.steps import Build, LevelTarget, Prove, Swap
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.session import Session
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.build import Build
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
 from fastinstall.verbs.schemas import SCHEMAS
 
 BUILD = Build(

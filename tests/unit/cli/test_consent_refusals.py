@@ -7,8 +7,8 @@ from builders import environment
 
 from fastinstall.cli.consent import refuse_unaccepted
 from fastinstall.core.errors import ExitCode, RefusedError
-from fastinstall.model.plan import Plan, PlanRisk
-from fastinstall.model.request import Request, Risk
+from fastinstall.model.request import PlanRisk, Request, Risk
+from fastinstall.plan.plan import Plan
 
 VULNERABLE = PlanRisk(
     risk=Risk.VULNERABLE,

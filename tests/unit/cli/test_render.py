@@ -22,10 +22,14 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
-from fastinstall.model.plan import Plan, PlanRisk, Skipped
 from fastinstall.model.receipt import SpeedRow, SpeedTable
-from fastinstall.model.request import LinkMode, Request, Risk
-from fastinstall.model.steps import Build, InstallGuard, LevelTarget, SystemPackages, Verify
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.steps.build import Build
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()

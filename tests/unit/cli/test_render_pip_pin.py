@@ -6,9 +6,9 @@ from builders import changed, environment, wish
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.plans import plan_text
-from fastinstall.model.plan import Plan
-from fastinstall.model.steps import PinForPip
 from fastinstall.observe.pip_pins import insertion
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.pin_for_pip import PinForPip
 
 
 def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> None:

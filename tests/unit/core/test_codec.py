@@ -23,22 +23,20 @@ from fastinstall.core.values import (
 )
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
-from fastinstall.model.plan import Plan, PlanRisk, Skipped
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Request, Risk
-from fastinstall.model.steps import (
-    Build,
-    CreateEnvironment,
-    InstallGuard,
-    LevelTarget,
-    PrivateHeaders,
-    Prove,
-    Step,
-    Swap,
-    SystemPackages,
-    Verify,
-)
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.steps.build import Build
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.steps.verify import Verify
 
 ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="https://example.org/p.whl", sha256="e" * 64)
 STEPS: tuple[Step, ...] = (

@@ -24,8 +24,7 @@ from fastinstall.export.plan_elsewhere import (
 )
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.plan import PlanRisk
-from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
 from fastinstall.observe.observation import load_recipe
 
 RECIPE = load_recipe("pillow-merged", (recipes_directory(),))

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 from builders import environment, wish
 
-from fastinstall.conda.reinstall import with_reinstalls
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
-from fastinstall.model.plan import Plan, Skipped
-from fastinstall.model.steps import ChangeCondaPackages, InstallGuard, MakeCondaPackages, Step
+from fastinstall.plan.conda_steps import with_reinstalls
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import Step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
 
 TURBO = CondaPackage(name="libjpeg-turbo", version="2.1.5", build="h0_0")
 JPEG = CondaPackage(name="jpeg", version="9e", build="h0_0")

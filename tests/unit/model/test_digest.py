@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from builders import changed, healthy_facts
 
-from fastinstall.model.plan import facts_digest
+from fastinstall.plan.plan import facts_digest
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from builders import changed, recipe, stock_facts, wish
 
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.pins import PinState, Project
-from fastinstall.model.plan import Situation
-from fastinstall.model.steps import PinProject
+from fastinstall.plan.plan import Situation
 from fastinstall.plan.planner import make_plan
+from fastinstall.steps.pin_project import PinProject
 
 ROOT = PurePosixPath("/srv/images")
 SOURCE = Artefact(

@@ -7,8 +7,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Situation
 from fastinstall.plan.conda_steps import choose_conda_engine, choose_engine_for_plan, conda_request
+from fastinstall.plan.plan import Situation
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
 

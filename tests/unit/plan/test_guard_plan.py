@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from builders import changed, healthy_facts, receipt, recipe, wish
 
-from fastinstall.model.steps import InstallGuard, Verify
 from fastinstall.plan.satisfied import guard_plan, is_for_guard_alone
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.verify import Verify
 
 OUTDATED = {"guard": {"problems": ["the guard is outdated: version 0"]}}
 

@@ -11,8 +11,9 @@ from fastinstall.core.values import encode
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import Request
-from fastinstall.model.steps import PrivateHeaders, SystemPackages
 from fastinstall.plan.native_libraries import choose_libraries, may_have_made
+from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.system_packages import SystemPackages
 
 HERE = {"include": "/usr/include", "library": "/usr/lib/lib.so"}
 HEADER_ONLY = {"include": "/usr/include", "library": None}

@@ -37,11 +37,13 @@ from fastinstall.core.values import encode
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
-from fastinstall.model.plan import Plan, Situation, facts_digest
-from fastinstall.model.steps import Build, CreateEnvironment, Verify
 from fastinstall.plan.conda_steps import conda_request
 from fastinstall.plan.decision import compiles
+from fastinstall.plan.plan import Plan, Situation, facts_digest
 from fastinstall.plan.planner import make_plan, nothing_to_do
+from fastinstall.steps.build import Build
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.verify import Verify
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
 BASES: dict[str, Callable[[], Facts]] = {

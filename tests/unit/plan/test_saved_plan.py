@@ -10,8 +10,8 @@ import pytest
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import decode, encode
-from fastinstall.model.plan import Plan, Situation
 from fastinstall.model.request import Risk
+from fastinstall.plan.plan import Plan, Situation
 from fastinstall.plan.planner import make_plan
 from fastinstall.plan.saved_plan import (
     differences,

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from builders import healthy_facts, recipe
 
-from fastinstall.apply import staging
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.model.receipt import SpeedRow, SpeedTable
 from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort
+from fastinstall.steps import prove
 
 STOCK, OURS = (
     MeasuredPil(label="stock", python=Path("/srv/python")),
@@ -37,7 +37,7 @@ def _timed(
 def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "measure", _timed)
+    monkeypatch.setattr(prove, "measure", _timed)
     workshop = ExecutionContext(
         recipe=recipe(),
         index=PackageIndex(settings=pytest.fail, wheelhouse=None, offline=True, cache=tmp_path),
@@ -48,12 +48,12 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
         cpu=healthy_facts().cpu,
     )
     facts = healthy_facts()
-    first = staging.measure_speed(STOCK, OURS, "two builds", facts, workshop)
+    first = prove.measure_speed(STOCK, OURS, "two builds", facts, workshop)
     assert first is not None
     expected = (facts.interpreter.version, str(facts.environment.prefix), facts.cpu.name, "2026-11-21T10:03:00+00:00")
     assert (first.python, first.prefix, first.cpu, first.measured_at) == expected
     assert not first.reused
     elsewhere = replace(facts, environment=replace(facts.environment, prefix=Path("/srv/second")))
     later = replace(workshop, now=datetime(2026, 11, 22, tzinfo=UTC))
-    again = staging.measure_speed(STOCK, OURS, "two builds", elsewhere, later)
+    again = prove.measure_speed(STOCK, OURS, "two builds", elsewhere, later)
     assert again == replace(first, reused=True)

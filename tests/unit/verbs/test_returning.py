@@ -6,9 +6,9 @@ import pytest
 from builders import advisory, environment, receipt, recipe, wish
 
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
-from fastinstall.model.plan import Plan, PlanRisk
 from fastinstall.model.recipe import Severity
-from fastinstall.model.request import Risk
+from fastinstall.model.request import PlanRisk, Risk
+from fastinstall.plan.plan import Plan
 from fastinstall.verbs.repair import refusal, returning, with_word_of
 
 LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=InstallRequest.BY_NAME, order=VersionOrder.LATER)

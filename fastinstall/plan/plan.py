@@ -7,7 +7,7 @@ A digest of the facts that a plan depends on, so that a plan made from other fac
 
 from dataclasses import field, replace
 
-from fastinstall.core.values import digest, immutable, published_as
+from fastinstall.core.values import digest, immutable
 from fastinstall.elf.description import Cpu, ImagingCore
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import Conda, CondaChange
@@ -15,8 +15,9 @@ from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.pins import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Request, Risk
-from fastinstall.model.steps import CreateEnvironment, Step
+from fastinstall.model.request import Environment, PlanRisk, Request
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.kinds import Step
 
 
 @immutable
@@ -25,26 +26,6 @@ class Skipped:
 
     step: str
     reason: str
-
-
-@published_as("Hazard")
-@immutable
-class PlanRisk:
-    """A named risk that this plan takes.
-
-    Attributes:
-        risk: its name, for `--allow`.
-        summary: what it means here, in one sentence.
-        items: the particulars (advisories that come back, features that go).
-        allowed: whether the wish allows it.
-        instead: what to do rather than allow it; empty where nothing is known.
-    """
-
-    risk: Risk
-    summary: str
-    items: tuple[str, ...] = ()
-    allowed: bool = False
-    instead: str = ""
 
 
 @immutable

@@ -1,0 +1,202 @@
+"""Make the wheel, or take it from the cache or the wheelhouse, by hash."""
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.index.wheelhouse import require_stack_alone
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget, WheelOrder
+from fastinstall.observe.toolchain import RECORD_SWITCHES, list_probed_flags, observe_compiler
+from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
+
+_VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
+
+
+@tagged("build")
+@immutable
+class Build(WheelOrder, StepDefaults):
+    """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
+
+    Attributes:
+        reason: why this version, level and link mode.
+    """
+
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        if self.prebuilt is not None:
+            return f"take {self.prebuilt.filename} as it is"
+        if self.cached:
+            return f"take {self.distribution} {self.version} for {listing(self.levels)} from the cache"
+        source = self.source.filename if self.source else "?"
+        return f"build {self.distribution} {self.version} from {source} for {listing(self.levels)}"
+
+    def details(self) -> Iterable[str]:
+        """What else goes into it, and how each level is compiled."""
+        if self.source is None:
+            return
+        if self.kernels is not None and self.base is not None:
+            kernels = f"{self.kernels.name} {self.kernels.version} (which follows {self.base.name} {self.base.version})"
+            yield f"kernels of {kernels} merged onto {self.source.name} {self.source.version}"
+        if self.without:
+            yield f"without its parts {listing(self.without)}"
+        if self.statics:
+            linked = (f"{each.name} {each.version} for {name}" for name, each in self.statics.items())
+            yield f"linked in: {listing(linked)}"
+        for target in self.targets:
+            yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
+
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """What it is made of, or the wheel that is taken."""
+        named = (self.prebuilt, self.source, self.kernels, self.base, *self.statics.values(), self.chassis)
+        return tuple(each for each in named if each is not None)
+
+    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """What the recipe would not make, or not so."""
+        recipe = saved.recipe
+        if self.recipe != saved.request.recipe:
+            yield "recipe", f"{self.recipe!r} is not the recipe of the plan, {saved.request.recipe!r}"
+        if self.distribution not in recipe.replaces:
+            yield "distribution", f"{self.distribution!r} is none that {recipe.name} makes"
+        if not _VERSION.fullmatch(self.version):
+            yield "version", f"{self.version!r} is not a version"
+        for name in {*self.libraries, *self.statics} - recipe.libraries.keys():
+            yield "libraries", f"{recipe.name} has no library {name!r}"
+        parts = [part.name for part in recipe.kernels.parts] if recipe.kernels else []
+        yield from (("without", f"{recipe.name} has no part {name!r}") for name in self.without if name not in parts)
+        yield from self._origin_problems(recipe)
+        levels = {level.name: level for level in recipe.levels}
+        for index, target in enumerate(self.targets):
+            if target.level not in levels:
+                yield f"targets[{index}].level", f"{recipe.name} has no level {target.level!r}"
+            else:
+                yield from _flag_problems(target, levels[target.level], recipe, f"targets[{index}]")
+
+    def make(self, interpreter: Interpreter, fetched: FetchedInputs, context: ExecutionContext) -> BuildResult:
+        """Make the wheel, or take it.
+
+        Raises:
+            FailedError: it could not be fetched or built, or is no Pillow alone.
+            RefusedError: there is no compiler.
+        """
+        if self.prebuilt is not None:
+            result = fetch_wheel(self.prebuilt, context)
+            require_stack_alone(result.wheel)  # before a proof runs what is in it
+            return result
+        built_before = self._take_from_cache(interpreter, context) if self.cached else None
+        if built_before is not None:
+            return built_before
+        from fastinstall.wheelbuild.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
+        return build_wheel(self.request_build(interpreter, fetched, context))
+
+    def request_build(
+        self, interpreter: Interpreter, fetched: FetchedInputs, context: ExecutionContext
+    ) -> BuildRequest:
+        """Fetch what it names, by its hashes, and say how it is built.
+
+        Raises:
+            FailedError: something could not be fetched.
+            RefusedError: it names no source, or there is no compiler.
+        """
+        if self.source is None:
+            raise RefusedError(
+                "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
+            )
+        variables = {**context.variables, **fetched.variables}
+        compiler = observe_compiler(list_probed_flags(context.recipe), variables)
+        if compiler is None:
+            raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
+        context.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
+        fetch = context.index.fetch
+        return BuildRequest(
+            recipe=context.recipe,
+            step=self,
+            interpreter=interpreter,
+            source=fetch(self.source, context.cache, context.emit),
+            kernels=fetch(self.kernels, context.cache, context.emit) if self.kernels else None,
+            base=fetch(self.base, context.cache, context.emit) if self.base else None,
+            statics={name: fetch(each, context.cache, context.emit) for name, each in self.statics.items()},
+            chassis=fetch(self.chassis, context.cache, context.emit) if self.chassis else None,
+            include_directories=fetched.includes,
+            library_prefix=Path(interpreter.prefix) if self.link is LinkMode.ENV else None,
+            compiler=compiler,
+            cache=context.cache,
+            pip=argv_for(interpreter),
+            variables=pip_environment(variables),
+            emit=context.emit,
+            offline=context.index.offline,
+            wheelhouse=context.index.wheelhouse,
+        )
+
+    def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
+        """Return the cached wheel that the plan names, or None if it is gone or parts of the fork are left out."""
+        from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
+        started = time.monotonic()
+        for ready in find_ready(context.cache, self, context.recipe, interpreter):
+            if ready.entry.sha256 == self.cached:
+                context.emit(Noted(message=f"{ready.entry.wheel} was built before, and is taken from the cache"))
+                return BuildResult(
+                    wheel=directory_of(context.cache, ready.key) / ready.entry.wheel,
+                    sha256=ready.entry.sha256,
+                    from_cache=True,
+                    features=ready.entry.features,
+                    log=log_of(context.cache, ready.key),
+                    seconds=time.monotonic() - started,
+                )
+        return None
+
+    def _origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
+        """Where something else is built than what the recipe names."""
+        kernels = recipe.kernels
+        expected: list[tuple[str, Artefact | None, str]] = [
+            ("source", self.source, recipe.source.pypi),
+            ("chassis", self.chassis, recipe.source.chassis),
+            ("kernels", self.kernels, kernels.pypi if kernels else ""),
+            ("base", self.base, kernels.follows if kernels else ""),
+        ]
+        for name, linked in self.statics.items():
+            static = recipe.libraries[name].static if name in recipe.libraries else None
+            expected.append((f"statics.{name}", linked, static.pypi if static else ""))
+        for key, artefact, name in expected:
+            if artefact is not None and artefact.name != name:
+                yield key, f"{recipe.name} takes {name or 'nothing'} here, and this is {artefact.name!r}"
+        if self.prebuilt is not None and self.prebuilt.name not in recipe.replaces:
+            yield "prebuilt", f"{self.prebuilt.name!r} is none that {recipe.name} makes"
+
+
+def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
+    """A wheel that is ready, by its hash.
+
+    Raises:
+        FailedError: it cannot be had, or is another than was named.
+    """
+    path = context.index.fetch(wheel, context.cache, context.emit)
+    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)
+
+
+def _flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
+    known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
+    for flag in target.cflags:
+        if flag not in known:
+            yield f"{key}.cflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
+    for flag in target.ldflags:
+        if flag not in level.ldflags:
+            yield f"{key}.ldflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"

@@ -1,0 +1,70 @@
+"""Have an engine change other packages of a live conda environment: exactly those that were planned."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastinstall.conda.changes import change_conda_packages
+from fastinstall.core.errors import FailedError
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepDefaults, word_problems
+from fastinstall.steps.make_conda_packages import ENGINES
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
+
+
+@tagged("change-conda-packages")
+@immutable
+class ChangeCondaPackages(StepDefaults):
+    """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
+
+    Attributes:
+        engine: who does it.
+        change: what comes and what goes.
+        reason: why.
+    """
+
+    engine: CondaInstaller
+    change: CondaChange
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"change other packages by {ENGINES[self.engine]}"
+
+    def details(self) -> Iterable[str]:
+        """What comes, goes and is replaced, package by package."""
+        before = {package.name: package for package in self.change.unlinked}
+        after = {package.name: package for package in self.change.linked}
+        for name in sorted({*before, *after}):
+            old, new = before.get(name), after.get(name)
+            told = [f"{each.version} {each.build}" if each is not None else "" for each in (old, new)]
+            if old is not None and new is not None:
+                yield f"{name}: {told[0]} -> {told[1]}"
+            else:
+                yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
+
+    def conda_packages(self) -> tuple[CondaPackage, ...]:
+        """What comes."""
+        return self.change.linked
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Packages, coming or going, whose names or addresses are none."""
+        for package in (*self.change.linked, *self.change.unlinked):
+            yield from word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
+            if package.url and not ADDRESS.fullmatch(package.url):
+                yield "change.linked.url", f"{package.url!r} is not an address"
+
+    def change_packages(self, prefix: Path, transaction: Transaction, context: ExecutionContext) -> None:
+        """Carry it out on the live environment.
+
+        Raises:
+            FailedError: there is no engine, it failed, or it did something else than was planned; the caller undoes.
+        """
+        if context.engine is None:
+            raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
+        change_conda_packages(self.change, context.engine, transaction, prefix, context.emit)

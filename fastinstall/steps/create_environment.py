@@ -1,0 +1,131 @@
+"""Make a virtual environment, and take it away again where the setup fails.
+
+While it is being made, a note in its directory says so (see `journal.snapshot`), so that the next run finishes what a
+killed run began.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+
+from fastinstall.core import files, process, signals
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable, tagged
+from fastinstall.journal import snapshot
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults, absolute_problems
+
+
+@tagged("create-environment")
+@immutable
+class CreateEnvironment(StepDefaults):
+    """Make a virtual environment.
+
+    Attributes:
+        prefix: where; must not exist.
+        python: the interpreter that makes it.
+        reason: why.
+    """
+
+    prefix: PurePath
+    python: PurePath
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"make the virtual environment {self.prefix} with {self.python}"
+
+    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Paths that are not absolute, or another environment than the plan's."""
+        yield from absolute_problems(self.prefix, "prefix")
+        yield from absolute_problems(self.python, "python")
+        if self.prefix != saved.environment.prefix:
+            yield "prefix", f"{self.prefix} is not the environment of the plan"
+
+    @contextmanager
+    def hold_place(self) -> Iterator[None]:
+        """Make the directory, for its lock; taken away again if the block fails and has left nothing in it.
+
+        Raises:
+            OSError: as the kernel says.
+        """
+        made = False
+        try:
+            with signals.defer_signals():
+                made = self._make_directory()
+            yield
+        except BaseException:
+            if made:
+                self._remove_empty_directory()
+            raise
+
+    @contextmanager
+    def create(self, at: str) -> Iterator[None]:
+        """Make the environment, pip included; taken away again if the block fails. The caller holds the lock.
+
+        Args:
+            at: the time, as the note has it.
+
+        Raises:
+            RefusedError: there is something already.
+            FailedError: venv failed.
+            DamagedError: what was made could not be removed whole.
+        """
+        begun = False
+        try:
+            with signals.defer_signals():
+                self._begin(at)
+                begun = True
+            self._run_venv()
+            yield
+        except BaseException:
+            if begun:
+                self._undo()
+            raise
+        with signals.defer_signals(), contextlib.suppress(OSError):
+            snapshot.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
+
+    def _make_directory(self) -> bool:
+        prefix = Path(self.prefix)
+        if prefix.is_dir():
+            return False
+        prefix.mkdir(parents=True)
+        return True
+
+    @signals.defer_signals()
+    def _remove_empty_directory(self) -> None:
+        prefix = Path(self.prefix)
+        if prefix.is_dir() and not any(prefix.iterdir()):
+            prefix.rmdir()
+
+    def _begin(self, at: str) -> None:
+        """Write down that what comes comes from us."""
+        prefix = Path(self.prefix)
+        if any(prefix.iterdir()):
+            raise RefusedError(
+                f"{prefix}: there is something already, and it was to be made", hint=f"--prefix {quote(prefix)}"
+            )
+        snapshot.note(prefix, at)
+
+    def _run_venv(self) -> None:
+        try:
+            process.run((self.python, "-I", "-m", "venv", self.prefix), timeout=300)
+        except process.CommandError as error:
+            raise FailedError(
+                f"{self.python} could not make a virtual environment in {self.prefix}",
+                hint="on Debian and Ubuntu: apt-get install python3-venv",
+                details=error.details,
+            ) from error
+
+    @signals.defer_signals()
+    def _undo(self) -> None:
+        prefix = Path(self.prefix)
+        try:
+            snapshot.clear(prefix)
+        except OSError as error:
+            raise EnvironmentDamagedError(
+                f"{files.reason(error, prefix)}: the environment that was being made could not be removed whole",
+                hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
+            ) from error

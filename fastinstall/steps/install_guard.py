@@ -1,0 +1,37 @@
+"""Install the start-up guard: its files come in with the renames of the swap."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.core.values import immutable, tagged
+from fastinstall.model.receipt import BuiltCore
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.observe.guard_files import guard_target, stage_guard
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+
+
+@tagged("install-guard")
+@immutable
+class InstallGuard(StepDefaults):
+    """Install the start-up guard."""
+
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return "install the start-up guard"
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """None: it says nothing but why."""
+        yield from ()
+
+    def stage(self, site_packages: Path, core: BuiltCore, stack_version: str, python: Path) -> None:
+        """Put the guard's files beside the staged stack.
+
+        Args:
+            site_packages: the staged one.
+            core: the imaging core that it shall find.
+            stack_version: what `PIL/_version.py` says there.
+            python: the target's, which compiles it.
+        """
+        stage_guard(site_packages, guard_target(site_packages, core, stack_version), python)

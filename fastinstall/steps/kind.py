@@ -1,0 +1,154 @@
+"""What every kind of step has, and what those that work at the same stage of a setup have in common.
+
+The protocols are what `kinds` holds each kind to; nothing inherits from them. `StepDefaults` is for what most kinds
+have nothing of.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from pathlib import Path, PurePath
+from typing import Protocol
+
+from fastinstall.core.values import immutable
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.model.request import Environment, Request
+
+ADDRESS = re.compile(r"(?:https?|file)://[^\s]*|/[^\0\n]*")
+"""Where a file that a saved plan names may lie."""
+
+
+@immutable
+class SavedPlanContext:
+    """What the steps of a saved plan are judged by; none of it is the plan's own word but the environment and request.
+
+    Attributes:
+        environment: the target that the plan names.
+        request: what the plan answers.
+        recipe: the one that the request names, as it is on this machine.
+    """
+
+    environment: Environment
+    request: Request
+    recipe: Recipe
+
+
+@immutable
+class FetchedInputs:
+    """What was fetched for a build.
+
+    Attributes:
+        includes: include directories to look in first.
+        variables: environment variables that name the compiler, where it is not the system's.
+    """
+
+    includes: tuple[Path, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+class StepDefaults:
+    """A kind of step that has no details and fetches nothing."""
+
+    __slots__ = ()
+
+    def details(self) -> Iterable[str]:
+        """Further lines of a plan, below its words."""
+        return ()
+
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """The files that it fetches from an index, or from a directory in its place."""
+        return ()
+
+    def conda_packages(self) -> tuple[CondaPackage, ...]:
+        """The packages that it fetches from conda's channels."""
+        return ()
+
+
+class StepKind(Protocol):
+    """What every kind of step has."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is in the plan, as a part of a sentence."""
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+
+    def details(self) -> Iterable[str]:
+        """Further lines of a plan, below its words."""
+
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """The files that it fetches from an index, or from a directory in its place."""
+
+    def conda_packages(self) -> tuple[CondaPackage, ...]:
+        """The packages that it fetches from conda's channels."""
+
+    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """What it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
+
+
+class PreparingStep(Protocol):
+    """Fetches what a build needs, and leaves the target as it is."""
+
+    def fetch(self, context: ExecutionContext) -> FetchedInputs:
+        """Fetch it.
+
+        Raises:
+            FastinstallError: it cannot be had; nothing of the target is touched.
+        """
+
+
+class RecordingStep(Protocol):
+    """Writes down in the environment, behind the swap, that the stack shall stay."""
+
+    def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
+        """Raise where what it writes would do harm, or cannot be written; nothing is changed.
+
+        Args:
+            wheel: that was built for the plan.
+            before: facts of the environment.
+            context: tools and places.
+
+        Raises:
+            RefusedError: as its kind says.
+        """
+
+    def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
+        """Write it.
+
+        Args:
+            wheel: as above.
+            prefix: of the environment.
+            transaction: undoes it.
+
+        Raises:
+            OSError: as the kernel says; the caller undoes.
+        """
+
+
+def word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
+    """Which of several words are not what they should be.
+
+    Args:
+        words: of a saved plan.
+        key: of the step, that has them.
+        pattern: fits the whole of each.
+        what: each should be, with its article.
+    """
+    yield from (
+        (f"{key}[{index}]", f"{word!r} is not {what}")
+        for index, word in enumerate(words)
+        if not pattern.fullmatch(word)
+    )
+
+
+def absolute_problems(path: PurePath, key: str) -> Iterator[Problem]:
+    """Whether a path of a saved plan depends on where the plan is carried out."""
+    if not path.is_absolute():
+        yield key, f"{path} is not absolute"

@@ -1,0 +1,74 @@
+"""Make conda packages of the wheel, in a channel inside the environment, and link them beside it."""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
+from fastinstall.model.conda_packages import CHANNEL
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.wheelbuild.build_inputs import BuildResult
+
+if TYPE_CHECKING:
+    from fastinstall.conda.stage import LinkedPackages
+
+ENGINES = {
+    CondaInstaller.CONDA: "conda",
+    CondaInstaller.RATTLER: "py-rattler",
+    CondaInstaller.PIP: "pip",
+    CondaInstaller.AUTO: "any engine",
+}
+"""What a plan calls whoever installs."""
+
+
+@tagged("make-conda-packages")
+@immutable
+class MakeCondaPackages(StepDefaults):
+    """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
+
+    Attributes:
+        engine: who links them.
+        package: what provides PIL, as it will be; its build number may turn out higher.
+        guard: what keeps solvers from replacing it; None where that is declined.
+        channel: the directory of the channel.
+        reason: why.
+    """
+
+    engine: CondaInstaller
+    package: CondaPackage
+    guard: CondaPackage | None
+    channel: PurePath
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        names = listing(each.dist for each in (self.package, self.guard) if each is not None)
+        return f"make conda packages of it, linked by {ENGINES[self.engine]}: {names}"
+
+    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Another channel than that of the environment."""
+        expected = saved.environment.prefix / CHANNEL
+        if self.channel != expected:
+            yield "channel", f"expected {expected}, found {self.channel}"
+
+    def link(
+        self, built: BuildResult, before: Facts, transaction: Transaction, context: ExecutionContext
+    ) -> "LinkedPackages":
+        """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
+
+        Raises:
+            FailedError: the engine could not link them; the caller undoes.
+        """
+        from fastinstall.conda.stage import link_packages, stage_registration  # noqa: PLC0415 (only in conda environments)
+
+        planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
+        linked = link_packages(planned, built, before.interpreter, transaction, context)
+        if before.conda is not None:
+            stage_registration(linked.root, before.environment.prefix, before.conda)
+        return linked

@@ -1,0 +1,47 @@
+"""Pin the stack in a conda environment's own configuration (`conda-meta/pinned`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda_packages import PINS
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+
+
+@tagged("pin")
+@immutable
+class Pin(StepDefaults):
+    """Pin the stack in the environment's own configuration, so that solvers keep it.
+
+    Attributes:
+        file: relative to the prefix.
+        line: what is added.
+        reason: why.
+    """
+
+    file: str
+    line: str
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"pin it in {self.file}: {self.line}"
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Another file than that of conda's pins, or more than a line for it."""
+        if self.file != PINS or "\n" in self.line.strip("\n"):
+            yield "file", f"expected one line for {PINS}, found {self.line!r} for {self.file!r}"
+
+    def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
+        """A line of conda's pins does none: the plan was made after its solver had been asked."""
+
+    def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
+        """Add the line to the file that solvers read."""
+        existing = foreign.text_if_there(prefix / self.file)
+        start = "\n" if existing and not existing.endswith("\n") else ""
+        transaction.add(self.file, f"{start}{self.line}\n")

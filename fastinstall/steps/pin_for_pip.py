@@ -1,0 +1,75 @@
+"""Hold pip and uv to the stack by files inside a virtual environment."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastinstall.core.values import immutable, tagged
+from fastinstall.guard.pip_trap import PipPin, TrialTools, refuse_trap, refuse_unwritable, write_pip_pin
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+
+
+@tagged("pin-for-pip")
+@immutable
+class PinForPip(StepDefaults):
+    """Hold pip and uv to the stack by files inside the environment: the wheel, a constraint on it, and who reads them.
+
+    Attributes:
+        file: pip's configuration, relative to the prefix.
+        directory: of wheel, constraint and exports for a shell, likewise.
+        requirement: what it holds to ("pillow==13.0.0+simd.v2.v3").
+        text: what is put into the file; without its header where the file has that section.
+        links: places of wheels that pip is told of elsewhere, repeated in the text because it would hide them.
+        reason: why.
+    """
+
+    file: str
+    directory: str
+    requirement: str
+    text: str
+    links: tuple[str, ...] = ()
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
+
+    def details(self) -> Iterable[str]:
+        """What is put into pip's configuration."""
+        return self.text.splitlines()
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Other places than those of our pins."""
+        if (self.file, self.directory) != (CONFIGURATION, DIRECTORY):
+            yield "file", f"expected {CONFIGURATION} and {DIRECTORY}, found {self.file!r} and {self.directory!r}"
+
+    def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
+        """Ask pip what it would take back, held to this pin.
+
+        Raises:
+            RefusedError: as `refuse_trap` and `refuse_unwritable` say.
+        """
+        prefix = Path(before.environment.prefix)
+        refuse_unwritable(prefix)
+        tools = TrialTools(
+            variables=context.variables,
+            space=context.cache / "tmp",
+            emit=context.emit,
+            offline=context.index.offline,
+        )
+        refuse_trap(self._pin(wheel, prefix), before, tools)
+
+    def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
+        """Put wheel, constraint and exports there, then the lines into pip's configuration.
+
+        Raises:
+            RefusedError: pip cannot read its configuration, or the lines would change it.
+        """
+        write_pip_pin(self._pin(wheel, prefix), transaction)
+
+    def _pin(self, wheel: Path, prefix: Path) -> PipPin:
+        return PipPin(prefix=prefix, requirement=self.requirement, wheel=wheel, links=self.links)

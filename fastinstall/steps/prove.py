@@ -1,0 +1,140 @@
+"""Use the staged stack beside the target: run real operations on it, compare their pixels, and time it.
+
+The staged build is timed against what it replaces, once for the same two builds on the same CPU.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import document, dump, immutable, open_document, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Facts, Runtime
+from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.proof.stack_operations import (
+    MeasuredPil,
+    MeasurementConditions,
+    ProvenStack,
+    TimingEffort,
+    measure,
+    prove,
+    unpack_official_wheel,
+)
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.wheelbuild.build_inputs import BuildResult
+
+
+@tagged("prove")
+@immutable
+class Prove(StepDefaults):
+    """Stage the wheel beside the target, run real operations on it, compare and time it.
+
+    Attributes:
+        reference: the official wheel whose pixels are the standard; None: no comparison possible.
+        baseline: the official wheel that speed is compared with; None: with the stack in place.
+        timed: whether speed is measured; a repair puts back what has been measured before.
+        reason: why.
+    """
+
+    reference: Artefact | None
+    baseline: Artefact | None = None
+    timed: bool = True
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        against = self.baseline.filename if self.baseline else "what is in place"
+        return f"prove it, and time it against {against}" if self.timed else "prove it"
+
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """The official wheels that it is compared with."""
+        return tuple(each for each in (self.reference, self.baseline) if each is not None)
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """None but those of its files, which every step's are judged by."""
+        yield from ()
+
+    def run_operations(self, stage: Path, built: BuildResult, before: Facts, context: ExecutionContext) -> Runtime:
+        """Run real operations on the staged stack, and compare their pixels with the official wheel's.
+
+        Raises:
+            FailedError: it does not work, or computes something else than it should.
+        """
+        interpreter = before.interpreter
+        subject = ProvenStack(
+            wheel_sha256=built.sha256,
+            reference=self.reference,
+            python=f"{interpreter.version} {interpreter.abi}",
+            cpu=before.cpu.name,
+            level=before.cpu.level,
+        )
+        return prove(stage, subject, Path(interpreter.executable), context)
+
+    def time(
+        self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
+    ) -> SpeedTable | None:
+        """Time the staged stack against what it replaces; None where that is not wished or cannot be."""
+        if not self.timed:
+            return None
+        if self.baseline is not None:
+            official = MeasuredPil(
+                label=f"pillow {self.baseline.version} (wheel)",
+                python=after.python,
+                stage=unpack_official_wheel(self.baseline, context),
+            )
+            return measure_speed(official, after, f"{self.baseline.sha256} {built.sha256}", before, context)
+        core = before.stack.core
+        if core is None or core.sha256 == "":
+            return None
+        in_place = MeasuredPil(label=f"pillow {before.stack.version} (in place)", python=after.python)
+        return measure_speed(in_place, after, f"{core.sha256} {built.sha256}", before, context)
+
+
+def measure_speed(
+    before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, context: ExecutionContext
+) -> SpeedTable | None:
+    """A speed table of two stacks.
+
+    Args:
+        before: what is replaced.
+        after: what replaces it.
+        identity: what tells these two builds from all others.
+        facts: of the environment that it is measured for.
+        context: tools.
+
+    Returns:
+        None where "before" cannot be measured, which is no reason not to replace it.
+    """
+    cpu = facts.cpu.name
+    key = hashlib.sha256(f"{identity} {cpu} {before.label} {after.label}".encode()).hexdigest()
+    kept = context.cache / "speed" / f"{key}.json"
+    known = _read(kept)
+    if known is not None:
+        return replace(known, reused=True)
+    context.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
+    measured_at = context.now.isoformat(timespec="seconds")
+    circumstances = MeasurementConditions(
+        cpu=cpu, measured_at=measured_at, variables=context.variables, emit=context.emit
+    )
+    try:
+        table = measure(before, after, TimingEffort(), circumstances)
+    except FailedError as error:
+        context.emit(Noted(message=f"not timed: {error.message}", warning=True))
+        return None
+    table = replace(table, python=facts.interpreter.version, prefix=str(facts.environment.prefix))
+    files.write_text(kept, dump(document("speed", table)))
+    return table
+
+
+def _read(path: Path) -> SpeedTable | None:
+    try:
+        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None  # not there, or of another time: it is measured again

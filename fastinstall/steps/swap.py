@@ -1,0 +1,219 @@
+"""Put the staged tree in place of what is there: the renames, in an order in which PIL works after each of them.
+
+PIL and its directory of libraries are two entries, which no kernel exchanges in one step. So the arriving libraries are
+first put beside the present ones, file by file; then PIL is exchanged, then the directory. Between the two renames both
+the staged PIL and the one before it find their libraries.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+
+from fastinstall.conda.history_file import conda_moves, find_claimed_entries
+from fastinstall.core import files
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable, tagged
+from fastinstall.model.facts import Facts, InstalledStack
+from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.recipe import LIBRARIES
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+
+
+@tagged("swap")
+@immutable
+class Swap(StepDefaults):
+    """Put the staged tree in place of what is there; nothing is deleted.
+
+    Attributes:
+        removes: metadata directories of the distributions that make room ("pillow-13.0.0.dist-info").
+        entries: top-level names in site-packages that are moved aside.
+        installs: metadata directory of what comes in.
+        records: conda packages that make room ("pillow-12.1.1-py311h1234567_0"); their records move aside too.
+        reason: why.
+    """
+
+    removes: tuple[str, ...]
+    entries: tuple[str, ...]
+    installs: str
+    records: tuple[str, ...] = ()
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        leaving = (*self.removes, *self.records)
+        return f"swap: {', '.join(leaving) or 'nothing'} out, {self.installs} in"
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Names that are those of no entry of a directory."""
+        for name in (*self.removes, *self.entries, self.installs, *self.records):
+            if not name or "/" in name or name in (".", "..") or name.startswith("-"):
+                yield "removes", f"{name!r} is not the name of an entry"
+
+    def list_moves(self, staged: Path, linked: Path | None, before: Facts) -> tuple[Move, ...]:
+        """Every rename of the swap, those that Python notices first.
+
+        Args:
+            staged: what comes in, laid out as site-packages.
+            linked: the directory that conda packages were linked into, with `staged` in it; None for a wheel alone.
+            before: facts of the environment.
+
+        Raises:
+            RefusedError: a foreign file stands in the way.
+        """
+        prefix, site_packages = Path(before.environment.prefix), Path(before.interpreter.site_packages)
+        site = site_packages.relative_to(prefix)
+        if linked is None or before.conda is None:
+            wheel = SitePackagesSwap(prefix=prefix, site_packages=site_packages, staged=staged)
+            return list_site_packages_moves(wheel, before.stack)
+        exchange = SitePackagesSwap(
+            prefix=prefix,
+            site_packages=site_packages,
+            staged=staged,
+            kept=f"stage/prefix/{site}",
+            leaving=find_claimed_entries(site, before.conda, self.records),
+        )
+        beside = conda_moves(prefix, site_packages, linked, before.conda, self.records)
+        return (*list_site_packages_moves(exchange, before.stack), *beside)
+
+
+_BRIDGE = "aside/bridge"
+
+
+@immutable
+class SitePackagesSwap:
+    """What changes place in site-packages.
+
+    Attributes:
+        prefix: the environment.
+        site_packages: of the environment.
+        staged: what comes in, laid out as site-packages.
+        kept: where `staged` lies, relative to the transaction's directory.
+        leaving: further top-level names that make room.
+    """
+
+    prefix: Path
+    site_packages: Path
+    staged: Path
+    kept: str = "stage"
+    leaving: tuple[str, ...] = ()
+
+
+def list_site_packages_moves(exchange: SitePackagesSwap, stack: InstalledStack) -> tuple[Move, ...]:
+    """The moves, in an order in which PIL works after each of them where there was one before.
+
+    What comes in and is there already is exchanged in one step; what only goes is moved aside;
+    what only comes is moved in, libraries before the PIL that needs them.
+
+    Args:
+        exchange: what comes in, and where.
+        stack: the PIL that is there.
+
+    Raises:
+        RefusedError: site-packages lies outside the prefix, or a foreign file stands in the way.
+    """
+    prefix, site_packages = exchange.prefix, exchange.site_packages
+    names = sorted(path.name for path in exchange.staged.iterdir())
+    incoming = sorted(names, key=lambda name: _urgency(name, site_packages))
+    replaced = sorted({*_list_replaced(stack), *exchange.leaving})
+    _refuse_foreign(site_packages, incoming, replaced)
+    site = site_packages.relative_to(prefix)
+    coming = [_make_arrival(exchange, site, name) for name in incoming]
+    leaving = [
+        Move(kind=MoveKind.OUT, live=str(site / name), kept=f"aside/{name}")
+        for name in replaced
+        if name not in incoming and os.path.lexists(site_packages / name)
+    ]
+    outside = [
+        Move(kind=MoveKind.OUT, live=os.path.relpath(site_packages / path, prefix), kept=f"aside/outside/{number}")
+        for number, path in enumerate(path for owner in stack.owners for path in owner.outside)
+        if os.path.lexists(site_packages / path)
+    ]
+    return (*_guests(exchange, site, incoming), *coming, *leaving, *outside)
+
+
+def _urgency(name: str, site_packages: Path) -> int:
+    """A PIL that comes finds its libraries there, and they change place with others after it has (`bridge`)."""
+    if name in LIBRARIES:
+        return 2 if os.path.lexists(site_packages / name) else 0
+    return 1 if name == "PIL" else 3
+
+
+def _guests(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
+    """Libraries that are let in beside those that are there, until these go."""
+    work = exchange.staged.parents[len(PurePath(exchange.kept).parts) - 1]
+    if not (exchange.site_packages / "PIL").is_dir():
+        return
+    for name in incoming:
+        there = exchange.site_packages / name
+        if name in LIBRARIES and there.is_dir() and not there.is_symlink():
+            for path in bridge(exchange.staged / name, there, work / _BRIDGE / name):
+                yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
+
+
+def _make_arrival(exchange: SitePackagesSwap, site: Path, name: str) -> Move:
+    there = os.path.lexists(exchange.site_packages / name)
+    kind = MoveKind.EXCHANGE if there else MoveKind.IN
+    return Move(kind=kind, live=str(site / name), kept=f"{exchange.kept}/{name}")
+
+
+def _list_replaced(stack: InstalledStack) -> list[str]:
+    owned = [entry for owner in stack.owners for entry in owner.entries]
+    directory = [stack.directory.name] if stack.directory is not None else []
+    return [*owned, *directory, *stack.debris]
+
+
+def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iterable[str]) -> None:
+    # A Pillow's own still where its RECORD, or all its metadata, was lost.
+    known = {*replaced, *LIBRARIES, "_fastinstall_guard", "fastinstall_guard.pth", "fastinstall_guard.start"}
+    for name in incoming:
+        if name not in known and os.path.lexists(site_packages / name):
+            raise RefusedError(
+                f"{site_packages / name} is in the way, and no Pillow's RECORD names it",
+                hint=f"look at it, then move it away: mv {quote(site_packages / name)} /somewhere/else",
+            )
+
+
+def bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
+    """Lay out what comes and is not there, each entry ready to be renamed into its place.
+
+    The files are links to those that come, or copies where links cannot be made.
+
+    Args:
+        coming: a directory.
+        there: the one that it will take the place of.
+        space: a directory for the entries, on the same filesystem; made where it is needed.
+
+    Yields:
+        Their paths, relative to all three.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    for path in sorted(coming.iterdir()):
+        stands = there / path.name
+        if not os.path.lexists(stands):
+            space.mkdir(parents=True, exist_ok=True)
+            _link(path, space / path.name)
+            yield path.name
+        elif _is_directory(path) and _is_directory(stands):
+            yield from (f"{path.name}/{inner}" for inner in bridge(path, stands, space / path.name))
+
+
+def _link(source: Path, target: Path) -> None:
+    if _is_directory(source):
+        target.mkdir()
+        for path in sorted(source.iterdir()):
+            _link(path, target / path.name)
+        target.chmod(stat.S_IMODE(source.stat().st_mode))
+        return
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # no filesystem has to know links
+        files.copy(source, target)
+
+
+def _is_directory(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()

@@ -1,0 +1,50 @@
+"""Install packages of the operating system; by root alone, and only where that was asked for."""
+
+import re
+from collections.abc import Iterator
+
+from fastinstall.core.events import Started
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.execution import ExecutionContext
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, word_problems
+
+PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.+_-]*[A-Za-z0-9+])?")
+"""The name of a package of apt's or dnf's."""
+
+
+@tagged("system-packages")
+@immutable
+class SystemPackages(StepDefaults):
+    """Install packages of the operating system.
+
+    Attributes:
+        manager: "apt" or "dnf".
+        packages: their names.
+        reason: why.
+    """
+
+    manager: str
+    packages: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"install system packages by {self.manager}: {' '.join(self.packages)}"
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Words that are not names of packages."""
+        yield from word_problems(self.packages, "packages", PACKAGE, "the name of a package")
+
+    def fetch(self, context: ExecutionContext) -> FetchedInputs:
+        """Install them.
+
+        Raises:
+            RefusedError: not root, or a manager that we do not know.
+            FailedError: the manager failed.
+        """
+        from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
+
+        context.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
+        install_packages(self.manager, self.packages, context.emit)
+        return FetchedInputs()

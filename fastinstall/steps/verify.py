@@ -1,0 +1,46 @@
+"""Observe again and run doctor's checks; an error undoes the swap."""
+
+from collections.abc import Iterable, Iterator
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.values import immutable, tagged
+from fastinstall.model.finding import Finding, Status
+from fastinstall.model.recipe_documents import Problem
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+
+
+@tagged("verify")
+@immutable
+class Verify(StepDefaults):
+    """Observe again and run doctor's checks; an error undoes the swap.
+
+    Attributes:
+        checks: names of the checks that must not report an error.
+        reason: why.
+    """
+
+    checks: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """What is done, in a line of a plan."""
+        return f"verify: {', '.join(self.checks)}"
+
+    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """None: which checks they are is decided anew where the plan is carried out."""
+        yield from ()
+
+
+def refuse_errors(findings: Iterable[Finding]) -> None:
+    """Raise where a check says that the swap went wrong; the caller undoes it.
+
+    Raises:
+        FailedError: names each finding.
+    """
+    wrong = [finding for finding in findings if finding.status.gravity >= Status.ERROR.gravity]
+    if wrong:
+        raise FailedError(
+            "the environment is not healthy after the swap, so the swap was undone",
+            hint="report it with the output of: fastinstall inspect --redact",
+            details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
+        )
