@@ -25,7 +25,7 @@ PUBLISHED = "pillow==12.1.1"
 """As pip brings it."""
 
 _BRIEFLY = (
-    "import sys; from functools import partial; from fastinstall.apply import staging as measure; "
+    "import sys; from functools import partial; from fastinstall.steps import prove as measure; "
     "measure.TimingEffort = partial(measure.TimingEffort, operations=('chops add',), rounds=1, seconds=0.001); "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
