@@ -2,12 +2,12 @@
 # Runs fastinstall from this checkout on a machine that has nothing of it:
 #
 #     sh bootstrap.sh setup --yes --new-env ./fast-env
-#     sh bootstrap.sh test
+#     sh bootstrap.sh test [--full]
 #     sh bootstrap.sh lock [--upgrade]
 #
 # It makes a private virtual environment for the tool (never the caller's), reuses it the next time,
-# and hands its arguments on. "test" runs the whole test suite, in an environment that has the development
-# tools too. "lock" writes requirements/*.txt after pyproject.toml, with --upgrade at the latest versions.
+# and hands its arguments on. "test" runs the tests, with --full all of them, in an environment that has
+# the development tools too. "lock" writes requirements/*.txt after pyproject.toml, with --upgrade at the latest versions.
 #
 # An environment is named after what it is made from, and is never changed: when that changes, another one
 # is made beside it, under a lock, and counts once it works. Which python3 comes first on PATH matters only

@@ -1,39 +1,89 @@
 """Shared fixtures, and the mark of the directory of shared test values, which pytest puts on the import path."""
 
+import json
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
+import extent
 import pytest
 from sandbox import NewSandbox, Sandbox
 
-FIRST = (
-    *("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py", "test_fault_errors.py"),
-    *("test_fault_signals.py", "test_power_loss.py", "test_power_loss_elsewhere.py", "test_power_loss_setup.py"),
-    *("test_kill_states.py", "test_kill_deaths.py", "test_fault_commands.py", "test_build_pillow.py"),
-    *("test_damage_catalogue.py", "test_proof_pillow.py", "test_proof_rejects.py", "test_isa_matrix.py"),
-    *("test_e2e_setup.py", "test_swap_matrix_projects.py", "test_swap_matrix.py", "test_e2e_conda.py"),
-    *("test_docs_pages.py", "test_ansible_role.py", "test_e2e_failures.py", "test_e2e_artefacts.py", "test_wizard.py"),
-    *("test_wizard_screens.py", "test_conda_engines.py", "test_guard_installers.py", "test_e2e_conda_modes.py"),
-    *("test_e2e_conda_refusals.py", "test_e2e_bad_input.py", "test_e2e_rollback.py", "test_e2e_swapped.py"),
-    *("test_ansible_plugins.py", "test_repair.py", "test_silence.py", "test_conda_plugin.py", "test_e2e_merge.py"),
-)
-"""Files that fork hundreds of times, while the process is small, and then those that take long, the longest first."""
+DURATIONS = Path(__file__).with_name("durations.json")
+"""Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""
+
+LONG = 8.0
+"""Seconds. Of files that take longer, only tests with the mark `main` run without `--full`."""
+
+BEFORE_ALL = ("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py")
+"""They fork hundreds of times, which is cheap while the process is small."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that no worker is left alone with it at the end."""
-    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    suite = parser.getgroup("suite")
+    suite.addoption("--full", action="store_true", help="also what takes long; without it, plain pytest leaves it out")
+    suite.addoption("--every-row", action="store_true", help="every case of each sweep, for hours")
+    suite.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name} anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Who starts the tests in the background, or by nohup, has them ignore these, and all that they start likewise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    config.addinivalue_line("markers", 'slow: builds a wheel of its own; left out with -m "not slow"')
+    config.addinivalue_line("markers", "main: runs without --full, however long its file takes")
+    config.addinivalue_line("markers", "slow: builds a wheel of its own, so it runs with --full alone")
+    config.pluginmanager.register(_Durations(config))
+    extent.full, extent.every_row = config.getoption("--full"), config.getoption("--every-row")
+
+
+class _Durations:
+    """Orders files by what they took before, leaves out what takes long, and says so at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._before: dict[str, float] = json.loads(DURATIONS.read_text("utf-8"))
+        # Whoever names a file wants it; only a run of everything is shortened.
+        named = config.args_source is pytest.Config.ArgsSource.ARGS
+        self._is_short = not (named or config.getoption("--full"))
+        self._records = config.getoption("--record-durations")
+        self._files: Counter[str] = Counter()
+        self._tests: Counter[str] = Counter()
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Begin with what takes long, so that no worker is left alone with it at the end."""
+        config.hook.pytest_deselected(items=[item for item in items if self._is_left_out(item)])
+        kept = [item for item in items if not self._is_left_out(item)]
+        kept.sort(key=lambda item: (item.path.name not in BEFORE_ALL, -self._before.get(item.path.name, 0.0)))
+        items[:] = kept
+
+    def _is_left_out(self, item: pytest.Item) -> bool:
+        is_long = self._before.get(item.path.name, 0.0) > LONG or item.get_closest_marker("slow") is not None
+        return self._is_short and is_long and item.get_closest_marker("main") is None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up what a test took, with what was prepared for it."""
+        path, _, name = report.nodeid.partition("::")
+        self._files[PurePath(path).name] += report.duration
+        self._tests[f"{path}::{name.partition('[')[0]}"] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name the slowest ten, and what was left out."""
+        terminalreporter.section("time")
+        for test, seconds in self._tests.most_common(10):
+            terminalreporter.line(f"{seconds:7.1f} s  {test}")
+        long = {name: seconds for name, seconds in self._before.items() if seconds > LONG}
+        if self._is_short and long:
+            minutes = sum(long.values()) / 60
+            terminalreporter.line(
+                f"left out: most tests of {len(long)} files, which take {minutes:.0f} minutes of one core "
+                f"({', '.join(sorted(long))}); they run with --full"
+            )
+        if self._records:
+            recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}
+            DURATIONS.write_text(json.dumps(recorded, indent=1) + "\n", "utf-8")
 
 
 @pytest.fixture(scope="session")

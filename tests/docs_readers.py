@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import extent
 from docs_brought import Desk
 from docs_output import lines_missing
 from docs_pages import ROOT, Block, Command, blocks_of, commands_of
@@ -20,7 +21,7 @@ from sandbox import Result, Sandbox, run
 
 from fastinstall import __version__
 
-ALL_ROWS = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
+ALL_ROWS = extent.every_row
 SECONDS = 1800.0 if ALL_ROWS else 400.0
 """What a command may take."""
 

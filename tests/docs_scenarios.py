@@ -23,7 +23,7 @@ without one presupposes nothing, and each of its commands ends with 0. Keys:
     brings = ["poetry"]               what tests/docs_brought.py has there, from this command on
     before = "...", after = "..."     run before it and after it
     answer = "--new-env ./fork"       further words behind `fastinstall VERB`; what asks at the terminal gets `--yes`
-    long = "a reason"                 run with FASTINSTALL_TEST_ALL_ROWS=1 only
+    long = "a reason"                 run with --every-row only
     shows = true                      its output has the lines of the text block that follows
     says = ["..."]                    its output has these
     because = "..."                   why any of this

@@ -1,9 +1,9 @@
-"""The whole test suite, fast parts first: `sh bootstrap.sh test [PYTEST-ARGUMENT...]`.
+"""The test suite, fast parts first: `sh bootstrap.sh test [--full [--record-durations] | PYTEST-ARGUMENT...]`.
 
 Lint, layers and dependencies, types while the unit tests run, then integration and end-to-end tests
 in one go, three files of tests at a time: they wait for processes more than they compute, and no worker
-waits for the other before the last file. The first part that fails ends the run. With arguments, only
-pytest runs, with these arguments.
+waits for the other before the last file. The first part that fails ends the run. Without `--full`, files that take
+long are left out (see `conftest`). With other arguments, only pytest runs, with these arguments.
 """
 
 import os
@@ -22,16 +22,16 @@ BIN = Path(sys.executable).parent
 def main(arguments: Sequence[str]) -> int:
     """Run everything; the exit code of the first part that fails, else 0."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
-    if arguments:
+    if not set(arguments) <= {"--full", "--record-durations"}:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
     with tempfile.TemporaryDirectory(prefix="tests-") as space:
-        return _run_parts({"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment}, Path(space))
+        return _run_parts({"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment}, Path(space), arguments)
 
 
-def _run_parts(environment: dict[str, str], space: Path) -> int:
+def _run_parts(environment: dict[str, str], space: Path, extent: Sequence[str]) -> int:
     """One part after the other; what one of them has built, the next one finds."""
     with _beside((str(BIN / "mypy"),), environment, space / "mypy") as types:
-        for name, part in _parts(types, space):
+        for name, part in _parts(types, space, extent):
             code = part(name, environment)
             if code != 0:
                 print(f"fastinstall tests: {name} failed (exit code {code})", file=sys.stderr)
@@ -42,7 +42,7 @@ def _run_parts(environment: dict[str, str], space: Path) -> int:
 Part = Callable[[str, dict[str, str]], int]
 
 
-def _parts(types: Part, space: Path) -> list[tuple[str, Part]]:
+def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, Part]]:
     tool = BIN.joinpath
     return [
         ("ruff check", _command(tool("ruff"), "check", ".")),
@@ -52,7 +52,7 @@ def _parts(types: Part, space: Path) -> list[tuple[str, Part]]:
         ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
         ("mypy", types),
         ("system packages", _system_packages),
-        ("integration and end-to-end tests", _side_by_side(space / "b", "tests/integration", "tests/e2e")),
+        ("integration and end-to-end tests", _side_by_side(space / "b", "--ignore", "tests/unit", *extent)),
     ]
 
 
@@ -79,13 +79,13 @@ def _command(*argv: str | Path) -> Part:
     return lambda name, environment: _run(name, tuple(map(str, argv)), environment)
 
 
-def _side_by_side(space: Path, *directories: str) -> Part:
+def _side_by_side(space: Path, *words: str) -> Part:
     """Run three files of tests at a time, in their order, and not by the number of their tests.
 
     Their space has a short name: the path of a socket has 107 bytes at most.
     """
     return _command(
-        *(sys.executable, "-m", "pytest", *directories),
+        *(sys.executable, "-m", "pytest", *words),
         *("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder", f"--basetemp={space}"),
     )
 

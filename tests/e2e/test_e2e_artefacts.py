@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import time
 import zipfile
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 import pytest
 from interpreters import running
 from needs import require_system
@@ -235,8 +235,8 @@ def test_stock_pillow_is_built_by_the_same_way(sandbox: Sandbox, venv: Venv) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"),
-    reason="a whole build, where test_reproducible has a small one: FASTINSTALL_TEST_ALL_ROWS=1",
+    not extent.every_row,
+    reason="a whole build, where test_reproducible has a small one: --every-row",
 )
 def test_it_can_be_linked_to_the_libraries_of_the_system(sandbox: Sandbox, venv: Venv) -> None:
     recipe = load_recipe("pillow", (recipes_directory(),))

@@ -5,11 +5,11 @@ libraries of the local channel.
 """
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 import pytest
 from conda_channel import CondaChannel, local_channel, tool
 from conda_environments import NewEnvironment, builds, classic_recipe, simd_wheel
@@ -24,7 +24,7 @@ from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("conda_fixtures",)
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 ENGINES = ("conda", "rattler")
 TODAY = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")
 OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")

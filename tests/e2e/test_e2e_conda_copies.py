@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+import extent
 import pytest
 from conda_channel import CondaChannel
 from conda_environments import NewEnvironment, builds
@@ -17,7 +18,7 @@ from sandbox import NewSandbox
 
 pytest_plugins = ("conda_fixtures",)
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 SPECS = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")
 Copy = Callable[[Scene, Path], None]
 
@@ -96,7 +97,7 @@ def test_it_is_rolled_back_in_the_copy(set_up: tuple[Scene, Collection[str]], co
 
 
 @pytest.mark.skipif(
-    not ALL, reason="the check's verdict has a case; this repairs by a whole setup: FASTINSTALL_TEST_ALL_ROWS"
+    not ALL, reason="the check's verdict has a case; this repairs by a whole setup: --every-row"
 )
 def test_the_channel_of_a_copy_is_registered_anew(set_up: tuple[Scene, Collection[str]]) -> None:
     scene, _ = set_up

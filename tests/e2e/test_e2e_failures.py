@@ -1,6 +1,5 @@
 """What goes wrong on the way: interruptions, builds that fail, disks that are full. The environment is as it was."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -8,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import extent
 import pytest
 from interpreters import running
 from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 BEFORE_STAGING = {"merging ": (("wheels", "merges"), "merged "), "proving ": (("proofs",), "compared ")}
 """What is said where a merge and a proof begin, what of the cache would spare them, and what is said at their end."""
 

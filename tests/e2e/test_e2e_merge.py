@@ -1,8 +1,8 @@
 """A merge that does not work out: what does not compile is left out by name, or nothing is changed at all."""
 
 import json
-import os
 
+import extent
 import pytest
 from interpreters import running
 from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
@@ -10,7 +10,7 @@ from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 from fastinstall.core.surroundings import recipes_directory
 
 pytestmark = pytest.mark.slow
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 FILTER = "src/libImaging/Filter.c"
 BROKEN_GUARD = (
     'condition = "im->type == IMAGING_TYPE_UINT8 && (xsize == 5 || !im->image8)"',
@@ -24,7 +24,7 @@ def venv(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
-@pytest.mark.skipif(not ALL, reason="two builds of its own and a whole proof: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="two builds of its own and a whole proof: --every-row")
 def test_a_part_that_does_not_compile_is_left_out_and_everybody_says_so(sandbox: Sandbox, venv: Venv) -> None:
     variables = sandbox.recipe("lame", BROKEN_GUARD)
     words = ("--prefix", venv.prefix, "--recipe", "lame", *ONE_LEVEL)
@@ -62,7 +62,7 @@ def test_where_nothing_can_be_left_out_what_does_not_compile_is_named_and_nothin
     assert tree_hash(venv.prefix) == before
 
 
-@pytest.mark.skipif(not ALL, reason="compiles for a refusal that test_e2e_setup shows: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="compiles for a refusal that test_e2e_setup shows: --every-row")
 def test_the_version_before_is_planned_and_said_so_and_its_vulnerabilities_need_consent(
     sandbox: Sandbox, venv: Venv
 ) -> None:

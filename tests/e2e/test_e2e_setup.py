@@ -1,16 +1,16 @@
 """setup, doctor and what pip says afterwards, on environments as people have them."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import extent
 import pytest
 from interpreters import Python, at_hand, of_version, outdated, running
 from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, tree_hash
 
 from fastinstall.core.files import sha256
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 LABEL = "+simd.v"
 STOCK = "pillow==13.0.0"
 NEWEST_NEEDS = (3, 11)
@@ -49,7 +49,7 @@ class Fast:
 def _made_by() -> list[tuple[Python, str]]:
     """Pythons that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside.
 
-    The one that runs the tests is played, the others where FASTINSTALL_TEST_ALL_ROWS asks for all: each is a build.
+    The one that runs the tests is played, the others with --every-row: each is a build.
     """
     pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS] if ALL else [running()]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
@@ -203,7 +203,7 @@ def test_a_new_environment_is_made_for_it(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not ALL, reason="a build of its own for an old Python: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="a build of its own for an old Python: --every-row")
 @pytest.mark.parametrize("python", [python for python in outdated() if python.version >= (3, 8)][-1:], ids=str)
 def test_a_python_too_old_for_the_pip_of_fastinstall_gets_an_older_release_by_its_own_pip(
     sandbox: Sandbox, python: Python

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import extent
 import jsonschema
 import pytest
 from interpreters import Python, at_hand, running
@@ -17,7 +17,7 @@ from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
 
 from fastinstall.verbs.schemas import SCHEMAS
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"
 _OWN_WHEEL = """
 import sys; sys.path[:0] = sys.argv[2:]
@@ -120,7 +120,7 @@ def test_a_bare_interpreter_sets_up_and_examines_without_an_index(
     _set_up(brought, running(), unpacked, sandbox)
 
 
-@pytest.mark.skipif(not ALL, reason="a setup for each: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="a setup for each: --every-row")
 def test_every_interpreter_at_hand_does(brought: Brought, sandbox: Sandbox) -> None:
     for python in (each for each in at_hand() if each.version >= (3, 11) and each != running()):
         _set_up(brought, python, _unpacked(brought, python, sandbox.root / f"tool-{python}"), sandbox)

@@ -1,15 +1,15 @@
 """Real SIGKILLs: at boundaries of what changes the environment, and at any time; the next command makes it whole.
 
 Who is killed is fastinstall alone, as by `kill -9` and by the kernel short of memory; its children go on until they
-notice. In CI they die at boundaries of each kind; FASTINSTALL_TEST_ALL_ROWS=1 kills them at every one.
+notice. In CI they die at boundaries of each kind; --every-row kills them at every one.
 """
 
-import os
 import random
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
+import extent
 import pytest
 from faults.deaths import TURNS, Death, Stage, acts, die_after, die_at, moments, stage_of
 from faults.doors import Boundary
@@ -17,7 +17,7 @@ from faults.scenes import Materials, make_scene, materials
 from faults.verdicts import Verdict
 from journaled import swift_directory
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 CHEAP = ("rollback",)
 """The next command in CI, but for a few: a setup takes seconds."""
 

@@ -4,11 +4,11 @@ One run of each verb is looked at before each of its changes (`faults.film`), an
 again and recovered. Of what is unpacked on a stage, where nobody looks, one verb stands for all in CI.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 import pytest
 from faults.deaths import phase_of
 from faults.film import Film, Frame, beside_the_stage, distinct, everything, film
@@ -18,7 +18,7 @@ from faults.trees import Pool, Tree
 from faults.verdicts import Verdict, environment, judged, python_sees, unlike_paths, works
 from journaled import swift_directory
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 IN_FULL = tuple(SCENES) if ALL else ("published",)
 _LONG = () if ALL else ("ours", "fix", "guard-pin", "guard-accept")
 FILMED = tuple(name for name in SCENES if name not in ("new-env", *_LONG))

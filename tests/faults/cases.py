@@ -1,16 +1,17 @@
 """Scenes to be disturbed, and what was there before and after each command; made once for all tests of a file."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import extent
 
 import fastinstall.cli.main  # noqa: F401 (imported once, and not by each fork)
 from faults.command import distinct, essence, stops_of
 from faults.doors import Boundary
 from faults.scenes import SCENES, Materials, Scene, make_scene, picture
 
-WHOLE = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+WHOLE = extent.every_row
 """Whether the long form was asked for."""
 
 FROM_OURS = ("guard-pin", "guard-remove", "rollback")

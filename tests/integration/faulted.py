@@ -1,10 +1,10 @@
 """Whole verbs of the journal in miniature, to be disturbed: an environment before each, and the deed."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 from engaged import change_of_all_kinds, make_conda_environment, open_in
 from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
 
@@ -13,7 +13,7 @@ from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 
-WHOLE = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+WHOLE = extent.every_row
 """Whether the long form was asked for."""
 
 Picture = Mapping[str, tuple[object, ...]]

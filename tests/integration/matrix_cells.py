@@ -1,12 +1,12 @@
 """One cell of the swap matrix: a command, what it does to the stack, who tells of it, and the printed way back."""
 
-import os
 import re
 import shlex
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import extent
 from matrix_scene import Column, Scene
 from sandbox import Result, tree_hash
 from terminal import Terminal, python_in_terminal
@@ -82,11 +82,11 @@ class Row:
 
 
 def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
-    """The cells of a run: with FASTINSTALL_TEST_ALL_ROWS all of them, as the published page has them.
+    """The cells of a run: with --every-row all of them, as the published page has them.
 
     What happens where nothing guards the stack is otherwise played for every sixth row: it is the tools' doing alone.
     """
-    if os.environ.get("FASTINSTALL_TEST_ALL_ROWS"):
+    if extent.every_row:
         return [(row, column) for row in rows for column in Column]
     usual = [row for row in rows if not row.alike]
     return [(row, column) for row in usual for column in Column if column is not Column.UNGUARDED or row in usual[::6]]

@@ -62,8 +62,9 @@ def main(target: Path) -> int:
     """Play the matrix, and write its page where all of it came out as expected; pytest's exit code is returned."""
     with tempfile.TemporaryDirectory() as directory:
         kept = Path(directory, "cells")
-        command = (sys.executable, "-m", "pytest", "-q", "--numprocesses", "2", "--dist", "loadfile", *FILES)
-        variables = {**os.environ, "FASTINSTALL_SWAP_MATRIX": str(kept), "FASTINSTALL_TEST_ALL_ROWS": "1"}
+        side_by_side = ("--numprocesses", "2", "--dist", "loadfile")
+        command = (sys.executable, "-m", "pytest", "-q", "--every-row", *side_by_side, *FILES)
+        variables = {**os.environ, "FASTINSTALL_SWAP_MATRIX": str(kept)}
         code = subprocess.run(command, env=variables, check=False).returncode
         if code == 0:
             cells = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]

@@ -13,12 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import extent
 import pytest
 from interpreters import Python, of_version
 from sandbox import Sandbox
 
 COLLECTION = Path(__file__).resolve().parents[2] / "integrations" / "ansible"
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 _GET_PIP = """
 import runpy, sys
 sys.path.insert(0, {wheel!r})
@@ -28,7 +29,7 @@ runpy.run_module("pip", run_name="__main__")
 """In the place of the script that ansible-test would fetch from its own server: pip comes from Python."""
 
 
-@pytest.mark.skipif(not ALL, reason="ansible-test makes its environments, for minutes: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="ansible-test makes its environments, for minutes: --every-row")
 @pytest.mark.timeout(1800)
 def test_the_collection_is_sane(sandbox: Sandbox) -> None:
     place = sandbox.root / "ansible_collections" / "fastinstall" / "stack"

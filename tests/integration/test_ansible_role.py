@@ -3,11 +3,11 @@
 One fleet serves all tests, and each play goes on from where the one before it has left the hosts.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import extent
 import pytest
 from ansible_fleet import Fleet, build_fleet
 from ansible_inside import USER
@@ -19,7 +19,7 @@ from sandbox import NewSandbox, tree_hash
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
 SHIP, SET_UP = "Ship what this host needs", "Set up the stack"
 WHEELS = "home/.local/share/fastinstall/wheelhouse"
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 _NOT_OURS = ("home/.ansible", "log", "etc/")
 """What Ansible and sshd themselves leave on a disk."""
 
@@ -158,7 +158,7 @@ def test_an_ordinary_user_gets_an_environment_of_their_own_without_root(
     assert _owners(home) == {USER}
 
 
-@pytest.mark.skipif(not ALL, reason="what a host with something wrong says is shown above: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="what a host with something wrong says is shown above: --every-row")
 def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
     scene: Scene, by_oneself: tuple[Controller, Played]
 ) -> None:
@@ -171,7 +171,7 @@ def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
     assert tree_hash(environment) == before
 
 
-@pytest.mark.skipif(not ALL, reason="the others show most of it: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="the others show most of it: --every-row")
 def test_an_ordinary_user_changes_nothing_twice_rolls_back_and_makes_an_environment_of_root(
     scene: Scene, by_oneself: tuple[Controller, Played]
 ) -> None:

@@ -1,8 +1,8 @@
 """The role by each ansible-core that is said to play it; the one of the tests is played by their neighbours."""
 
-import os
 from collections.abc import Iterator
 
+import extent
 import pytest
 from ansible_fleet import Fleet, build_fleet
 from ansible_machines import Machine, Network, network
@@ -11,7 +11,7 @@ from interpreters import of_version
 from needs import require_system
 from sandbox import NewSandbox
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 VERSIONS = {
     "2.14": "3.11",
     "2.15": "3.11",
@@ -23,7 +23,7 @@ VERSIONS = {
 }
 """Each with a Python that it runs on."""
 
-pytestmark = pytest.mark.skipif(not ALL, reason="half a minute for each version: FASTINSTALL_TEST_ALL_ROWS=1")
+pytestmark = pytest.mark.skipif(not ALL, reason="half a minute for each version: --every-row")
 
 
 @pytest.fixture(scope="module")

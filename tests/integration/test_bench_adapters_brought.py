@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import extent
 import pytest
 from matrix_index import stub_wheel
 from PIL import Image
@@ -77,7 +78,7 @@ def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(
     assert entries(fetching.cache) == []
 
 
-@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+@pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
     settings = {**UNREACHABLE, "PIP_RETRIES": "1", "PIP_FIND_LINKS": None, "PIP_CONFIG_FILE": os.devnull}
     variables = sandbox.variables(settings)

@@ -1,7 +1,7 @@
 """Every ELF file of this machine, read as pyelftools reads it.
 
 The suite takes every forty-eighth file, by a hash of its path; all of them where
-FASTINSTALL_TEST_ALL_ELF is set, which takes minutes.
+--every-row is given, which takes minutes.
 """
 
 import os
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import extent
 import pytest
 from elf_truth import Truth, read_truth
 
@@ -27,7 +28,7 @@ REFUSED = (
     "an ELF file for a big-endian machine",
 )
 PLACES = ("/usr/lib", "/lib", "/usr/bin", sys.base_prefix, sysconfig.get_path("platlib"))
-EVERY = 1 if "FASTINSTALL_TEST_ALL_ELF" in os.environ else 48
+EVERY = 1 if extent.every_row else 48
 
 
 @pytest.mark.timeout(3600)

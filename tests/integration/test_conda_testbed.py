@@ -3,12 +3,12 @@
 Needs a package index and a C compiler; what is fetched and made is kept in FASTINSTALL_TEST_CACHE where that is set.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import extent
 import pytest
 from conda_channel import CondaChannel, fake, local_channel
 from conda_environments import OLD, USUAL, NewEnvironment, builds, classic_recipe, rattler_environment, simd_wheel
@@ -18,7 +18,7 @@ from sandbox import NewSandbox, Result, Sandbox, run
 
 pytest_plugins = ("conda_fixtures",)
 
-ALL = bool(os.environ.get("FASTINSTALL_TEST_ALL_ROWS"))
+ALL = extent.every_row
 LOADED = """
 import io, sys
 from PIL import Image, features
@@ -101,7 +101,7 @@ def test_conda_finds_an_environment_whole_that_py_rattler_made(usual: Path, cond
     assert "no packages with missing files" in told
 
 
-@pytest.mark.skipif(not ALL, reason="the testbed against conda itself: FASTINSTALL_TEST_ALL_ROWS=1")
+@pytest.mark.skipif(not ALL, reason="the testbed against conda itself: --every-row")
 def test_conda_makes_the_same_environment(conda: RealConda, usual: Path, sandbox: Sandbox) -> None:
     made = conda.create(sandbox.root / "made", *USUAL)
     assert builds(made) == builds(usual)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import extent
 import pytest
 import yaml
 from interpreters import running
@@ -47,7 +48,7 @@ def test_every_step_is_a_sound_script_and_every_command_of_ours_is_one(file: Pat
         build_parser().parse_args(words)
 
 
-@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+@pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_the_steps_of_a_test_job_run_in_their_order(sandbox: Sandbox) -> None:
     project = sandbox.root / "project"
     project.mkdir()

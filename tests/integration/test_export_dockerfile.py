@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import extent
 import pytest
 from images import Build, Probe, build_image, index_settings, skip_unless_overlays, wheelhouse
 from interpreters import running
@@ -50,7 +51,7 @@ def ground(new_sandbox: NewSandbox) -> Iterator[Ground]:
         yield Ground(sandbox=sandbox, wheelhouse=wheelhouse(sandbox))
 
 
-@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+@pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_the_file_compiles_and_leaves_the_compiler_behind(ground: Ground) -> None:
     file = _exported(ground.sandbox, "--with-system-deps")
     wheel = make_tool_wheel(ground.sandbox.cache, ground.sandbox.variables())

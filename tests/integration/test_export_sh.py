@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import extent
 import pytest
 from images import Build, Probe, build_image, index_settings, skip_unless_overlays, tool_wheel, wheelhouse
 from interpreters import running
@@ -62,7 +63,7 @@ def test_who_may_not_write_there_is_told_by_the_tool_s_own_exit_code(sandbox: Sa
     assert "set FASTINSTALL_TOOL_HOME" in told["stderr"]
 
 
-@pytest.mark.skipif(not os.environ.get("FASTINSTALL_TEST_ALL_ROWS"), reason="FASTINSTALL_TEST_ALL_ROWS is not set")
+@pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_a_user_without_a_wheelhouse_gets_it_compiled(sandbox: Sandbox) -> None:
     _exported(sandbox)
     wheel = tool_wheel(sandbox.root / "wheelhouse")

@@ -1,6 +1,5 @@
 """A few hostile documents before real verbs; `python tests/hostile_documents.py 2000` runs many, of every kind."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ SCRIPT = Path(__file__).parents[1] / "hostile_documents.py"
 
 
 def test_hostile_documents_are_refused_by_name_and_hold_nothing_up() -> None:
-    number = os.environ.get("FASTINSTALL_TEST_HOSTILE", "8")
-    done = subprocess.run([sys.executable, SCRIPT, number, "7"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, SCRIPT, "8", "7"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert f"'documents': {number}" in done.stdout
+    assert "'documents': 8" in done.stdout

@@ -1,13 +1,13 @@
 """What a dead run left is told by those who look, and brought to its end by those who change anything."""
 
 import json
-import os
 import venv
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import extent
 import pytest
 from journaled import (
     FIRST,
@@ -45,7 +45,7 @@ from fastinstall.pins import project_files as project_pin
 from fastinstall.pins.project_files import PinRecord, PinStage
 from fastinstall.pins.recognition import project_of
 
-STRIDE = 1 if os.environ.get("FASTINSTALL_TEST_ALL_ROWS") else 7
+STRIDE = 1 if extent.every_row else 7
 """Of the changes of the disk, which ones die; every one where all rows are asked for."""
 
 MANIFEST = {"pyproject.toml": "[project]\nname = 'gallery'\n", "uv.lock": "version = 1\n"}

@@ -1,6 +1,6 @@
 """A power failure at any moment of a verb: what recovery finds is as before or as after, and after its end as after.
 
-The model stands in tests/faults/power.py. `FASTINSTALL_TEST_ALL_ROWS=1` tries every disk; else those of the long
+The model stands in tests/faults/power.py. `--every-row` tries every disk; else those of the long
 verbs are sampled, and the short ones tried whole.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 import pytest
 from engaged import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
 from faults.power_trial import Sample, difference, record, try_all
@@ -215,7 +216,7 @@ def _try(scene: Scene, scenery: Path, sample: Sample | None = None, *, times: bo
             assert _look(found, times=times) == before, "the way back is there, too"
         return verdict
 
-    everything = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
+    everything = extent.every_row
     chosen = Sample(random=20) if everything else sample or scene.sample
     outcomes = try_all(recording, scenery, judge, chosen)
     assert not outcomes.lost, str(outcomes)

@@ -1,10 +1,10 @@
 """A power failure in a whole setup with real wheels: the environment comes back, or is found as it shall be."""
 
-import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
+import extent
 import pytest
 from faults.doors import watched
 from faults.forked import command, forked
@@ -17,7 +17,7 @@ from journaled import swift_directory
 from fastinstall.journal.recover import recover
 from fastinstall.journal.store import JournalStore
 
-_EVERYTHING = os.environ.get("FASTINSTALL_TEST_ALL_ROWS") == "1"
+_EVERYTHING = extent.every_row
 _OURS = "share/fastinstall"
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from email.parser import Parser
 from importlib.util import find_spec
 from pathlib import Path
 
+import extent
 import pytest
 from needs import require_system
 from sandbox import UV, NewSandbox, Sandbox, run
@@ -158,7 +158,7 @@ def test_the_sdist_has_tests_and_documentation_and_nothing_that_lies_around(dist
 def test_the_same_tree_gives_the_same_bytes_with_and_without_the_sdist_between(
     dist: Path, builder: Path, place: Sandbox
 ) -> None:
-    kinds = ("--sdist", "--wheel") if os.environ.get("FASTINSTALL_TEST_ALL_ROWS") else ("--wheel",)
+    kinds = ("--sdist", "--wheel") if extent.every_row else ("--wheel",)
     again = sorted(_build(builder, place, "again", *kinds).iterdir())
     assert len(again) == len(kinds)
     assert [file.name for file in again if file.read_bytes() != (dist / file.name).read_bytes()] == []
