@@ -84,28 +84,28 @@ class ProofContext:
     reference: Artefact | None
 
 
-def make_proven(step: Build, make: Make, ground: ProofContext, workshop: ExecutionContext) -> BuildResult:
+def make_proven(step: Build, make: Make, ground: ProofContext, context: ExecutionContext) -> BuildResult:
     """Make the wheel; where the recipe merges, prove it, and make it again without the parts that fail.
 
     Args:
         step: what to build.
         make: makes a wheel of a step.
         ground: where it is proven.
-        workshop: tools.
+        context: tools.
 
     Raises:
         UnprovenError: it does not compile or prove, and no part of the fork is to blame that could be left out.
         FailedError: it could not be built.
     """
-    kernels = workshop.recipe.kernels
+    kernels = context.recipe.kernels
     if kernels is None:
         return make(step)
     while True:
         try:
             built = make(step)
-            _require_proof(step, built, ground, workshop)
+            _require_proof(step, built, ground, context)
         except UnprovenError as error:
-            step = _without_guilty(step, kernels, error, workshop)
+            step = _without_guilty(step, kernels, error, context)
         else:
             return built
 
@@ -124,55 +124,55 @@ def subject_of(step: WheelOrder, built: BuildResult, ground: ProofContext) -> Pr
     )
 
 
-def trial_of(subject: ProofSubject, tree: Path, ground: ProofContext, workshop: ExecutionContext) -> "QuickProof":
+def trial_of(subject: ProofSubject, tree: Path, ground: ProofContext, context: ExecutionContext) -> "QuickProof":
     """What is put to the proof: every level of an unpacked build, beside the official wheel."""
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
         subject=subject,
-        levels=tuple(_stacks(subject.levels, _stack("", tree, ground, workshop))),
-        reference=_official(ground, workshop),
-        kept=workshop.cache / "proofs" / "outcomes",
-        emit=workshop.emit,
+        levels=tuple(_stacks(subject.levels, _stack("", tree, ground, context))),
+        reference=_official(ground, context),
+        kept=context.cache / "proofs" / "outcomes",
+        emit=context.emit,
     )
 
 
-def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, workshop: ExecutionContext) -> Build:
+def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, context: ExecutionContext) -> Build:
     guilty = find_guilty_parts(kernels, files=error.files, operations=error.operations)
     fresh = tuple(name for name in guilty if name not in step.without)
     if not fresh or step.prebuilt is not None:
         raise error
     for line in error.details:
-        workshop.emit(Noted(message=line))
+        context.emit(Noted(message=line))
     message = f"{error.message}; built again without the kernels for {listing(fresh)}"
-    workshop.emit(Noted(message=message, warning=True))
+    context.emit(Noted(message=message, warning=True))
     return replace(step, without=(*step.without, *fresh))
 
 
-def _require_proof(step: Build, built: BuildResult, ground: ProofContext, workshop: ExecutionContext) -> None:
+def _require_proof(step: Build, built: BuildResult, ground: ProofContext, context: ExecutionContext) -> None:
     if ground.reference is None and step.prebuilt is not None:
         return  # made and proven elsewhere; its operations are run on the stage all the same
     subject = subject_of(step, built, ground)
-    kept = workshop.cache / "proofs" / f"{digest((subject, __version__))}.json"
+    kept = context.cache / "proofs" / f"{digest((subject, __version__))}.json"
     if _read(kept) is not None:
         return
-    with wheel_cache.reserve_cache_key(workshop.cache, f"proof-{kept.stem}", workshop.emit, "proves the same wheel"):
+    with wheel_cache.reserve_cache_key(context.cache, f"proof-{kept.stem}", context.emit, "proves the same wheel"):
         if _read(kept) is None:
-            proof = _run_proof(subject, built, ground, workshop)
+            proof = _run_proof(subject, built, ground, context)
             if not proof.holds:
                 raise _unproven(step, proof)
             files.write_text(kept, dump(document("proof", proof)))
 
 
-def _run_proof(subject: ProofSubject, built: BuildResult, ground: ProofContext, workshop: ExecutionContext) -> Proof:
+def _run_proof(subject: ProofSubject, built: BuildResult, ground: ProofContext, context: ExecutionContext) -> Proof:
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
-    workshop.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
-    with files.temporary_directory("proof", within=workshop.cache / "tmp") as space:
+    context.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
+    with files.temporary_directory("proof", within=context.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
-        proof = run_quick_proof(trial_of(subject, space / "tree", ground, workshop))
-    workshop.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
+        proof = run_quick_proof(trial_of(subject, space / "tree", ground, context))
+    context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     return proof
 
 
@@ -184,21 +184,21 @@ def _stacks(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"
         yield stack.with_tunables(hidden) if hidden else stack
 
 
-def _official(ground: ProofContext, workshop: ExecutionContext) -> "ProofStack | None":
+def _official(ground: ProofContext, context: ExecutionContext) -> "ProofStack | None":
     wheel = ground.reference
     if wheel is None:
         return None
-    stack = _stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, workshop), ground, workshop)
+    stack = _stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, context), ground, context)
     interpreter = ground.interpreter
     decisive = (wheel.sha256, interpreter.version, interpreter.abi, ground.cpu.name, ground.cpu.level)
     return replace(stack, identity=digest(decisive) if wheel.sha256 else "")
 
 
-def _stack(label: str, tree: Path, ground: ProofContext, workshop: ExecutionContext) -> "ProofStack":
+def _stack(label: str, tree: Path, ground: ProofContext, context: ExecutionContext) -> "ProofStack":
     from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
     python = Path(ground.interpreter.executable)
-    return ProofStack(label=label, python=python, tree=tree, variables=workshop.variables)
+    return ProofStack(label=label, python=python, tree=tree, variables=context.variables)
 
 
 def _unproven(step: Build, proof: Proof) -> UnprovenError:

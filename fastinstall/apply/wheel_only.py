@@ -140,11 +140,11 @@ def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltW
     plan, interpreter = plan_build(session, target, wish)
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
-    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
-    fetched = fetch_inputs(plan.steps, workshop)
+    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
-    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=step.chassis)
-    result = make_proven(step, lambda each: each.make(interpreter, fetched, workshop), ground, workshop)
+    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
+    result = make_proven(step, lambda each: each.make(interpreter, fetched, context), ground, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
 
 

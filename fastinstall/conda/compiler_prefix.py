@@ -36,29 +36,29 @@ class PrivateToolchain:
 
 
 def private_toolchain(
-    packages: tuple[str, ...], channels: tuple[str, ...], workshop: ExecutionContext
+    packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext
 ) -> PrivateToolchain:
     """Make the prefix, or take the one that was made before.
 
     Args:
         packages: match specs.
         channels: where they come from, the first one preferred.
-        workshop: tools and places.
+        context: tools and places.
 
     Raises:
         RefusedError: py-rattler is not there, or no packages answer to the plan.
         FailedError: they could not be installed, or there is no compiler among them.
     """
-    means = _means(workshop)
-    addresses = channel_urls(channels, means.channel_settings(workshop.cache))
+    means = _means(context)
+    addresses = channel_urls(channels, means.channel_settings(context.cache))
     key = digest((tuple(map(public_text, addresses)), packages))  # the same name may be another channel's by now
-    prefix = workshop.cache / TOOLCHAINS / key[:16]
+    prefix = context.cache / TOOLCHAINS / key[:16]
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with lock_environment(prefix.parent):
         if (prefix / _COMPLETE).is_file():
-            workshop.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
+            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
         else:
-            _make(prefix, packages, channels, workshop)
+            _make(prefix, packages, channels, context)
     includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
     return PrivateToolchain(
         includes=tuple(path for path in includes if path.is_dir()),
@@ -66,20 +66,20 @@ def private_toolchain(
     )
 
 
-def _means(workshop: ExecutionContext) -> CondaTools:
+def _means(context: ExecutionContext) -> CondaTools:
     return CondaTools(
-        variables=workshop.variables,
-        cache=workshop.cache / "conda",
-        emit=workshop.emit,
-        offline=workshop.index.offline,
+        variables=context.variables,
+        cache=context.cache / "conda",
+        emit=context.emit,
+        offline=context.index.offline,
     )
 
 
-def _make(prefix: Path, packages: tuple[str, ...], channels: tuple[str, ...], workshop: ExecutionContext) -> None:
-    engine = engine_for(CondaInstaller.RATTLER, None, _means(workshop))
-    workshop.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
+def _make(prefix: Path, packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext) -> None:
+    engine = engine_for(CondaInstaller.RATTLER, None, _means(context))
+    context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
     files.discard(prefix)
-    engine.create(prefix, packages, channels, offline=workshop.index.offline)
+    engine.create(prefix, packages, channels, offline=context.index.offline)
     files.write_text(prefix / _COMPLETE, "\n".join((*channels, *packages, "")))
 
 

@@ -60,25 +60,25 @@ def link_packages(
     built: BuildResult,
     interpreter: Interpreter,
     transaction: Transaction,
-    workshop: ExecutionContext,
+    context: ExecutionContext,
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
 
     Raises:
         FailedError: the engine could not link them; the caller undoes.
     """
-    engine = _engine(workshop)
+    engine = _engine(context)
     prefix = Path(interpreter.prefix)
-    workshop.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
-    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", workshop)
+    context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
+    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)
     there = os.path.lexists(prefix / CHANNEL)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
-    workshop.emit(Started(stage="stage", message=f"linking them beside the environment by {engine.description}"))
+    context.emit(Started(stage="stage", message=f"linking them beside the environment by {engine.description}"))
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
-    workshop.emit(Noted(message=_EXPORTS))
+    context.emit(Noted(message=_EXPORTS))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
     return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_metadata(site_packages))
 
@@ -99,10 +99,10 @@ def stage_registration(root: Path, prefix: PurePath, conda: Conda) -> None:
     files.write_text(root / REGISTRATION, registration_text(prefix, conda))
 
 
-def _engine(workshop: ExecutionContext) -> CondaEngine:
-    if workshop.engine is None:
+def _engine(context: ExecutionContext) -> CondaEngine:
+    if context.engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
-    return workshop.engine
+    return context.engine
 
 
 def _metadata(site_packages: Path) -> str:
@@ -119,7 +119,7 @@ _PACKED = "packed.json"
 
 
 def pack_channel(
-    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
+    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
 ) -> CondaStack:
     """Write the channel into `staged`, from where it is moved to its place.
 
@@ -129,7 +129,7 @@ def pack_channel(
     Raises:
         FailedError: the wheel is damaged or another than was planned.
     """
-    package = _stack_package(planned, built, interpreter, staged, workshop)
+    package = _stack_package(planned, built, interpreter, staged, context)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
     write_index(staged)
     channel = Path(planned.channel)
@@ -141,14 +141,14 @@ def pack_channel(
 
 
 def _stack_package(
-    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, workshop: ExecutionContext
+    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
 ) -> CondaPackage:
     unplaced = replace(planned.package, channel="")  # the same file serves every environment
     decisive = (_FORMAT, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
-    kept = workshop.cache / "conda" / "packed" / digest(decisive)
+    kept = context.cache / "conda" / "packed" / digest(decisive)
     found = _find_kept_package(kept)
     if found is None:
-        with files.temporary_directory("packed", within=workshop.cache / "tmp") as space:
+        with files.temporary_directory("packed", within=context.cache / "tmp") as space:
             found = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / _PACKED, dump(encode(found)))
             files.publish(space / "packed", kept, space / "rival")

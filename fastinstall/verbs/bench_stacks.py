@@ -128,8 +128,8 @@ def _official(context: BenchContext) -> BenchStack | None:
 
 
 def _newest_official(context: BenchContext) -> Artefact | None:
-    workshop = make_bench_execution_context(context, offline=False)
-    found = workshop.index.releases_for((workshop.recipe,), context.facts.interpreter)[workshop.recipe.name].wheels
+    execution = make_bench_execution_context(context, offline=False)
+    found = execution.index.releases_for((execution.recipe,), context.facts.interpreter)[execution.recipe.name].wheels
     return found[0] if found else None
 
 

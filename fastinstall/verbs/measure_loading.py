@@ -193,12 +193,12 @@ def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedT
     Raises:
         FailedError: there is no official wheel for this Python, or one of the two cannot be imported.
     """
-    workshop = make_bench_execution_context(context, offline=False)
-    wheels = workshop.index.releases(workshop.recipe, context.facts.interpreter).wheels
+    execution = make_bench_execution_context(context, offline=False)
+    wheels = execution.index.releases(execution.recipe, context.facts.interpreter).wheels
     if not wheels:
         raise FailedError("there is no official wheel for this Python to compare with")
     official = BenchStack(
-        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], workshop)
+        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], execution)
     )
     return measure(_contender(context, official), _in_place(context), effort, _circumstances(context))
 
