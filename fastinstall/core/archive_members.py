@@ -209,20 +209,6 @@ class ArchiveError(FailedError):
         self.objection = objection
 
 
-class MalformedError(Exception):
-    """An archive that is cut off, or that readers would not agree about.
-
-    Args:
-        reason: the end of a sentence.
-        member: which member, where one is to blame.
-    """
-
-    def __init__(self, reason: str, member: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.member = member
-
-
 _NO_FOLLOWING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from fastinstall.apply.wheel_only import build_into
 from fastinstall.core import files, foreign
+from fastinstall.core.archives import sound_zip
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import document, dump, immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
-from fastinstall.core.zip_archives import sound_zip
 from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact, FleetHost
 from fastinstall.fleet.hosts import document_files, read_hosts
 from fastinstall.fleet.wheel_choice import (

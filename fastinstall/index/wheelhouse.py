@@ -18,11 +18,10 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.archive_members import ArchiveError, Objection
+from fastinstall.core.archives import SoundZip, read_tar_member, sound_zip
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.files import sha256
 from fastinstall.core.parsing import json_data
-from fastinstall.core.tar_archives import read_tar_member
-from fastinstall.core.zip_archives import SoundZip, sound_zip
 from fastinstall.index.selection import FileName, parse_filename
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import LIBRARIES

@@ -25,12 +25,12 @@ from urllib.parse import quote as quote_parse
 
 from fastinstall.core import files, foreign
 from fastinstall.core.archive_members import ArchiveError
+from fastinstall.core.archives import sound_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, immutable
-from fastinstall.core.zip_archives import sound_zip
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import metadata_of as metadata_of_wheel_contents
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums

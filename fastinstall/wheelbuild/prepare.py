@@ -20,11 +20,11 @@ from fastinstall import __version__
 from fastinstall import cmerge as merging
 from fastinstall.cmerge.documents import Kernels, MergeReport, Tuning
 from fastinstall.core import files, foreign, values
+from fastinstall.core.archives import unpack_tar
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.tar_archives import unpack_tar
 from fastinstall.core.values import immutable
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import Headers

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.core import files, foreign, process
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.core.zip_archives import unpack_zip
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.index.wheelhouse import require_stack_alone

@@ -1,0 +1,344 @@
+"""Read and unpack wheels (`.whl`) and sdists (`.tar.gz`) with the standard library, under rules of our own.
+
+`archive_members` judges the names, kinds and sizes of all members before the first one is written. Here an archive is
+held to what a reader may rely on: it ends where it says, nothing stands before or behind it, no member overlaps another
+one, and a content has the declared length and checksum. Whether two readers might read one archive differently is not
+looked into any further: what comes from an index is compared with its hash, and what a wheel holds with its RECORD.
+
+Source: D. Fifield, "A better zip bomb" (WOOT 2019), on members that overlap.
+"""
+
+import gzip
+import io
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from fastinstall.core import foreign
+from fastinstall.core.archive_members import (
+    MOST_MEMBERS,
+    ArchiveError,
+    ArchiveMember,
+    MemberKind,
+    Objection,
+    Unpacking,
+    explain_archive_objection,
+    simplify_member_name,
+)
+
+_CHUNK = 1 << 18
+_BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error),
+    *(EOFError, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError),
+)
+"""What the readers raise for an archive that is damaged."""
+
+_END_OF_ZIP = struct.Struct("<4s4H2LH")
+_LONGEST_COMMENT = 0xFFFF
+_LOCAL_HEADER = 30
+_MOST_LISTED = MOST_MEMBERS * 512
+"""Bytes of a wheel's directory: an entry takes 46, and its name."""
+
+_ENCRYPTED, _UTF8 = 1, 1 << 11
+_KINDS = {
+    0: MemberKind.FILE,
+    stat.S_IFREG: MemberKind.FILE,
+    stat.S_IFDIR: MemberKind.DIRECTORY,
+    stat.S_IFLNK: MemberKind.SYMBOLIC_LINK,
+    stat.S_IFCHR: MemberKind.DEVICE,
+    stat.S_IFBLK: MemberKind.DEVICE,
+    stat.S_IFIFO: MemberKind.PIPE,
+    stat.S_IFSOCK: MemberKind.SOCKET,
+}
+_TAR_KINDS = {
+    tarfile.REGTYPE: MemberKind.FILE,
+    tarfile.AREGTYPE: MemberKind.FILE,
+    tarfile.LNKTYPE: MemberKind.HARD_LINK,
+    tarfile.SYMTYPE: MemberKind.SYMBOLIC_LINK,
+    tarfile.CHRTYPE: MemberKind.DEVICE,
+    tarfile.BLKTYPE: MemberKind.DEVICE,
+    tarfile.DIRTYPE: MemberKind.DIRECTORY,
+    tarfile.FIFOTYPE: MemberKind.PIPE,
+}
+_MOST_METADATA = 1 << 22
+"""Bytes of a member that is read as a whole."""
+
+_MOST_AT_ONCE = 1 << 20
+"""Bytes that `tarfile` may ask for at once: it reads pax headers and long names whole, whatever length they claim."""
+
+
+class SoundZip:
+    """An open wheel whose structure and members were found sound.
+
+    Args:
+        file: the archive.
+        opened: by the standard library.
+        members: all of them, in the archive's order.
+    """
+
+    def __init__(self, file: Path, opened: zipfile.ZipFile, members: tuple[ArchiveMember, ...]) -> None:
+        self._file = file
+        self._opened = opened
+        self.members = members
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all but the directories."""
+        return tuple(member.name for member in self.members if member.kind is MemberKind.FILE)
+
+    def read(self, name: str) -> bytes:
+        """All of a member's content.
+
+        Raises:
+            ArchiveError: it is damaged.
+            KeyError: there is none of that name.
+        """
+        return b"".join(self.content(name))
+
+    def content(self, name: str) -> Iterator[bytes]:
+        """A member's content, piece by piece.
+
+        Raises:
+            ArchiveError: it is damaged, or longer or shorter than declared.
+            KeyError: there is none of that name.
+        """
+        left = self._opened.getinfo(name).file_size
+        try:
+            with self._opened.open(name) as stream:
+                while piece := stream.read(_CHUNK):
+                    left -= len(piece)
+                    yield piece
+        except _BROKEN as error:
+            raise ArchiveError(self._file, Objection(member=name, reason=f"is damaged: {error}")) from error
+        if left:
+            raise ArchiveError(self._file, Objection(member=name, reason="is shorter than it declares"))
+
+
+@contextmanager
+def sound_zip(archive: Path) -> Iterator[SoundZip]:
+    """Open a wheel and look at its structure, and at the name, kind and declared size of every member.
+
+    Raises:
+        ArchiveError: it is damaged or hostile.
+        OSError: it cannot be read.
+    """
+    with foreign.open_foreign_file(archive) as stream:
+        size = stream.seek(0, os.SEEK_END)
+        start, count = _read_zip_end(archive, stream, size)
+        try:
+            opened = zipfile.ZipFile(stream)
+        except _BROKEN as error:
+            raise ArchiveError(archive, Objection(reason=f"is no zip archive, or cut off: {error}")) from error
+        infos = opened.infolist()
+        members = tuple(map(_make_zip_member, infos))
+        objection = _explain_zip_objection(infos, start, count) or explain_archive_objection(members, size)
+        if objection is not None:
+            raise ArchiveError(archive, objection)
+        yield SoundZip(archive, opened, members)
+
+
+def unpack_zip(archive: Path, directory: Path) -> None:
+    """Unpack a wheel into a directory, made if it is not there.
+
+    Raises:
+        ArchiveError: it is damaged or hostile; nothing is left of it.
+        OSError: it cannot be read, or the directory cannot be written.
+    """
+    with sound_zip(archive) as found, Unpacking(directory) as unpacking:
+        for member in found.members:
+            if member.kind is MemberKind.DIRECTORY:
+                unpacking.directory(simplify_member_name(member.name))
+            else:
+                executable = bool(member.mode & 0o111)
+                unpacking.file(simplify_member_name(member.name), found.content(member.name), executable=executable)
+
+
+def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]:
+    """Where the directory at the end begins, and how many members it counts; before its entries are read."""
+    stream.seek(max(0, size - _END_OF_ZIP.size - _LONGEST_COMMENT))
+    tail = stream.read()
+    place = tail.rfind(b"PK\5\6")
+    if place < 0 or len(tail) - place < _END_OF_ZIP.size:
+        raise ArchiveError(archive, Objection(reason="is no zip archive, or cut off"))
+    _, _, _, here, count, length, start, comment = _END_OF_ZIP.unpack_from(tail, place)
+    if len(tail) - place - _END_OF_ZIP.size != comment:
+        raise ArchiveError(archive, Objection(reason="has something behind its end"))
+    if here != count or count > MOST_MEMBERS or length > _MOST_LISTED:
+        reason = f"has {count} members in a directory of {length} bytes; {MOST_MEMBERS} members are allowed"
+        raise ArchiveError(archive, Objection(reason=reason))
+    if start + length != size - len(tail) + place:
+        reason = "has something before its first member, or between its directory and its end"
+        raise ArchiveError(archive, Objection(reason=reason))
+    return start, count
+
+
+def _explain_zip_objection(infos: list[zipfile.ZipInfo], start: int, count: int) -> Objection | None:
+    """Why members are not read; they must lie one behind the other, from the first byte to the directory's."""
+    if len(infos) != count:
+        return Objection(reason=f"counts {count} members, and lists {len(infos)}")
+    in_order = sorted(infos, key=lambda info: info.header_offset)
+    if (in_order[0].header_offset if in_order else start) != 0:
+        return Objection(reason="has something before its first member")
+    ends = [*(info.header_offset for info in in_order[1:]), start]
+    for info, following in zip(in_order, ends, strict=False):
+        reason = _explain_zip_member_objection(info)
+        if info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size > following:
+            reason = reason or "overlaps another one"
+        if reason:
+            return Objection(member=info.orig_filename, reason=reason)
+    return None
+
+
+def _explain_zip_member_objection(info: zipfile.ZipInfo) -> str:
+    if info.flag_bits & _ENCRYPTED:
+        return "is encrypted"
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return f"is compressed by method {info.compress_type}, which wheels do not use"
+    if not info.flag_bits & _UTF8 and not info.orig_filename.isascii():
+        return "has a name in no known encoding"
+    return "has the name of a directory and is none" if info.is_dir() and info.file_size else ""
+
+
+def _make_zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
+    mode = info.external_attr >> 16  # of Unix; whatever made the archive, that is what installers take for the mode
+    kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.UNKNOWN)
+    if info.is_dir() and kind is MemberKind.FILE:
+        kind = MemberKind.DIRECTORY
+    # As it stands there: zipfile cuts a name at a NUL.
+    return ArchiveMember(name=info.orig_filename, kind=kind, size=info.file_size, mode=stat.S_IMODE(mode))
+
+
+def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> str:
+    """Unpack an sdist, which has one top directory, with the dates of its files.
+
+    Args:
+        archive: the file.
+        directory: where to; made if it is not there.
+        wanted: says by its name whether a member is unpacked.
+
+    Returns:
+        The name of the top directory.
+
+    Raises:
+        ArchiveError: it is damaged or hostile; nothing is unpacked.
+        OSError: it cannot be read, or the directory cannot be written.
+    """
+    tops: dict[str, None] = {}
+
+    def note_top(member: ArchiveMember, _content: Iterator[bytes]) -> None:
+        tops.setdefault(PurePosixPath(simplify_member_name(member.name) or ".").parts[0])
+
+    with foreign.open_foreign_file(archive) as packed:
+        _check_tar(archive, packed, note_top)
+        if len(tops) != 1:
+            found = ", ".join(sorted(tops)) or "none"
+            raise ArchiveError(archive, Objection(reason=f"expected one top directory, found {found}"))
+        packed.seek(0)
+        with _open_tar(packed) as opened, Unpacking(directory) as unpacking:
+            for info in opened:
+                if wanted(simplify_member_name(info.name)):
+                    _unpack_tar_member(opened, info, unpacking)
+    return next(iter(tops))
+
+
+def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
+    """The content of the first member with a wanted name, once the whole archive is found sound; empty without one.
+
+    Raises:
+        ArchiveError: it is damaged or hostile.
+        OSError: it cannot be read.
+    """
+    found: list[bytes] = []
+
+    def look(member: ArchiveMember, content: Iterator[bytes]) -> None:
+        if not found and member.kind is MemberKind.FILE and member.size <= _MOST_METADATA and wanted(member.name):
+            found.append(b"".join(content))
+
+    with foreign.open_foreign_file(archive) as packed:
+        _check_tar(archive, packed, look)
+    return found[0] if found else b""
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """Gives no more at once than a header or a piece of a content needs."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= _MOST_AT_ONCE:
+            raise tarfile.ReadError(f"has a header of {size} bytes")
+        return super().read(size)
+
+
+def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
+    return tarfile.TarFile(fileobj=_BoundedGzip(fileobj=packed, mode="rb"), mode="r", encoding="utf-8")
+
+
+def _check_tar(archive: Path, packed: BinaryIO, look: Callable[[ArchiveMember, Iterator[bytes]], None]) -> None:
+    """Read to the end, or to the first objection, which comes before the content of the member that it is about."""
+
+    def looked_at(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
+        for info in opened:
+            member = _make_tar_member(info)
+            yield member
+            look(member, _read_tar_content(opened, info))
+
+    try:
+        with _open_tar(packed) as opened:
+            objection = explain_archive_objection(looked_at(opened), os.fstat(packed.fileno()).st_size)
+            if objection is None:
+                _require_end_of_tar(opened)
+    except _BROKEN as error:
+        raise ArchiveError(archive, Objection(reason=f"cannot be read: {error}")) from error
+    if objection is not None:
+        raise ArchiveError(archive, objection)
+
+
+def _make_tar_member(info: tarfile.TarInfo) -> ArchiveMember:
+    kind = MemberKind.SPARSE if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.UNKNOWN)
+    return ArchiveMember(
+        name=info.name,
+        kind=kind,
+        size=info.size if kind is MemberKind.FILE else 0,
+        mode=info.mode & 0o7777,
+        target=info.linkname if kind in (MemberKind.SYMBOLIC_LINK, MemberKind.HARD_LINK) else "",
+    )
+
+
+def _read_tar_content(opened: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
+    with cast("io.BufferedReader", opened.extractfile(info)) as stream:
+        left = info.size
+        while left:
+            piece = stream.read(min(left, _CHUNK))
+            if not piece:
+                raise tarfile.ReadError("is cut off")
+            left -= len(piece)
+            yield piece
+
+
+def _require_end_of_tar(opened: tarfile.TarFile) -> None:
+    """Nothing but zeros from where the last member ends; reading them verifies the checksum of what compressed it."""
+    stream = cast("_BoundedGzip", opened.fileobj)
+    stream.seek(opened.offset)
+    found = 0
+    while piece := stream.read(_CHUNK):
+        found += len(piece)
+        if piece.strip(b"\0") or found > _MOST_AT_ONCE:
+            raise tarfile.ReadError("has something behind its end, or a damaged header")
+    if found < tarfile.BLOCKSIZE:
+        raise tarfile.ReadError("is cut off")
+
+
+def _unpack_tar_member(opened: tarfile.TarFile, info: tarfile.TarInfo, unpacking: Unpacking) -> None:
+    name = simplify_member_name(info.name)
+    if info.isdir():
+        unpacking.directory(name)
+    else:
+        mtime = int(info.mtime) if 0 <= info.mtime < 1 << 33 else None
+        content = _read_tar_content(opened, info)
+        unpacking.file(name, content, executable=bool(info.mode & 0o111), mtime=mtime)
