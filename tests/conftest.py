@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import signal
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -49,8 +49,8 @@ class _Durations:
         named = config.args_source is pytest.Config.ArgsSource.ARGS
         self._is_short = not (named or config.getoption("--full"))
         self._records = config.getoption("--record-durations")
-        self._files: Counter[str] = Counter()
-        self._tests: Counter[str] = Counter()
+        self._files: defaultdict[str, float] = defaultdict(float)
+        self._tests: defaultdict[str, float] = defaultdict(float)
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Begin with what takes long, so that no worker is left alone with it at the end."""
@@ -71,15 +71,17 @@ class _Durations:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the slowest ten, and what was left out."""
-        terminalreporter.section("time")
-        for test, seconds in self._tests.most_common(10):
-            terminalreporter.line(f"{seconds:7.1f} s  {test}")
         long = {name: seconds for name, seconds in self._before.items() if seconds > LONG}
+        slowest = sorted(((seconds, test) for test, seconds in self._tests.items() if seconds > 1), reverse=True)[:10]
+        if slowest:
+            terminalreporter.section("slowest tests, with what was prepared for them")
+        for seconds, test in slowest:
+            terminalreporter.line(f"{seconds:7.1f} s  {test}")
         if self._is_short and long:
-            minutes = sum(long.values()) / 60
+            terminalreporter.section("left out, as they take long; they run with --full")
             terminalreporter.line(
-                f"left out: most tests of {len(long)} files, which take {minutes:.0f} minutes of one core "
-                f"({', '.join(sorted(long))}); they run with --full"
+                f"most tests of {len(long)} files, {sum(long.values()) / 60:.0f} minutes of one core: "
+                f"{', '.join(sorted(long))}; and each that is marked slow"
             )
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}

@@ -1,4 +1,4 @@
-"""How much of the suite runs, as `conftest` was told; for modules that make their cases of it when they are imported."""
+"""How much of the suite runs, as `conftest` was told; modules that make their cases when they are imported read it."""
 
 full = False
 """`--full`: also what takes long; what continuous integration runs."""

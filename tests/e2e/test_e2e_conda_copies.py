@@ -96,9 +96,7 @@ def test_it_is_rolled_back_in_the_copy(set_up: tuple[Scene, Collection[str]], co
     assert there.errors().keys() == well
 
 
-@pytest.mark.skipif(
-    not ALL, reason="the check's verdict has a case; this repairs by a whole setup: --every-row"
-)
+@pytest.mark.skipif(not ALL, reason="the check's verdict has a case; this repairs by a whole setup: --every-row")
 def test_the_channel_of_a_copy_is_registered_anew(set_up: tuple[Scene, Collection[str]]) -> None:
     scene, _ = set_up
     place = scene.sandbox.root / "another"
