@@ -52,6 +52,11 @@ class _Durations:
         self._files: defaultdict[str, float] = defaultdict(float)
         self._tests: defaultdict[str, float] = defaultdict(float)
 
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Do not even import what has nothing to run."""
+        is_long = self._is_short and self._before.get(collection_path.name, 0.0) > LONG
+        return True if is_long and "pytest.mark.main" not in collection_path.read_text("utf-8") else None
+
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Begin with what takes long, so that no worker is left alone with it at the end."""
         config.hook.pytest_deselected(items=[item for item in items if self._is_left_out(item)])
