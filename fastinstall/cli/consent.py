@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
@@ -11,15 +12,16 @@ from fastinstall.cli.text.plans import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
-from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import consent_hint
-from fastinstall.steps.create_environment import CreateEnvironment
+
+if TYPE_CHECKING:
+    from fastinstall.plan.plan import Plan
 
 _DECLINED = "declined; nothing was changed"
 _SHOWN = 6
 
 
-def consent(plan: Plan, arguments: Namespace, context: Context, command: str) -> Plan:
+def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
     """The plan with everything that was accepted.
 
     Args:
@@ -54,7 +56,7 @@ def agree(question: str, arguments: Namespace, console: Console, command: str) -
         raise RefusedError(_DECLINED)
 
 
-def refuse_unaccepted(plan: Plan) -> None:
+def refuse_unaccepted(plan: "Plan") -> None:
     """Raise where a plan takes a risk that was not allowed by name.
 
     Raises:
@@ -79,7 +81,7 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> 
         raise RefusedError("nobody can be asked here, and --yes was not given", hint=command)
 
 
-def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
+def with_risks_accepted(plan: "Plan", asker: Asker) -> "Plan | None":
     """Ask about each risk by name, and return None if one is declined.
 
     What is accepted goes into the wish too, so that the equivalent flags name it.
@@ -92,8 +94,10 @@ def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
     return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
 
 
-def equivalent_command(plan: Plan, *, yes: bool = True) -> str:
+def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
     """The command line that asks for the same plan."""
+    from fastinstall.steps.create_environment import CreateEnvironment  # noqa: PLC0415 (only where there is a plan)
+
     create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
     if create is not None:
         target = ["--new-env", str(create.prefix), "--python", str(create.python)]
@@ -108,5 +112,5 @@ def _first(items: tuple[str, ...]) -> tuple[str, ...]:
     return (*items[:_SHOWN], *more) if more else items
 
 
-def _unaccepted(plan: Plan) -> tuple[PlanRisk, ...]:
+def _unaccepted(plan: "Plan") -> tuple[PlanRisk, ...]:
     return tuple(hazard for hazard in plan.hazards if not hazard.allowed)

@@ -1,13 +1,16 @@
 """A plan as text: every step with its reason. The same value that --json prints."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.model.request import PlanRisk
-from fastinstall.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from fastinstall.plan.plan import Plan
 
 
-def plan_text(plan: Plan, page: Page) -> str:
+def plan_text(plan: "Plan", page: Page) -> str:
     """A plan: every step and skip with its reason, then what to weigh before consenting."""
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
