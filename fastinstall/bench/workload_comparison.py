@@ -247,13 +247,13 @@ def _with_rates(
 
     A rate of fewer images than the baseline's could not be laid beside it.
     """
-    wish = comparison.context.wish
+    request = comparison.context.wish
     by_name = {each.name: each for each in candidate_runs}
     able = [each.candidate.name for each in results if _can_be_rated(each)]
     few = [each.candidate.name for each in results if _can_be_rated(each) and not describe_picture_difference(each)][
         :RATED
     ]
-    wanted = able if wish.workers else [*wish.candidates, *(() if wish.quick else few)]
+    wanted = able if request.workers else [*request.candidates, *(() if request.quick else few)]
     for result in results:
         name = result.candidate.name
         if name in able and name in wanted:

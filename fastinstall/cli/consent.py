@@ -87,8 +87,8 @@ def with_risks_accepted(plan: Plan, asker: Asker) -> Plan | None:
     for hazard in risks:
         if not asker.confirmed(f"Accept the risk {hazard.risk}?", default=False):
             return None
-    wish = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
-    return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+    request = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
+    return replace(plan, wish=request, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
 
 
 def equivalent_command(plan: Plan, *, yes: bool = True) -> str:

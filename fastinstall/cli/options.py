@@ -392,12 +392,12 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
     return tuple(risk for risks in _read_given_value(option, arguments, sources) for risk in risks)
 
 
-def format_flags(wish: Request) -> tuple[str, ...]:
+def format_flags(request: Request) -> tuple[str, ...]:
     """The flags that ask for the same, to be printed at the end of a wizard."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:
-        value = getattr(wish, option.field)
+        value = getattr(request, option.field)
         if value == getattr(usual, option.field):
             continue
         words += [option.flag] if not option.metavar else [option.flag, _flag_text(value)]

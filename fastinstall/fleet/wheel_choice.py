@@ -45,56 +45,56 @@ class Share:
     reason: str
 
 
-def shares(machines: Iterable[MachineClass], recipe: Recipe, wish: Request) -> tuple[Share, ...]:
+def shares(machines: Iterable[MachineClass], recipe: Recipe, request: Request) -> tuple[Share, ...]:
     """The wheels that serve machines at their best, as few as that takes; by Python, the top of the wheelhouse first.
 
     Args:
         machines: each of which something can be built for (`fleet_refusals`).
         recipe: knows the levels.
-        wish: names levels, which then are in every wheel, or leaves the choice to us.
+        request: names levels, which then are in every wheel, or leaves the choice to us.
     """
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
     for machine in machines:
         by_python.setdefault(_python(machine), []).append(machine)
-    return tuple(share for key in sorted(by_python) for share in _shares(by_python[key], recipe, wish))
+    return tuple(share for key in sorted(by_python) for share in _shares(by_python[key], recipe, request))
 
 
-def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, wish: Request) -> str:
+def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, request: Request) -> str:
     """Which of a wheel's levels a machine runs."""
-    if len(share.levels) == 1 or not _chooses(machine, wish):
+    if len(share.levels) == 1 or not _chooses(machine, request):
         return share.levels[0]
     return [level.name for level in sort_recipe_levels(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
 
 
-def _shares(machines: list[MachineClass], recipe: Recipe, wish: Request) -> Iterator[Share]:
-    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(wish)))
+def _shares(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[Share]:
+    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
     if asked:
         yield Share(machines=tuple(machines), levels=asked, directory=TOP, reason=f"{listing(asked)}, as asked")
         return
     best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
-    common = _common(best, recipe, wish)
+    common = _common(best, recipe, request)
     apart: dict[str, list[MachineClass]] = {}
     for machine in machines:
-        if best[machine] != common[0] and not (best[machine] in common and _chooses(machine, wish)):
+        if best[machine] != common[0] and not (best[machine] in common and _chooses(machine, request)):
             apart.setdefault(best[machine], []).append(machine)
     elsewhere = {machine for found in apart.values() for machine in found}
     top = tuple(machine for machine in machines if machine not in elsewhere)
     yield Share(machines=top, levels=common, directory=TOP, reason=_reason(common))
     for name in sorted(apart):
-        yield Share(machines=tuple(apart[name]), levels=(name,), directory=name, reason=_reason_apart(name, wish))
+        yield Share(machines=tuple(apart[name]), levels=(name,), directory=name, reason=_reason_apart(name, request))
 
 
-def _common(best: dict[MachineClass, str], recipe: Recipe, wish: Request) -> tuple[str, ...]:
+def _common(best: dict[MachineClass, str], recipe: Recipe, request: Request) -> tuple[str, ...]:
     """The levels of the wheel at the top: the least of all machines, and the best of those whose loader chooses."""
     ordered = [level.name for level in sort_recipe_levels(recipe, set(best.values()))]
-    chosen = {name for machine, name in best.items() if name in LEVELS and _chooses(machine, wish)}
+    chosen = {name for machine, name in best.items() if name in LEVELS and _chooses(machine, request)}
     together = chosen if ordered[0] in LEVELS else set()
     return tuple(level.name for level in sort_recipe_levels(recipe, {ordered[0], *together}))
 
 
-def _chooses(machine: MachineClass, wish: Request) -> bool:
+def _chooses(machine: MachineClass, request: Request) -> bool:
     """Whether the loader there takes the best of several levels in one wheel."""
-    return wish.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
+    return request.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
 
 
 def _python(machine: MachineClass) -> tuple[str, ...]:
@@ -108,8 +108,8 @@ def _reason(levels: tuple[str, ...]) -> str:
     return f"{listing(levels)} in one wheel: the loader takes the best that each CPU has"
 
 
-def _reason_apart(level: str, wish: Request) -> str:
-    if wish.link is LinkMode.BUNDLE:
+def _reason_apart(level: str, request: Request) -> str:
+    if request.link is LinkMode.BUNDLE:
         return f"{level} alone: the loader there (glibc before 2.33) cannot choose among several"
     return f"{level} alone: a wheel that is linked to libraries outside of it carries one level"
 
@@ -132,7 +132,7 @@ class Limits:
 
 
 def plan_fleet(
-    hosts: Iterable[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, wish: Request, limits: Limits
+    hosts: Iterable[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, request: Request, limits: Limits
 ) -> Fleet:
     """Decide what is built for whom.
 
@@ -140,21 +140,21 @@ def plan_fleet(
         hosts: by their documents, in any order.
         unread: hosts whose documents could not be read.
         recipe: what is built.
-        wish: named levels hold for all hosts; else each gets the best that it has.
+        request: named levels hold for all hosts; else each gets the best that it has.
         limits: which documents count.
     """
     known = tuple(hosts)
-    names, refused = _sorted_out(known, recipe, wish, limits)
-    found = shares(names, recipe, wish)
+    names, refused = _sorted_out(known, recipe, request, limits)
+    found = shares(names, recipe, request)
     artefacts = tuple(_artefact(share, names) for share in found)
-    groups = _groups(zip(found, artefacts, strict=True), names, recipe, wish)
+    groups = _groups(zip(found, artefacts, strict=True), names, recipe, request)
     left_out = tuple(sorted((*refused, *unread), key=lambda each: (each.host, each.reason)))
     served = {name for each in names.values() for name in each}
     systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in known)
     notes = (*system_note(systems), *explain_least_level(groups, artefacts), *explain_wheelhouse_directories(artefacts))
     return Fleet(
         summary=summary_of(artefacts, left_out),
-        wish=wish,
+        wish=request,
         groups=groups,
         artefacts=artefacts,
         left_out=left_out,
@@ -163,7 +163,7 @@ def plan_fleet(
 
 
 def _sorted_out(
-    hosts: tuple[FleetHost, ...], recipe: Recipe, wish: Request, limits: Limits
+    hosts: tuple[FleetHost, ...], recipe: Recipe, request: Request, limits: Limits
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
     """The hosts that something is built for, by machine, and the others."""
     twice = duplicates(hosts)
@@ -174,7 +174,7 @@ def _sorted_out(
             continue
         machine = host.machine
         if machine not in verdicts:
-            verdicts[machine] = machine_verdict(machine, recipe, wish)
+            verdicts[machine] = machine_verdict(machine, recipe, request)
         verdict = host_verdict(host, limits.now, limits.max_age) or verdicts[machine]
         if verdict is None:
             names.setdefault(machine, []).append(host.name)
@@ -202,13 +202,13 @@ def _artefact(share: Share, names: Names) -> FleetArtefact:
 
 
 def _groups(
-    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, wish: Request
+    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, request: Request
 ) -> tuple[HostGroup, ...]:
     alike: dict[tuple[str, ...], list[MachineClass]] = {}
     for share, artefact in found:
         for machine in share.machines:
             level = find_offered_level(machine.cpu) or ""
-            key = (artefact.id, machine.libc_version, level, choose_loaded_level(machine, share, recipe, wish))
+            key = (artefact.id, machine.libc_version, level, choose_loaded_level(machine, share, recipe, request))
             alike.setdefault(key, []).append(machine)
     groups = (_group(key, machines, names) for key, machines in alike.items())
     return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.artefact, group.libc_version, group.level)))
@@ -296,7 +296,7 @@ Verdict = tuple[Cause, str, str]
 """Why, in a word and in a sentence, and what to do about it."""
 
 
-def machine_verdict(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
+def machine_verdict(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
     """Explain why nothing is built for a machine, or return None if something is.
 
     The architecture comes first, because a level says nothing on another.
@@ -305,7 +305,7 @@ def machine_verdict(machine: MachineClass, recipe: Recipe, wish: Request) -> Ver
         found = judge(machine)
         if found is not None:
             return found
-    return _refuse_python(machine, recipe) or _cpu(machine, recipe, wish)
+    return _refuse_python(machine, recipe) or _cpu(machine, recipe, request)
 
 
 def host_verdict(host: FleetHost, now: float, max_age: float | None) -> Verdict | None:
@@ -371,8 +371,8 @@ def _refuse_python(machine: MachineClass, recipe: Recipe) -> Verdict | None:
     return Cause.PYTHON, f"{recipe.name} is for Python {pythons}, and it has {machine.python}", hint
 
 
-def _cpu(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
-    asked = list_requested_levels(wish)
+def _cpu(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
+    asked = list_requested_levels(request)
     if not asked:
         try:
             choose_best_level(recipe, machine.cpu)

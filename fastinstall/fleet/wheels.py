@@ -85,9 +85,9 @@ def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     return hosts, unread
 
 
-def _refuse_native(recipe: Recipe, wish: Request) -> None:
+def _refuse_native(recipe: Recipe, request: Request) -> None:
     """Code for the CPU of this machine is for no other."""
-    if "native" in list_requested_levels(wish):
+    if "native" in list_requested_levels(request):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
             "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
@@ -134,7 +134,7 @@ class WheelThere:
     platforms: tuple[str, ...]
 
 
-def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: Request) -> WheelThere | None:
+def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request) -> WheelThere | None:
     """Find the newest wheel in a directory that matches an artefact, or return None.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
@@ -143,14 +143,14 @@ def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
     """
-    if wish.upgrade or wish.require:
+    if request.upgrade or request.require:
         return None
     sums = read_sums(directory / SUMS)
     fitting = sorted(
-        _fitting(sums, artefact, recipe, wish), key=lambda pair: parse_version_number(pair[0]), reverse=True
+        _fitting(sums, artefact, recipe, request), key=lambda pair: parse_version_number(pair[0]), reverse=True
     )
     for _, name in fitting:
-        if _is_sound(directory / name, sums[name], wish):
+        if _is_sound(directory / name, sums[name], request):
             return describe_wheel_file(name, sums[name])
     return None
 
@@ -163,31 +163,31 @@ def describe_wheel_file(name: str, sha256: str) -> WheelThere:
 
 
 def _fitting(
-    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, wish: Request
+    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> Iterator[tuple[str, str]]:
     """Version and name of each file that is for this Python, with these levels, at the wished version."""
     for name in names:
         known = parse_filename(name) if name.endswith(".whl") else None
-        if known is None or known.name != wish.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
+        if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
             continue
         version = str(known.version)
-        named = wish.version is None or base_version(version) == base_version(wish.version)
+        named = request.version is None or base_version(version) == base_version(request.version)
         if named and parse_labelled_levels(recipe, version) == artefact.levels:
             yield version, name
 
 
-def _is_sound(wheel: Path, sha256: str, wish: Request) -> bool:
+def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
     try:
-        return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, wish)
+        return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, request)
     except (OSError, FailedError, ValueError):
         return False
 
 
-def _is_made_as(wheel: Path, wish: Request) -> bool:
+def _is_made_as(wheel: Path, request: Request) -> bool:
     with sound_zip(wheel) as archive:
         told = next((name for name in archive.files if name.endswith(_MADE)), None)
         made = json_data(archive.read(told)) if told is not None else None
-    return isinstance(made, dict) and made.get("recipe") == wish.recipe and made.get("link") == wish.link
+    return isinstance(made, dict) and made.get("recipe") == request.recipe and made.get("link") == request.link
 
 
 FLEET_FILE = "fleet.json"
@@ -243,12 +243,12 @@ def _make_artefacts(
 
 
 def _build_artefact(
-    session: Session, artefact: FleetArtefact, wish: Request, directory: Path
+    session: Session, artefact: FleetArtefact, request: Request, directory: Path
 ) -> tuple[FleetArtefact, WheelThere | None]:
     """The artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
-        result = build_into(session, target, replace(wish, level="auto", levels=artefact.levels), directory).result
+        result = build_into(session, target, replace(request, level="auto", levels=artefact.levels), directory).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""

@@ -341,7 +341,7 @@ def is_pinned(conda: Conda, package: CondaPackage) -> bool:
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
-def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Request) -> None:
+def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
     """Raise where a pin asks for another build than the package's, or where ours would be the second one.
 
     Raises:
@@ -356,7 +356,7 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Request) -> 
                 f"{file} keeps {package.name} to other builds: {pin!r}",
                 hint=f"take that line out of {quote(file)}; --pin puts one there that keeps this build",
             )
-    if wish.pin and others and conda is not None and not is_pinned(conda, package):
+    if request.pin and others and conda is not None and not is_pinned(conda, package):
         raise RefusedError(
             f"--pin: {file} pins {package.name} already: {others[0]!r}, and two pins may exclude each other",
             hint=f"take that line out of {quote(file)}, or go without --pin",

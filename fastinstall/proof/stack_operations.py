@@ -301,7 +301,7 @@ class ProvenStack:
     level: str | None
 
 
-def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionContext) -> Runtime:
+def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionContext) -> Runtime:
     """Import the staged PIL in the target's interpreter and use it.
 
     What was proven before on this machine, the same wheel with the same Python, is used once more
@@ -311,7 +311,7 @@ def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionCo
         stage: the staged tree.
         subject: what is proven, and against what.
         python: the target's interpreter.
-        workshop: tools.
+        context: tools.
 
     Returns:
         What happened, all of it well.
@@ -319,26 +319,26 @@ def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionCo
     Raises:
         FailedError: an operation failed, died, or gave other pixels than the reference.
     """
-    workshop.emit(Started(stage="prove", message="running real operations on the staged build"))
-    note = workshop.cache / "proofs" / digest(subject)
+    context.emit(Started(stage="prove", message="running real operations on the staged build"))
+    note = context.cache / "proofs" / digest(subject)
     if note.is_file():
-        runtime = observe_runtime(python, stage=stage, environment=workshop.variables, quick=True)
+        runtime = observe_runtime(python, stage=stage, environment=context.variables, quick=True)
         _refuse_failures(runtime)
         return runtime
-    runtime = _run_comparison(stage, subject.reference, python, workshop)
-    files.write_text(note, f"{subject.wheel_sha256} proven at {workshop.now.isoformat(timespec='seconds')}\n")
+    runtime = _run_comparison(stage, subject.reference, python, context)
+    files.write_text(note, f"{subject.wheel_sha256} proven at {context.now.isoformat(timespec='seconds')}\n")
     return runtime
 
 
-def _run_comparison(stage: Path, reference: Artefact | None, python: Path, workshop: ExecutionContext) -> Runtime:
-    with files.temporary_directory("proof", within=workshop.cache / "tmp") as scratch:
+def _run_comparison(stage: Path, reference: Artefact | None, python: Path, context: ExecutionContext) -> Runtime:
+    with files.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours = scratch / "ours"
-        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=workshop.variables)
+        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=context.variables)
         _refuse_failures(runtime)
         if reference is not None:
             theirs = scratch / "reference"
-            official = unpack_official_wheel(reference, workshop)
-            observe_runtime(python, stage=official, pixels=theirs, environment=workshop.variables)
+            official = unpack_official_wheel(reference, context)
+            observe_runtime(python, stage=official, pixels=theirs, environment=context.variables)
             ran = {operation.name for operation in runtime.operations}
             _refuse_differences(ours, theirs, reference, ran)
     return runtime
@@ -358,14 +358,14 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
         )
 
 
-def unpack_official_wheel(wheel: Artefact, workshop: ExecutionContext) -> Path:
+def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
     """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
-    target = workshop.cache / "unpacked" / (wheel.sha256 or wheel.filename)
+    target = context.cache / "unpacked" / (wheel.sha256 or wheel.filename)
     if target.is_dir():
         return target
-    archive = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
+    archive = context.index.fetch(wheel, context.cache, context.emit)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with files.temporary_directory("unpack", within=workshop.cache / "tmp") as scratch:
+    with files.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
         tree = scratch / "tree"

@@ -78,18 +78,18 @@ def forget(session: Session, target: Path) -> None:
         _file(session, target).unlink()
 
 
-def apply_kept_answers(answers: Answers, wish: Request) -> Request:
+def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
     changed = {
         field.name: getattr(answers.after, field.name)
         for field in fields(Request)
         if getattr(answers.after, field.name) != getattr(answers.before, field.name)
     }
-    return replace(wish, **changed)
+    return replace(request, **changed)
 
 
-def _without_risks(wish: Request) -> Request:
-    return replace(wish, allow=(), avoid=())
+def _without_risks(request: Request) -> Request:
+    return replace(request, allow=(), avoid=())
 
 
 def _file(session: Session, target: Path) -> Path:

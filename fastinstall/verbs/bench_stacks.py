@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def observe_context(
-    session: Session, environment: Environment, wish: BenchRequest, space: Path, remarks: list[str]
+    session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
 ) -> BenchContext:
     """Observe target and machine.
 
     Args:
         session: the outside world.
         environment: the target.
-        wish: what was asked for.
+        request: what was asked for.
         space: a temporary directory.
         remarks: where lines for the reader are collected.
 
@@ -64,11 +64,11 @@ def observe_context(
     return BenchContext(
         session=session,
         environment=environment,
-        wish=wish,
+        wish=request,
         facts=facts,
         core=facts.stack.core,
         machine=observe_machine(facts.cpu, libc, session.variables),
-        effort=QUICK if wish.quick else FULL,
+        effort=QUICK if request.quick else FULL,
         space=space,
         remark=remark,
         elapsed=lambda: time.monotonic() - started,
@@ -82,11 +82,11 @@ def make_bench_execution_context(context: BenchContext, *, offline: bool) -> Exe
         context: where it is measured.
         offline: from our cache alone.
     """
-    wish = Request(offline=offline)
+    request = Request(offline=offline)
     session = context.session
     return ExecutionContext(
-        recipe=recipe_named(session, wish.recipe),
-        index=index_for(session, wish, settings_of(session, context.python)),
+        recipe=recipe_named(session, request.recipe),
+        index=index_for(session, request, settings_of(session, context.python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
@@ -128,8 +128,8 @@ def _official(context: BenchContext) -> BenchStack | None:
 
 
 def _newest_official(context: BenchContext) -> Artefact | None:
-    workshop = make_bench_execution_context(context, offline=False)
-    found = workshop.index.releases_for((workshop.recipe,), context.facts.interpreter)[workshop.recipe.name].wheels
+    execution = make_bench_execution_context(context, offline=False)
+    found = execution.index.releases_for((execution.recipe,), context.facts.interpreter)[execution.recipe.name].wheels
     return found[0] if found else None
 
 

@@ -37,13 +37,13 @@ from fastinstall.proof.stack_operations import (
 from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context, prepare_stacks
 
 
-def bench(session: Session, environment: Environment, wish: BenchRequest) -> BenchReport:
+def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
     """Measure, judge and advise.
 
     Args:
         session: the outside world.
         environment: the target.
-        wish: what is measured, and how long.
+        request: what is measured, and how long.
 
     Raises:
         UndeterminedError: there is no PIL, no image, or none that can be measured.
@@ -52,18 +52,18 @@ def bench(session: Session, environment: Environment, wish: BenchRequest) -> Ben
     """
     remarks: list[str] = []
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        context = observe_context(session, environment, wish, space, remarks)
+        context = observe_context(session, environment, request, space, remarks)
         stacks = prepare_stacks(context)
         context = context.from_now()
-        workloads = tuple(_workloads(context, stacks)) if wish.loading else ()
-        operations = compare_operations(context, stacks) if wish.operations else None
+        workloads = tuple(_workloads(context, stacks)) if request.loading else ()
+        operations = compare_operations(context, stacks) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
             machine=context.machine,
             measured_at=session.now().isoformat(timespec="seconds"),
             tool_version=__version__,
-            effort="quick" if wish.quick else "full",
+            effort="quick" if request.quick else "full",
             seconds=round(context.elapsed(), 2),
             workloads=workloads,
             operations=operations,
@@ -193,12 +193,12 @@ def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedT
     Raises:
         FailedError: there is no official wheel for this Python, or one of the two cannot be imported.
     """
-    workshop = make_bench_execution_context(context, offline=False)
-    wheels = workshop.index.releases(workshop.recipe, context.facts.interpreter).wheels
+    execution = make_bench_execution_context(context, offline=False)
+    wheels = execution.index.releases(execution.recipe, context.facts.interpreter).wheels
     if not wheels:
         raise FailedError("there is no official wheel for this Python to compare with")
     official = BenchStack(
-        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], workshop)
+        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], execution)
     )
     return measure(_contender(context, official), _in_place(context), effort, _circumstances(context))
 

@@ -43,32 +43,30 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
     plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
-    workshop = make_execution_context(session, plan, recipe_named(session, name))
+    context = make_execution_context(session, plan, recipe_named(session, name))
     step = next(step for step in plan.steps if isinstance(step, Build))
     if step.prebuilt is not None:
         raise RefusedError(
             f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
         )
-    brought = bring_headers(plan, workshop)
-    built = make_wheel(step, interpreter, brought, workshop)
-    request = request_for(step, interpreter, brought, workshop)
-    return _run_proof(built, request, interpreter, workshop)
+    brought = bring_headers(plan, context)
+    built = make_wheel(step, interpreter, brought, context)
+    request = request_for(step, interpreter, brought, context)
+    return _run_proof(built, request, interpreter, context)
 
 
-def _run_proof(
-    built: BuildResult, request: BuildRequest, interpreter: Interpreter, workshop: ExecutionContext
-) -> Proof:
-    ground = ProofContext(interpreter=interpreter, cpu=workshop.cpu, reference=request.step.chassis)
+def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
+    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
     subject = subject_of(request.step, built, ground)
-    kept = workshop.cache / "proofs" / f"{_key(subject, request)}.whole.json"
+    kept = context.cache / "proofs" / f"{_key(subject, request)}.whole.json"
     proof = _read_proof(kept)
     if proof is not None and proof.holds:
-        workshop.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
+        context.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
         return proof
-    with files.temporary_directory("whole-proof", within=workshop.cache / "tmp") as space:
+    with files.temporary_directory("whole-proof", within=context.cache / "tmp") as space:
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
-        trial = trial_of(subject, tree, ground, workshop)
+        trial = trial_of(subject, tree, ground, context)
         proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "yard"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof

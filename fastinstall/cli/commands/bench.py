@@ -23,9 +23,9 @@ def run(arguments: Namespace, context: Context) -> int:
         return _print_code(arguments, context)
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
-    wish, outputs = make_bench_request(arguments), outputs_of(arguments)
+    request, outputs = make_bench_request(arguments), outputs_of(arguments)
     session = session_of(context).listening(progress_for(context))
-    report = bench(session, look_at(session, arguments, context), wish)
+    report = bench(session, look_at(session, arguments, context), request)
     _tell(report, context.console)
     write_outputs(report, outputs, context.console.talk)
     return ExitCode.OK

@@ -29,9 +29,9 @@ def run(arguments: Namespace, context: Context) -> int:
         return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
-    wish = make_request(arguments, context)
-    built = _maker(arguments)(session, target_of(arguments), wish, output)
-    tool = _tool(session, output, wish, built) if arguments.with_tool else None
+    request = make_request(arguments, context)
+    built = _maker(arguments)(session, target_of(arguments), request, output)
+    tool = _tool(session, output, request, built) if arguments.with_tool else None
     if arguments.explain:
         return _explain(built, tool, context)
     if context.console.json:
@@ -56,11 +56,11 @@ def _maker(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Pat
     return build_channel if arguments.format == "conda" else build_into
 
 
-def _tool(session: Session, output: Path, wish: Request, built: BuildOutcome) -> ToolWheels:
+def _tool(session: Session, output: Path, request: Request, built: BuildOutcome) -> ToolWheels:
     """Fastinstall itself beside what was built, for its Python too."""
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
-    return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
+    return bring_tool(session, output, pythons=(built.python,), offline=request.offline)
 
 
 def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
@@ -115,10 +115,10 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     _refuse_host_contradictions(arguments)
     session = session_of(context).listening(progress_for(context))
     wheelhouse = Path(arguments.output).expanduser().absolute()
-    wish = make_request(arguments, context)
-    fleet = build_fleet(session, fleet_request(arguments), wish, wheelhouse)
+    request = make_request(arguments, context)
+    fleet = build_fleet(session, fleet_request(arguments), request, wheelhouse)
     if arguments.with_tool and fleet.artefacts:
-        _bring_tool(session, fleet, wish, wheelhouse)
+        _bring_tool(session, fleet, request, wheelhouse)
     if context.console.json:
         context.console.data(dump(document("fleet", fleet)))
     else:
@@ -139,8 +139,8 @@ def _refuse_host_contradictions(arguments: Namespace) -> None:
         )
 
 
-def _bring_tool(session: Session, fleet: Fleet, wish: Request, wheelhouse: Path) -> None:
+def _bring_tool(session: Session, fleet: Fleet, request: Request, wheelhouse: Path) -> None:
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
-    bring_tool(session, wheelhouse, pythons=pythons, offline=wish.offline)
+    bring_tool(session, wheelhouse, pythons=pythons, offline=request.offline)

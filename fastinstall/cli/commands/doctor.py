@@ -172,8 +172,8 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    wish = make_request(arguments, context)
-    planned = plan_repair(working, environment, wish)
+    request = make_request(arguments, context)
+    planned = plan_repair(working, environment, request)
 
     def agreed(plan: "Plan") -> "Plan":
         if arguments.yes and not context.console.json:
@@ -181,4 +181,4 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
         return consent(plan, arguments, context, command)
 
     if planned.steps:
-        repair(working, agreed(planned), wish, agreed)
+        repair(working, agreed(planned), request, agreed)

@@ -28,15 +28,15 @@ from fastinstall.verbs.answers import forget
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = session_of(context).listening(progress_for(context))
-    target, wish = target_of(arguments), make_request(arguments, context)
+    target, request = target_of(arguments), make_request(arguments, context)
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     if _is_for_a_person(arguments, context):
         from fastinstall.cli.wizard.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
 
-        agreed = ask_for_plan(session, target, wish, context.console)
+        agreed = ask_for_plan(session, target, request, context.console)
     else:
-        agreed = plan(session, target, wish)
+        agreed = plan(session, target, request)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)

@@ -178,11 +178,11 @@ class WizardConversation:
     console: Console
     offers: list[RecipePreview] = field(default_factory=list)
 
-    def compared(self, wish: Request) -> list[RecipePreview]:
+    def compared(self, request: Request) -> list[RecipePreview]:
         """The recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe would give here"))
-            self.offers.extend(compare_recipes(self.session, self.target, self.facts, wish))
+            self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
         return self.offers
 
     def say(self, text: str) -> None:
