@@ -40,10 +40,10 @@ def _tell(report: BenchReport, console: Console) -> None:
     if console.quiet:
         console.data(bench_brief(report, console.out))
     else:
-        console.data(bench_text(report, console.out, unicode=_draws_bars()))
+        console.data(bench_text(report, console.out, unicode=_can_print_bars()))
 
 
-def _draws_bars() -> bool:
+def _can_print_bars() -> bool:
     """Whether stdout takes block characters."""
     try:
         _BARS.encode(sys.stdout.encoding or "ascii")

@@ -42,7 +42,7 @@ def run(arguments: Namespace, context: Context) -> int:
                 tell_interruptions(session, agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
-    with _keeping_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
+    with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with done_already(carried, outcome.plan.verb):
@@ -100,7 +100,7 @@ def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> 
 
 
 @contextmanager
-def _keeping_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
+def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
     """Where a person interrupts the work, say what remains of it."""
     try:
         yield

@@ -188,7 +188,7 @@ def wheelhouse(talk: WizardConversation, request: Request) -> Request | None:
     """A directory of wheels and sdists."""
     talk.say("What lies there is taken before the package index: `fastinstall build -o DIR` makes one.")
     typed = _ask_entry(talk, "Directory of wheels, empty for none", options.directory, str(request.wheelhouse or ""))
-    return None if typed is None else replace(request, wheelhouse=_directory(typed))
+    return None if typed is None else replace(request, wheelhouse=_parse_directory(typed))
 
 
 def jobs(talk: WizardConversation, request: Request) -> Request | None:
@@ -202,7 +202,7 @@ def _ask_entry(talk: WizardConversation, question: str, read: Callable[[str], ob
     return type_or_go_back(talk.asker, question, read, talk.say, default=default)
 
 
-def _directory(typed: str) -> Path | None:
+def _parse_directory(typed: str) -> Path | None:
     return options.directory(typed) if typed else None
 
 
@@ -273,10 +273,10 @@ def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tup
     answer = choose_or_go_back(asker, menu)
     if answer is None:
         return None
-    return _several(asker, request, usual) if answer == _SEVERAL else (answer, ())
+    return _ask_several_levels(asker, request, usual) if answer == _SEVERAL else (answer, ())
 
 
-def _several(asker: Asker, request: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
+def _ask_several_levels(asker: Asker, request: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
     default = ",".join(request.levels or usual)
     typed = type_or_go_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
     return None if typed is None else (AUTO, names(typed))
@@ -293,12 +293,12 @@ def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
 
 def offer_meanings(offers: Sequence[RecipePreview]) -> dict[str, str]:
     """Name of a recipe to what is known of it, in the order of the offers."""
-    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_sentences(offer))) for offer in offers}
+    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_describe_offer(offer))) for offer in offers}
 
 
-def _sentences(offer: RecipePreview) -> Iterator[str]:
-    yield _version(offer)
-    yield _speed(offer)
+def _describe_offer(offer: RecipePreview) -> Iterator[str]:
+    yield _describe_version(offer)
+    yield _describe_speed(offer)
     if offer.choice is not None and offer.choice.caution:
         yield offer.choice.caution
 
@@ -307,21 +307,21 @@ def _name_recipe(recipe: Recipe) -> str:
     return f"{recipe.name} (recommended)" if recipe.recommended else recipe.name
 
 
-def _version(offer: RecipePreview) -> str:
+def _describe_version(offer: RecipePreview) -> str:
     if offer.choice is None:
         return f"nothing fits: {offer.problem}"
-    return f"{offer.choice.version}, {_advisories(offer)}"
+    return f"{offer.choice.version}, {_count_advisories(offer)}"
 
 
-def _advisories(offer: RecipePreview) -> str:
+def _count_advisories(offer: RecipePreview) -> str:
     if not offer.advisories:
         return "no known advisories"
     counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
     return f"{len(offer.advisories)} known advisories ({counted})"
 
 
-def _speed(offer: RecipePreview) -> str:
-    code = _code(offer.recipe)
+def _describe_speed(offer: RecipePreview) -> str:
+    code = _describe_code(offer.recipe)
     if offer.speed is not None:
         day = offer.speed.measured_at.partition("T")[0]
         return f"{code}; measured here {day}: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
@@ -329,7 +329,7 @@ def _speed(offer: RecipePreview) -> str:
     return f"{code}; measured elsewhere: {figure}" if figure else code
 
 
-def _code(recipe: Recipe) -> str:
+def _describe_code(recipe: Recipe) -> str:
     if recipe.kernels is not None:
         return "SIMD kernels on today's Pillow"
     return "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"

@@ -165,19 +165,19 @@ class _Conversation:
 
     def agreed(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
-        made, shown = self._first(), None
+        made, shown = self._make_first_plan(), None
         while made.steps:
             if made is not shown:
                 self._talk.console.talk(plan_text(made, self._talk.console.err))
             shown = made
-            answer = self._asked(made)
+            answer = self._ask_next(made)
             if answer == _CANCEL:
                 self.memory.forget()
                 raise RefusedError(CANCELLED)
             if answer == _BACK:
                 return None
             if answer == _CUSTOMIZE:
-                made = self._customised(made)
+                made = self._customise_plan(made)
             elif (agreed := with_risks_accepted(made, self._talk.asker)) is not None:
                 self.memory.keep(made.wish, at_work=True)
                 return agreed
@@ -188,39 +188,42 @@ class _Conversation:
     def _talk(self) -> WizardConversation:
         return self.memory.talk
 
-    def _first(self) -> Plan:
+    def _make_first_plan(self) -> Plan:
         """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
         request = self.memory.resumed()
         if request != self.memory.before:
             try:
-                return self._planned(request)
+                return self._make_plan(request)
             except (RefusedError, UsageError) as error:
                 self._talk.console.talk(error_text(error, self._talk.console.err))
                 self.memory.forget()
-        return self._planned(self.memory.before)
+        return self._make_plan(self.memory.before)
 
-    def _planned(self, request: Request) -> Plan:
+    def _make_plan(self, request: Request) -> Plan:
         return plan(self._talk.session, self._talk.target, request)
 
-    def _asked(self, made: Plan) -> str:
+    def _ask_next(self, made: Plan) -> str:
         answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
-        meanings = {_PROCEED: f"carry it out: {_time(self._talk.session, made)}; it can be undone", **_MEANINGS}
+        meanings = {
+            _PROCEED: f"carry it out: {_describe_duration(self._talk.session, made)}; it can be undone",
+            **_MEANINGS,
+        }
         shown = {name: name for name in answers}
         return self._talk.asker.chosen("What now?", shown, meanings=meanings)
 
-    def _customised(self, made: Plan) -> Plan:
+    def _customise_plan(self, made: Plan) -> Plan:
         """Another plan, by other wishes; the one that was made where they are taken back."""
         request: Request | None = made.wish
         while (request := customise_request(self._talk, request or made.wish, self.memory.keep)) is not None:
             try:
-                return self._planned(request)
+                return self._make_plan(request)
             except (RefusedError, UsageError) as error:
                 self._talk.console.talk(error_text(error, self._talk.console.err))
         self.memory.keep(made.wish)
         return made
 
 
-def _time(session: Session, made: Plan) -> str:
+def _describe_duration(session: Session, made: Plan) -> str:
     seen = estimate_durations(session, made)
     source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
     return f"{about(seen.seconds)}, {source}"
@@ -235,7 +238,11 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
     """
-    parts = [_describe_checks(report, page), _describe_speed(receipt, page), join_lines(_closing(plan, receipt, page))]
+    parts = [
+        _describe_checks(report, page),
+        _describe_speed(receipt, page),
+        join_lines(_render_closing(plan, receipt, page)),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -254,7 +261,7 @@ def _describe_speed(receipt: Receipt, page: Page) -> str:
     return render_speed_table(receipt.speed, page) if receipt.speed is not None else ""
 
 
-def _closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
+def _render_closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
     prefix = quote(plan.environment.prefix)
     before, after = receipt.previous or "no Pillow", f"{receipt.distribution} {receipt.version}"
     change = f"{before} -> {after}" if before != after else f"{after}, made anew"
