@@ -123,7 +123,7 @@ def compile_wheel(
     flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
     variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
     watch = _Watch(context.tally)
-    argv = _argv(request, context, link)
+    argv = _make_argv(request, context, link)
     completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=context.leash)
     output = redact_text(completed.stdout)
     files.write_text(context.log, output)
@@ -132,7 +132,7 @@ def compile_wheel(
     features = parse_setup_summary(completed.stdout)
     _require_flags(context, watch.lines)
     _require_features(request, features, context.log)
-    return CompilerOutput(wheel=_only_wheel(context), features=features, output=output)
+    return CompilerOutput(wheel=_find_only_wheel(context), features=features, output=output)
 
 
 class _Watch:
@@ -148,7 +148,7 @@ class _Watch:
             self._tally.count()
 
 
-def _argv(request: BuildRequest, context: CompileContext, link: Linking) -> tuple[str, ...]:
+def _make_argv(request: BuildRequest, context: CompileContext, link: Linking) -> tuple[str, ...]:
     # The long form: pip knows -C only since 23.1, and an old Python is served by its own pip.
     chosen = tuple(word for name, value in link.options.items() for word in ("--config-settings", f"{name}={value}"))
     quiet = ("--no-color", "--progress-bar", "off")
@@ -178,7 +178,7 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
         raise FailedError(f"the build left out {', '.join(missing)}, which it was to use; log: {log}")
 
 
-def _only_wheel(context: CompileContext) -> Path:
+def _find_only_wheel(context: CompileContext) -> Path:
     wheels = sorted(context.output.glob("*.whl"))
     if len(wheels) != 1:
         raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {context.log}")
@@ -332,19 +332,19 @@ def precompile_prefix_header(
     if not headers.gcc:
         yield ()
         return
-    files.write_text(source / _NAME, _text(request.interpreter.version))
+    files.write_text(source / _NAME, _make_prefix_header(request.interpreter.version))
     with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(_precompile, request, target, headers, source)
+        pool.submit(_precompile_header, request, target, headers, source)
         yield "-include", _NAME
 
 
-def _text(python: str) -> str:
+def _make_prefix_header(python: str) -> str:
     version = tuple(int(part) for part in python.split(".")[:2])
     first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
     return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
 
 
-def _precompile(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
+def _precompile_header(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
     """Write it beside its place and rename it, so that no compiler reads half of it."""
     unfinished = source / f"{_NAME}.unfinished"
     include = include_flags((*headers.directories, Path(request.interpreter.include)))
